@@ -1,0 +1,1 @@
+"""Exact shares: problem, policies, filling, solvers, certificate, mechanisms."""

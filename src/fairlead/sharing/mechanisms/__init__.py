@@ -1,0 +1,1 @@
+"""Mechanisms that no scale describes, one file each."""

@@ -1,0 +1,81 @@
+"""A problem in arrays: names become indices here, machines become classes, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A hard cap: what the jobs below a tenant hold together of one resource."""
+
+    tenant: int
+    resource: int
+    amount: float
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Tenants and who is below whom. A job without a tenant has a node of its own, weight 1.
+
+    `parent` is -1 at the top; a parent comes before its children. `weight` is nan where a pool
+    says the weight; `pool_count[t, c]` then counts its machines of class c.
+    """
+
+    names: tuple[str, ...]
+    parent: Ints  # (T,)
+    weight: Floats  # (T,)
+    pool_count: Ints  # (T, C)
+    job_tenant: Ints  # (J,) the node that a job hangs on
+    limits: tuple[Limit, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Jobs x classes of machines x resources, in an order that names do not influence.
+
+    `holds[j, c]`: tasks of j that one empty machine of class c holds, constraints ignored,
+    divisible, at most 1 if the job spreads. `eligible[j, c]`: the constraint allows it.
+    `usable` is both: eligible and holds > 0. `tasks` is inf where unlimited.
+    """
+
+    resources: tuple[str, ...]
+    job_names: tuple[str, ...]
+    class_machines: tuple[tuple[str, ...], ...]
+    demand: Floats  # (J, R)
+    tasks: Floats  # (J,)
+    spread: Bools  # (J,)
+    capacity: Floats  # (C, R) of one machine
+    count: Ints  # (C,)
+    eligible: Bools  # (J, C)
+    holds: Floats  # (J, C)
+    usable: Bools  # (J, C)
+    tree: Tree
+
+    @property
+    def alone(self) -> Floats:
+        """(J,) tasks that each job could run alone in the cluster, constraints ignored."""
+        alone: Floats = self.holds @ self.count
+        return alone
+
+    @property
+    def total(self) -> Floats:
+        """(R,) the whole cluster's resources."""
+        total: Floats = self.count @ self.capacity
+        return total
+
+
+def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
+    """The problem in arrays. The input is valid already (`fairlead.model.check`)."""
+    raise NotImplementedError

@@ -1,0 +1,1 @@
+"""The only place where solver libraries are imported."""
