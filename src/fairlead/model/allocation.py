@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the proof is made of placements and stops
+    from fairlead.model.proof import Proof
 
 
 class Tasks(Enum):
@@ -110,16 +114,20 @@ class Certificate:
     """How well the answer passed its check, by code that shares nothing with the solver.
 
     `feasibility`: the largest violation of a capacity, task count, limit or level equation,
-    relative; `gap`: the largest relative rise that the prices leave open to anyone frozen.
+    relative; `gap`: the largest relative rise that the prices leave open to anyone frozen (None
+    where there is nothing to prove: a mechanism has no levels).
     """
 
     feasibility: float
-    gap: float
+    gap: float | None
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """The whole answer, as printed. `warnings` are sentences for the user."""
+    """The whole answer, as printed. `warnings` are sentences for the user.
+
+    `prices` are a market's; `proof` is what `certificate` was checked by (None for a mechanism).
+    """
 
     policy: str
     tasks: Tasks
@@ -129,3 +137,19 @@ class Allocation:
     levels: tuple[Level, ...]
     certificate: Certificate | None
     warnings: tuple[str, ...] = ()
+    prices: tuple[Stop, ...] = ()
+    proof: Proof | None = field(default=None, repr=False)
+
+    def job(self, name: str) -> JobShare:
+        """The share of the job with this name; KeyError if there is none."""
+        for job in self.jobs:
+            if job.name == name:
+                return job
+        raise KeyError(name)
+
+    def tenant(self, name: str) -> TenantShare:
+        """The share of the tenant with this name; KeyError if there is none."""
+        for tenant in self.tenants:
+            if tenant.name == name:
+                return tenant
+        raise KeyError(name)

@@ -1,15 +1,11 @@
-"""A problem in arrays: names become indices here, machines become classes, and nowhere else."""
+"""A problem in arrays: names become indices here, and nowhere else for a whole problem."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from fairlead.model.job import Job
-from fairlead.model.machine import Cluster
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -76,6 +72,10 @@ class Problem:
         return total
 
 
-def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
-    """The problem in arrays. The input is valid already (`fairlead.model.check`)."""
-    raise NotImplementedError
+def tasks_that_fit(demand: Floats, capacity: Floats, spread: Bools) -> Floats:
+    """(J, C) tasks that one empty machine of each class holds, at most 1 where a job spreads."""
+    holds = np.full((demand.shape[0], capacity.shape[0]), np.inf)
+    for r in range(demand.shape[1]):
+        needs = demand[:, r] > 0
+        holds[needs] = np.minimum(holds[needs], capacity[None, :, r] / demand[needs, r, None])
+    return np.where(spread[:, None], np.minimum(holds, 1.0), holds)
