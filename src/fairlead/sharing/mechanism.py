@@ -9,9 +9,21 @@ from fairlead.sharing.problem import Floats, Problem
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What a mechanism gives: tasks of each job on all machines of each class together.
+
+    `price` is what one unit of a resource on a class costs, where the mechanism is a market; a
+    job's budget is its effective weight.
+    """
+
+    tasks: Floats  # (J, C)
+    price: Floats | None = None  # (C, R)
+
+
+@dataclass(frozen=True)
 class Mechanism:
-    """`allocate(problem, weight)` gives tasks (J, C). `weight` (T,) are the tenants' weights,
+    """`allocate(problem, weight)` gives the outcome. `weight` (T,) are the tenants' weights,
     those of pools computed with `alone` as the scale."""
 
     spec: str
-    allocate: Callable[[Problem, Floats], Floats]
+    allocate: Callable[[Problem, Floats], Outcome]
