@@ -1,4 +1,4 @@
-"""What a policy is: a scale, and what the cluster looks like to it. And where they are found."""
+"""What a policy is: a scale, and what the cluster looks like to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from fairlead.sharing.problem import Floats, Problem
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.sharing.problem import Bools, Floats, Problem
 
 
 class View(Enum):
@@ -21,11 +24,45 @@ class View(Enum):
 class Policy:
     """A policy ready to use. `spec` is how it is written, as in `kdf(k=3, gpu=2)`.
 
-    `scale(problem)` gives, for each job, the tasks that make one unit of share (0 for a job that
-    can never run). Under View.EACH_MACHINE it is called with problems of a single machine class
-    of count 1. It raises InputError, naming the job, where the scale does not exist.
+    `scale(problem)` gives, for each job, the tasks that make one unit of share: positive and
+    finite for a job that can run somewhere, 0 for one that can run nowhere. Under
+    View.EACH_MACHINE it is called with problems of a single machine class of count 1. It raises
+    InputError, naming the job, where the scale does not exist.
     """
 
     spec: str
     view: View
     scale: Callable[[Problem], Floats]
+
+
+def resource_shares(problem: Problem) -> Floats:
+    """(J, R) the part of the whole cluster's resources that a task takes.
+
+    0 where the cluster has nothing of a resource: a job that demands it can run nowhere.
+    """
+    there = problem.total > 0
+    shares: Floats = np.divide(
+        problem.demand, problem.total, out=np.zeros_like(problem.demand), where=there
+    )
+    return shares
+
+
+def inverse(cost: Floats) -> Floats:
+    """1 / cost: the tasks that make one unit of share where a task makes `cost` of it.
+
+    0 where a task costs nothing, which a policy allows only for jobs that can run nowhere.
+    """
+    tasks: Floats = np.divide(1.0, cost, out=np.zeros_like(cost), where=cost > 0)
+    return tasks
+
+
+def refuse(problem: Problem, jobs: Bools, what: str, right: str) -> None:
+    """Raises InputError with the name of every one of these jobs that can run somewhere.
+
+    A job that can run nowhere has the share 0 under every policy, so it needs no scale.
+    """
+    refused = np.flatnonzero(jobs & problem.usable.any(axis=1))
+    if refused.size:
+        raise InputError(
+            Mistake(f"job `{problem.job_names[job]}` {what}", right) for job in refused
+        )

@@ -1,0 +1,58 @@
+"""What the cluster looks like to a policy that does not look at the machines as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fairlead.sharing.problem import Problem, Tree, tasks_that_fit
+
+
+def pooled(problem: Problem) -> Problem:
+    """The same jobs on one machine that holds everything.
+
+    A job that can run somewhere may use it, whatever its constraint; one that can run nowhere
+    may not. A job that spreads still has at most one task for each real machine. The weights of
+    tenants with pools are those of the real machines (`pool_weights`), so the pools are gone.
+    """
+    capacity = problem.total[None, :]
+    whole = np.zeros_like(problem.spread)
+    holds = tasks_that_fit(problem.demand, capacity, whole)
+    eligible = problem.usable.any(axis=1)[:, None]
+    machines = float(problem.count.sum())
+    return replace(
+        problem,
+        class_machines=(tuple(sorted(name for names in problem.class_machines for name in names)),),
+        tasks=np.where(problem.spread, np.minimum(problem.tasks, machines), problem.tasks),
+        spread=whole,
+        capacity=capacity,
+        count=np.ones(1, dtype=np.int64),
+        eligible=eligible,
+        holds=holds,
+        usable=eligible & (holds > 0),
+        tree=_without_pools(problem.tree),
+    )
+
+
+def one_class(problem: Problem, machine_class: int) -> Problem:
+    """The same jobs on a single machine of one class.
+
+    Numbers of tasks and limits are those of the whole cluster: whoever fills machines one by one
+    must see to it that they hold for all machines together.
+    """
+    at = slice(machine_class, machine_class + 1)
+    return replace(
+        problem,
+        class_machines=(problem.class_machines[machine_class][:1],),
+        capacity=problem.capacity[at],
+        count=np.ones(1, dtype=np.int64),
+        eligible=problem.eligible[:, at],
+        holds=problem.holds[:, at],
+        usable=problem.usable[:, at],
+        tree=_without_pools(problem.tree),
+    )
+
+
+def _without_pools(tree: Tree) -> Tree:
+    return replace(tree, pool_count=np.zeros((len(tree.names), 1), dtype=np.int64))
