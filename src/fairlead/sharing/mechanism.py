@@ -12,12 +12,12 @@ from fairlead.sharing.problem import Floats, Problem
 class Outcome:
     """What a mechanism gives: tasks of each job on all machines of each class together.
 
-    `price` is what one unit of a resource on a class costs, where the mechanism is a market; a
-    job's budget is its effective weight.
+    `prices` are what one unit of each resource on each class costs, where the mechanism is a
+    market; a job's budget is its effective weight.
     """
 
     tasks: Floats  # (J, C)
-    price: Floats | None = None  # (C, R)
+    prices: Floats | None = None  # (C, R)
 
 
 @dataclass(frozen=True)
