@@ -29,12 +29,17 @@ class Round:
 @dataclass(frozen=True)
 class PoolProof:
     """What a tenant's pool alone could give it, in share: placements that reach it, prices that
-    bound it. Needed where a tenant with a pool has several jobs or limits."""
+    bound it. Needed where a tenant with a pool has several jobs or limits.
+
+    `classes` are those with machines of the pool, whole: the real ones, even where the policy
+    looks at one machine that holds everything. The amounts are those of the pool's part of each.
+    """
 
     tenant: str
     share: float
     placements: tuple[tuple[str, tuple[Placement, ...]], ...]
     stops: tuple[Stop, ...]
+    classes: tuple[MachineClass, ...] = ()
 
 
 @dataclass(frozen=True)

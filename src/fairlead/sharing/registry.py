@@ -63,9 +63,7 @@ _FILE_MODULE = "fairlead_own_policies"
 _files: list[dict[str, Entry]] = []
 
 
-def policy(
-    name: str, *, view: View = View.MACHINES, poolable: bool = False
-) -> Callable[[F], F]:
+def policy(name: str, *, view: View = View.MACHINES, poolable: bool = False) -> Callable[[F], F]:
     """Registers a scale: a function of a problem, with the policy's parameters after it.
 
     The function returns, for each job, the tasks that make one unit of share. What it says of
@@ -135,9 +133,7 @@ def _with_pooled(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]
     pooled = inspect.Parameter(
         "pooled", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool
     )
-    at = next(
-        (i for i, p in enumerate(parameters) if p.kind is p.VAR_KEYWORD), len(parameters)
-    )
+    at = next((i for i, p in enumerate(parameters) if p.kind is p.VAR_KEYWORD), len(parameters))
     return [*parameters[:at], pooled, *parameters[at:]]
 
 

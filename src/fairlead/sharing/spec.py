@@ -157,8 +157,8 @@ def _value(spec: Spec, key: str, text: str, parameter: inspect.Parameter) -> Val
     if kind == "float":
         try:
             return float(exact(text))
-        except ValueError:
-            pass  # the sentence below says what would be right
+        except InputError:
+            pass  # the sentence below says which parameter it is
     words = {"bool": "true or false", "int": "a whole number", "float": "a number"}
     raise InputError(
         Mistake(

@@ -14,12 +14,12 @@ def pooled(problem: Problem) -> Problem:
 
     A job that can run somewhere may use it, whatever its constraint; one that can run nowhere
     may not. A job that spreads still has at most one task for each real machine. The weights of
-    tenants with pools are those of the real machines (`pool_weights`), so the pools are gone.
+    tenants with pools are those of the real machines (`tenant_weights`), so the pools are gone.
     """
     capacity = problem.total[None, :]
     whole = np.zeros_like(problem.spread)
     holds = tasks_that_fit(problem.demand, capacity, whole)
-    eligible = problem.usable.any(axis=1)[:, None]
+    eligible = problem.usable.any(axis=1).reshape(-1, 1)
     machines = float(problem.count.sum())
     return replace(
         problem,

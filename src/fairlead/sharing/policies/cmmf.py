@@ -16,20 +16,26 @@ def cmmf(problem: Problem, resource: str) -> Floats:
     fits; they do not count for fairness. A job that demands nothing of the resource has no
     scale and is refused, and so is a resource that no machine has.
     """
-    there = [name for name, total in zip(problem.resources, problem.total, strict=True) if total]
-    if resource not in there:
+    if not problem.job_names:
+        return problem.alone
+    if resource not in problem.resources:
         raise InputError(
             Mistake(
-                f"cmmf({resource}): no machine has any `{resource}`",
-                f"the machines have {', '.join(sorted(there))}",
+                f"cmmf({resource}): no job demands any `{resource}`, so no job has a share",
+                f"jobs demand {', '.join(problem.resources)}",
             )
         )
     index = problem.resources.index(resource)
-    demand = problem.demand[:, index]
+    demand, total = problem.demand[:, index], problem.total[index]
+    if total == 0:
+        raise InputError(
+            Mistake(f"cmmf({resource}): no machine has any `{resource}`", "choose another resource")
+        )
     refuse(
         problem,
         demand == 0,
         f"demands no {resource}, so it has no share under cmmf({resource})",
         f"give it a demand of {resource}, or choose a policy that looks at all resources",
     )
-    return inverse(demand) * problem.total[index]
+    scale: Floats = inverse(demand) * total
+    return scale

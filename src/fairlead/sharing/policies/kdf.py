@@ -45,15 +45,9 @@ def _check(problem: Problem, k: int, weight: dict[str, float]) -> None:
     if k < 1:
         raise InputError(Mistake(f"k-DF with k = {k}", "k must be 1 or more"))
     for name, value in weight.items():
+        given = f"k-DF is given the weight {name}={value:g}"
         if name not in problem.resources:
-            known = ", ".join(sorted(problem.resources))
-            raise InputError(
-                Mistake(f"k-DF is given a weight for `{name}`", f"the resources are {known}")
-            )
+            known = ", ".join(problem.resources)
+            raise InputError(Mistake(f"{given}, but no job demands it", f"jobs demand {known}"))
         if not (0 < value < np.inf):
-            raise InputError(
-                Mistake(
-                    f"k-DF is given the weight {name}={value:g}",
-                    "a weight must be a positive finite number",
-                )
-            )
+            raise InputError(Mistake(given, "a weight must be a positive finite number"))
