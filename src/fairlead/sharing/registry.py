@@ -208,6 +208,10 @@ def _in_file(spec: Spec) -> Entry:
         runpy.run_path(spec.file, run_name=_FILE_MODULE)
     except InputError:
         raise
+    except OSError as error:
+        raise InputError(
+            Mistake(f"{spec.file} cannot be read: {error.strerror or error}", "check the path")
+        ) from error
     except Exception as error:
         raise InputError(
             Mistake(f"{spec.file} cannot be loaded: {type(error).__name__}: {error}")

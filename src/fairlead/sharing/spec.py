@@ -117,7 +117,7 @@ def write(spec: Spec, parameters: Sequence[inspect.Parameter], values: dict[str,
     named = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
     for parameter in named:
         value = values.get(parameter.name, parameter.default)
-        if parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY:
+        if _bare_is_clear(parameter):
             parts.append(_written(value))
         elif value != parameter.default:
             parts.append(f"{parameter.name}={_written(value)}")
@@ -126,14 +126,29 @@ def write(spec: Spec, parameters: Sequence[inspect.Parameter], values: dict[str,
     return f"{spec.called}({', '.join(parts)})" if parts else spec.called
 
 
+def _bare_is_clear(parameter: inspect.Parameter) -> bool:
+    """Whether it is written without its name, as in `cmmf(memory)`: a number needs its name."""
+    required = parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
+    return required and _kind(parameter) == "str"
+
+
+def _kind(parameter: inspect.Parameter) -> str:
+    annotation = parameter.annotation
+    if annotation is parameter.empty:
+        return "str"
+    return annotation if isinstance(annotation, str) else str(annotation.__name__)
+
+
 def form(spec: Spec, parameters: Sequence[inspect.Parameter]) -> str:
     """How it is written, for an error: `kdf(k=2, pooled=false, NAME=...)`."""
     parts = []
     for p in parameters:
         if p.kind is p.VAR_KEYWORD:
             parts.append("NAME=...")
-        elif p.default is p.empty:
+        elif _bare_is_clear(p):
             parts.append(p.name.upper())
+        elif p.default is p.empty:
+            parts.append(f"{p.name}=...")
         else:
             parts.append(f"{p.name}={_written(p.default)}")
     return f"{spec.called}({', '.join(parts)})" if parts else spec.called
@@ -146,9 +161,8 @@ def _no_place(spec: Spec, what: str, parameters: Sequence[inspect.Parameter]) ->
 
 
 def _value(spec: Spec, key: str, text: str, parameter: inspect.Parameter) -> Value:
-    annotation = parameter.annotation
-    kind = annotation if isinstance(annotation, str) else annotation.__name__
-    if kind in ("str", "_empty"):
+    kind = _kind(parameter)
+    if kind == "str":
         return text
     if kind == "bool" and text in ("true", "false"):
         return text == "true"
