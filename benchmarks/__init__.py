@@ -1,0 +1,1 @@
+"""Every benchmark of the project; `python benchmarks/run.py list` names them."""
