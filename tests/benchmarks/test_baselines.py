@@ -1,0 +1,52 @@
+"""The programs that Fairlead is compared with give the same shares as each other and as it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.baselines.algorithm1 import algorithm1
+from benchmarks.baselines.max_flow import max_flow
+from benchmarks.baselines.warm_lp import warm_lp
+from benchmarks.baselines.water_filling import water_filling
+from benchmarks.instances import Kind, Spec, problem
+from fairlead.sharing.problem import Floats, Problem
+
+SAME = 1e-6
+Baseline = Callable[[Problem, Floats, Floats], Floats]
+
+
+@pytest.mark.parametrize("baseline", [algorithm1, water_filling])
+@pytest.mark.parametrize("kind", list(Kind))
+def test_baselines_agree_with_the_warm_program(kind: Kind, baseline: Baseline) -> None:
+    for seed in (1, 2):
+        tiny = problem(Spec(kind, tenants=12, classes=5, machines=30, seed=seed))
+        expected = warm_lp(tiny, tiny.alone, tiny.tree.weight)
+        found = baseline(tiny, tiny.alone, tiny.tree.weight)
+        np.testing.assert_allclose(found, expected, rtol=SAME)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_maximum_flows_agree_with_the_warm_program_on_one_resource(kind: Kind) -> None:
+    for seed in (1, 2, 3):
+        tiny = problem(Spec(kind, tenants=30, classes=8, resources=1, machines=60, seed=seed))
+        scale = tiny.total[0] / tiny.demand[:, 0]
+        expected = warm_lp(tiny, scale, tiny.tree.weight)
+        found = max_flow(tiny, scale, tiny.tree.weight)
+        np.testing.assert_allclose(found, expected, rtol=SAME)
+
+
+def test_a_flow_of_two_resources_is_refused() -> None:
+    two = problem(Spec(Kind.LOCAL, tenants=4, classes=3, resources=2, machines=5))
+    with pytest.raises(ValueError, match="one resource only"):
+        max_flow(two, two.alone, two.tree.weight)
+
+
+def test_finite_jobs_are_refused() -> None:
+    tiny = problem(Spec(Kind.LOCAL, tenants=4, classes=3, machines=5))
+    finite = replace(tiny, tasks=np.full(4, 3.0))
+    with pytest.raises(ValueError, match="one unlimited job"):
+        warm_lp(finite, finite.alone, finite.tree.weight)
