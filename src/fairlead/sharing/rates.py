@@ -1,0 +1,44 @@
+"""Effective weights: how fast each job's share rises, given who is still active in the tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.sharing.problem import Bools, Floats, Ints, Tree
+
+
+def rates(tree: Tree, weight: Floats, active: Bools) -> Floats:
+    """(J,) the rate of every active job, 0 for the others.
+
+    A tenant at the top rises at its weight; below, a parent's rate is split among its active
+    children in proportion to their weights, jobs counting 1. Active: an active job below it.
+    """
+    nodes = len(tree.parent)
+    # What a node's rate is divided by: its active jobs and the weights of its active children.
+    divisor = np.bincount(tree.job_tenant[active], minlength=nodes).astype(np.float64)
+    below = np.flatnonzero(tree.parent >= 0)
+    for node in below[::-1]:  # a parent comes before its children
+        if divisor[node] > 0:
+            divisor[tree.parent[node]] += weight[node]
+    rate = np.where(divisor > 0, weight, 0.0)
+    for node in below:
+        if divisor[node] > 0:
+            parent = tree.parent[node]
+            rate[node] = rate[parent] * (weight[node] / divisor[parent])
+    own = tree.job_tenant[active]
+    result = np.zeros(len(active))
+    result[active] = rate[own] / divisor[own]
+    return result
+
+
+def siblings(tree: Tree) -> Ints:
+    """(J,) equal for two jobs where their rates keep a fixed proportion while both are active.
+
+    A job that is all its tenant has goes by the tenant's parent, the others by their tenant.
+    """
+    nodes = len(tree.parent)
+    children = np.bincount(tree.parent[tree.parent >= 0], minlength=nodes)
+    jobs = np.bincount(tree.job_tenant, minlength=nodes)
+    own = tree.job_tenant
+    alone = (jobs[own] == 1) & (children[own] == 0)
+    return np.where(alone, tree.parent[own], nodes + own)
