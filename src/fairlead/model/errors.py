@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+About = tuple[str | int, ...]
+"""What a mistake is about: kind, name, field, and what is within the field, as far as known."""
 
 
 @dataclass(frozen=True, order=True)
@@ -23,19 +30,39 @@ class Mistake:
     """One thing that is wrong in what a user wrote.
 
     `what` says what is wrong, `right` what to write instead; `context` is the text with a caret
-    where that helps (a constraint that does not parse).
+    where that helps (a constraint that does not parse). `about` names the thing it is about, as
+    in `("job", "train", "demand", "cpu")`: it is part of the sentence, and who knows where that
+    was written can add the place.
     """
 
     what: str
     right: str = ""
     place: Place | None = None
     context: str = ""
+    about: About = field(default=(), compare=False)
 
     def __str__(self) -> str:
-        sentence = f"{self.place}: {self.what}" if self.place else self.what
+        sentence = f"{self.place}: " if self.place else ""
+        if self.about:
+            sentence += subject(self.about) + ": "
+        sentence += self.what
         if self.right:
             sentence += f"; {self.right}"
         return f"{sentence}\n{self.context}" if self.context else sentence
+
+
+def subject(about: About) -> str:
+    """What a mistake is about, in words: `job "train", demand, cpu`."""
+    kind, *rest = about
+    words = [f'{kind} "{rest[0]}"' if rest and rest[0] != "" else str(kind)]
+    return ", ".join(words + [str(part) for part in rest[1:] if isinstance(part, str)])
+
+
+def caret(text: str, position: int, length: int = 1) -> str:
+    """The text, indented, with a caret under each of `length` places; long texts are cut."""
+    start = max(0, position - 60) if len(text) > 100 else 0
+    shown = "".join(c if c.isprintable() else " " for c in text[start : start + 100])
+    return f"    {shown}\n    {' ' * (position - start)}{'^' * max(1, min(length, 40))}"
 
 
 class FairleadError(Exception):
@@ -48,6 +75,32 @@ class InputError(FairleadError):
     def __init__(self, mistakes: Mistake | Iterable[Mistake]) -> None:
         self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Mistake, ...]]]:
+        return (InputError, (self.mistakes,))
+
+
+class Mistakes(list[Mistake]):
+    """The mistakes found so far, so that all of them can be reported together."""
+
+    def attempt(
+        self, about: About, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """What the function returns; None where it raised InputError, whose mistakes are kept."""
+        try:
+            return function(*args, **kwargs)
+        except InputError as error:
+            self.extend(replace(m, about=about + m.about) for m in error.mistakes)
+            return None
+
+    def add(self, about: About, what: str, right: str = "") -> None:
+        """Keep one more mistake."""
+        self.append(Mistake(what, right, about=about))
+
+    def report(self) -> None:
+        """Raise InputError if there is any."""
+        if self:
+            raise InputError(self)
 
 
 class InternalError(FairleadError):

@@ -1,11 +1,18 @@
-"""Frozen mappings: the values that machines, jobs and tenants are made of."""
+"""Frozen mappings and plain names: the values that machines, jobs and tenants are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Generic, TypeVar
 
+from fairlead.model.errors import InputError, Mistake
+
 V = TypeVar("V")
+
+LONGEST_NAME = 255
+
+_NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*[^\s\x00-\x1f\x7f])?")
 
 
 class FrozenMap(Mapping[str, V], Generic[V]):
@@ -29,10 +36,53 @@ class FrozenMap(Mapping[str, V], Generic[V]):
     def __len__(self) -> int:
         return len(self._items)
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def keys(self) -> KeysView[str]:
+        return self._items.keys()
+
+    def values(self) -> ValuesView[V]:
+        return self._items.values()
+
+    def items(self) -> ItemsView[str, V]:
+        return self._items.items()
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, FrozenMap):
+            return self._items == other._items
+        return self._items == dict(other) if isinstance(other, Mapping) else NotImplemented
+
     def __hash__(self) -> int:
         if self._hash is None:
             self._hash = hash(tuple(self._items.items()))
         return self._hash
 
+    def __reduce__(self) -> tuple[type[FrozenMap[V]], tuple[dict[str, V]]]:
+        # The hash of a text is another one in another process.
+        return (FrozenMap, (self._items,))
+
     def __repr__(self) -> str:
         return repr(self._items)
+
+
+def plain_name(name: object) -> str:
+    """The name itself: text without control characters or spaces around it."""
+    if not isinstance(name, str):
+        raise InputError(Mistake(f"a name is text, not {name!r}", "write it in quotes"))
+    if not name:
+        raise InputError(Mistake("a name cannot be empty", "write at least one letter"))
+    if len(name) > LONGEST_NAME:
+        raise InputError(
+            Mistake(f"a name of {len(name)} characters", f"use at most {LONGEST_NAME}")
+        )
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            Mistake(
+                f"the name {name!r} begins or ends with a space or holds a control character",
+                f"write {''.join(c if c.isprintable() else ' ' for c in name).strip()!r}",
+            )
+        )
+    return name

@@ -1,0 +1,181 @@
+"""Constraints: what a selector means for a machine with labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+
+from fairlead.model.errors import InputError, Mistake
+
+Label = str | Decimal
+"""A label's value: text, or a number that was written without quotes (kept as it was written)."""
+
+
+class Operator(Enum):
+    """How a requirement compares a label. The values are what is written."""
+
+    EQUAL = "="
+    NOT_EQUAL = "!="
+    IN = "in"
+    NOT_IN = "notin"
+    EXISTS = "exists"
+    NOT_EXISTS = "!"
+    LESS = "<"
+    AT_MOST = "<="
+    GREATER = ">"
+    AT_LEAST = ">="
+
+
+ORDERINGS = frozenset({Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST})
+_NEGATIVE = frozenset({Operator.NOT_EQUAL, Operator.NOT_IN, Operator.NOT_EXISTS})
+_SETS = frozenset({Operator.IN, Operator.NOT_IN})
+_PRESENCE = frozenset({Operator.EXISTS, Operator.NOT_EXISTS})
+
+Version = tuple[int, ...]
+
+_VERSION = re.compile(r"-?[0-9]{1,18}|[0-9]{1,18}(?:\.[0-9]{1,18})+")
+_BARE = re.compile(r"[^\s,()!=<>\"'\\\x00-\x1f\x7f-\x9f]+")
+
+
+@lru_cache(maxsize=65536)
+def version(text: str) -> Version | None:
+    """The parts of a whole number or a dotted version, without zeros at the end, so that 5 is 5.0;
+    None where the text is neither. Tuples compare as versions do: part by part."""
+    if not _VERSION.fullmatch(text):
+        return None
+    parts = [int(part) for part in text.split(".")]
+    while parts and parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)
+
+
+def ordering_mistake(label: Label) -> Mistake | None:
+    """What is wrong with a label that is compared by `<` and the like; None where nothing is."""
+    text = str(label)
+    if isinstance(label, Decimal) and "." in text:
+        return Mistake(
+            f"{text} is compared as a version but written as a number",
+            f'write it in quotes: "{text}"',
+        )
+    if version(text) is None:
+        return Mistake(
+            f'"{text}" is neither a whole number nor a version with dots, so it has no order',
+            'write a label such as "5.10", or compare with = or in',
+        )
+    return None
+
+
+def quoted(text: str) -> str:
+    """The text as a selector writes it: in quotes where it would not be read back without them."""
+    if _BARE.fullmatch(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One part of a selector: a key, an operator and the values it compares with."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...]
+
+    def __init__(self, key: str, operator: Operator, values: Iterable[str] = ()) -> None:
+        values = (values,) if isinstance(values, str) else tuple(values)
+        _check_requirement(key, operator, values)
+        object.__setattr__(self, "key", key)
+        object.__setattr__(self, "operator", operator)
+        object.__setattr__(self, "values", values)
+
+    def matches(self, labels: Mapping[str, Label]) -> bool:
+        """Does a machine with these labels satisfy it? Raises InputError where an ordering meets a
+        label that has no order."""
+        operator = self.operator
+        label = labels.get(self.key)
+        if label is None:
+            return operator in _NEGATIVE
+        if operator in _PRESENCE:
+            return operator is Operator.EXISTS
+        if operator in ORDERINGS:
+            return self._ordered(label)
+        return (str(label) in self.values) is (operator not in _NEGATIVE)
+
+    def _ordered(self, label: Label) -> bool:
+        mistake = ordering_mistake(label)
+        mine, other = version(str(label)), version(self.values[0])
+        if mistake or mine is None or other is None:
+            raise InputError(mistake or Mistake(f'"{label}" has no order'))
+        match self.operator:
+            case Operator.LESS:
+                return mine < other
+            case Operator.AT_MOST:
+                return mine <= other
+            case Operator.GREATER:
+                return mine > other
+            case _:
+                return mine >= other
+
+    def __str__(self) -> str:
+        key = quoted(self.key)
+        if self.operator in _PRESENCE:
+            return key if self.operator is Operator.EXISTS else f"!{key}"
+        values = ", ".join(map(quoted, self.values))
+        if self.operator in _SETS:
+            values = f"({values})"
+        return f"{key} {self.operator.value} {values}"
+
+
+def _check_requirement(key: object, operator: object, values: tuple[object, ...]) -> None:
+    for text in (key, *values):
+        if not isinstance(text, str):
+            raise InputError(
+                Mistake(f"{text!r} in a constraint is not text", f"write {str(text)!r}")
+            )
+        if not text.isprintable():
+            raise InputError(Mistake(f"{text!r} holds a control character", "take it out"))
+    if not key:
+        raise InputError(Mistake("a label's key cannot be empty", "write a key"))
+    if not isinstance(operator, Operator):
+        raise InputError(Mistake(f"{operator!r} is not an operator", "use one of Operator"))
+    wanted = 0 if operator in _PRESENCE else 1
+    if operator in _SETS:
+        if not values:
+            raise InputError(
+                Mistake(f'"{operator.value}" without values', "write at least one value")
+            )
+    elif len(values) != wanted:
+        raise InputError(
+            Mistake(f'"{operator.value}" takes {wanted} values, not {len(values)}', "write as many")
+        )
+    if operator in ORDERINGS and version(str(values[0])) is None:
+        raise InputError(
+            Mistake(
+                f'"{values[0]}" after {operator.value} is neither a whole number nor a version',
+                "write a number such as 80 or a version such as 5.10",
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Requirements on labels, all of which a machine must satisfy. The empty one matches all."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
+        object.__setattr__(self, "requirements", tuple(requirements))
+
+    def matches(self, labels: Mapping[str, Label]) -> bool:
+        """Does a machine with these labels satisfy every requirement?"""
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+    def __bool__(self) -> bool:
+        return bool(self.requirements)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.requirements))
