@@ -1,0 +1,145 @@
+"""Runs the steps of the gate and says what failed, how long each took and what was left out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/test_docs*.py"))
+
+EPILOG = """\
+examples:
+  ./check                          everything, as CI runs it
+  ./check fast                     without the slow tests (the wheel), for every few minutes
+  ./check lint types               some steps
+  ./check --fix                    format and repair what the linter can, then check
+  ./check --cases 20               twenty times as many random instances
+  ./check tests -- -k certificate  arguments for pytest
+"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the gate: its name, its command, and what it says in the list of `--help`."""
+
+    name: str
+    command: tuple[str, ...]
+    purpose: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a step ended."""
+
+    step: Step
+    passed: bool
+    seconds: float
+
+
+def steps(cases: int, fast: bool, pytest_arguments: list[str]) -> list[Step]:
+    """All steps, in the order in which they run: the quick ones first."""
+    python = (sys.executable, "-m")
+    slow = ("-m", "not slow") if fast else ()
+    pytest = (*python, "pytest", "--quiet", f"--cases={cases}", *slow)
+    rest = (*(f"--ignore={path}" for path in DOCS), *pytest_arguments)
+    return [
+        Step("format", (*python, "ruff", "format", "--check", "--quiet", "."), "formatting (ruff)"),
+        Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter (ruff)"),
+        Step(
+            "imports",
+            (sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"),
+            "import directions (import-linter)",
+        ),
+        Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)"),
+        Step("docs", (*pytest, *DOCS), "docs complete, links resolve, examples as shown"),
+        Step("tests", (*pytest, *rest), "all other tests"),
+    ]
+
+
+def run(step: Step) -> Outcome:
+    """Runs a step; a step that passes says nothing but its time, tests excepted."""
+    talks = "pytest" in step.command
+    print(f"== {step.name}", flush=True)
+    start = time.monotonic()
+    # No stdin: a test that waits for somebody to type fails instead.
+    done = subprocess.run(
+        step.command,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=None if talks else subprocess.PIPE,
+        stderr=None if talks else subprocess.STDOUT,
+        check=False,
+        text=True,
+    )
+    if not talks and done.returncode:
+        print(done.stdout, end="", flush=True)
+    return Outcome(step, done.returncode == 0, time.monotonic() - start)
+
+
+def repair() -> None:
+    """Formats, and repairs what the linter can."""
+    for arguments in (("check", "--fix", "--quiet"), ("format", "--quiet")):
+        subprocess.run([sys.executable, "-m", "ruff", *arguments, "."], cwd=ROOT, check=False)
+
+
+def arguments(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """What was asked for, and what goes on to pytest."""
+    end = words.index("--") if "--" in words else len(words)
+    own, rest = words[:end], words[end + 1 :]
+    every = steps(1, False, [])
+    parser = argparse.ArgumentParser(
+        prog="./check",
+        description="Runs the gate: " + "; ".join(f"{s.name}: {s.purpose}" for s in every) + ".",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("step", nargs="*", help="`fast`, or the steps to run (default: all)")
+    parser.add_argument("--cases", type=int, default=1, help="times as many random instances")
+    parser.add_argument("--fix", action="store_true", help="format and repair first")
+    asked = parser.parse_args(own)
+    known = [step.name for step in every]
+    for name in asked.step:
+        if name not in [*known, "fast"]:
+            parser.error(f"there is no step {name!r}; the steps are {', '.join(known)}, and `fast`")
+    if asked.cases < 1:
+        parser.error("--cases is a positive number")
+    return asked, rest
+
+
+def main() -> int:
+    """Runs what was asked for; 0 if all of it passed."""
+    asked, pytest_arguments = arguments(sys.argv[1:])
+    if asked.fix:
+        repair()
+    fast = "fast" in asked.step
+    chosen = [name for name in asked.step if name != "fast"]
+    every = steps(asked.cases, fast, pytest_arguments)
+    start = time.monotonic()
+    outcomes = [run(step) for step in every if not chosen or step.name in chosen]
+    summarise(outcomes, [s.name for s in every if chosen and s.name not in chosen], fast)
+    print(f"in all {time.monotonic() - start:8.1f} s")
+    return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def summarise(outcomes: list[Outcome], left_out: list[str], fast: bool) -> None:
+    """Prints each step with its time, and what was not looked at."""
+    print()
+    for outcome in outcomes:
+        word = "passed" if outcome.passed else "FAILED"
+        print(f"{outcome.step.name:<8} {word} {outcome.seconds:6.1f} s")
+    if fast:
+        left_out = ["the tests marked slow", *left_out]
+    if left_out:
+        print(f"left out: {', '.join(left_out)}")
+    if os.environ.get("CI") != "true":
+        print("tests that skipped, if any, are named above; under CI=true an unexpected skip fails")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

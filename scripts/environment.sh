@@ -1,0 +1,66 @@
+# The environment of a checkout (.venv), made and kept up to date; sourced by ./start and ./check.
+#
+# need_environment NAME   makes .venv hold what requirements/NAME.txt locks, and Fairlead itself.
+#
+# A stamp in .venv says what was installed from which files; while it is true, nothing is done.
+
+say() { printf '%s\n' "$*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+
+# A Python that is new enough. Prints its command; FAIRLEAD_PYTHON names one.
+find_python() {
+  local candidate
+  for candidate in ${FAIRLEAD_PYTHON:+"$FAIRLEAD_PYTHON"} python3 python3.13 python3.12 python3.11 python; do
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+      printf '%s\n' "$candidate"
+      return
+    fi
+    # Who names a Python means that one.
+    [ -z "${FAIRLEAD_PYTHON:-}" ] || break
+  done
+  if [ -n "${FAIRLEAD_PYTHON:-}" ]; then
+    fail "FAIRLEAD_PYTHON is '$FAIRLEAD_PYTHON', which is not a Python of 3.11 or newer; name one that is, or unset it."
+  fi
+  fail "Fairlead needs Python 3.11 or newer, and none was found ($(python3 --version 2>&1 | tail -n 1));" \
+    "install one, or set FAIRLEAD_PYTHON to its path."
+}
+
+works() { .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+# What the environment was made from: the lock, what the project says of itself, the Python, the place.
+fingerprint() { # NAME
+  { cat "requirements/$1.txt" pyproject.toml src/fairlead/version.py scripts/environment.sh && readlink .venv/bin/python && pwd; } | cksum
+}
+
+install() { # SENTENCE PIP-ARGUMENT...
+  local sentence=$1 log=.venv/install.log
+  shift
+  if ! .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet "$@" >"$log" 2>&1 </dev/null; then
+    tail -n 15 "$log" >&2
+    fail "$sentence; the whole output is in $log."
+  fi
+}
+
+need_environment() { # NAME
+  local name=$1 python stamp
+  if ! works; then
+    python=$(find_python) || exit 1
+    say "Making .venv with $("$python" --version 2>&1)."
+    "$python" -m venv --clear .venv >/dev/null ||
+      fail "'$python -m venv .venv' failed; on Debian and Ubuntu the package python3-venv is missing."
+  fi
+  stamp=.venv/fairlead-$name
+  if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint "$name")" ]; then
+    return
+  fi
+  say "Installing what requirements/$name.txt locks into .venv (once; a minute or two)."
+  install "The packages of requirements/$name.txt could not be installed: pip needs to reach a package index the first time" \
+    --require-hashes --requirement "requirements/$name.txt"
+  # The lock holds the build backend, so this asks the index for nothing.
+  install "Fairlead itself could not be installed into .venv" \
+    --no-deps --no-build-isolation --no-index --editable .
+  fingerprint "$name" >"$stamp"
+}

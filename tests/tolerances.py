@@ -1,0 +1,17 @@
+"""How close two numbers must be, once for all tests."""
+
+from __future__ import annotations
+
+EXACT = 1e-9
+"""Relative: our shares against the rational reference, and anything that is the same by theory."""
+
+CERTIFICATE = 1e-7
+"""The largest feasibility or gap that a certificate may report."""
+
+PRINTED = 5e-4
+"""Against numbers that a paper prints to three digits."""
+
+
+def close(ours: float, theirs: float, tolerance: float = EXACT) -> bool:
+    """Whether two numbers agree, relative to the larger, or absolutely where both are small."""
+    return abs(ours - theirs) <= tolerance * max(1.0, abs(ours), abs(theirs))
