@@ -115,11 +115,13 @@ class Certificate:
 
     `feasibility`: the largest violation of a capacity, task count, limit or level equation,
     relative; `gap`: the largest relative rise that the prices leave open to anyone frozen (None
-    where there is nothing to prove: a mechanism has no levels).
+    where there is nothing to prove: a mechanism has no levels). `assumed` are sentences on what
+    was taken as stated, because nobody but its owner can check it.
     """
 
     feasibility: float
     gap: float | None
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -43,11 +43,28 @@ class PoolProof:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """The tasks of a job that make one unit of share (on one machine of a class, where each class
+    of machines is filled by itself)."""
+
+    job: str
+    tasks: float
+    machine_class: int | None = None
+
+
+@dataclass(frozen=True)
 class Proof:
-    """All rounds of one filling, over classes of machines that every job sees alike."""
+    """All rounds of one filling, over classes of machines that every job sees alike.
+
+    `view` is what the cluster looks like to the policy: `machines` as they are, `pooled` into one
+    that holds everything, or `each machine` by itself. `scales` are stated for a policy of the
+    user's own only; those of the built-in ones follow from the input.
+    """
 
     policy: str
     classes: tuple[MachineClass, ...]
     placements: tuple[tuple[str, tuple[Placement, ...]], ...]
     rounds: tuple[Round, ...]
     pools: tuple[PoolProof, ...] = ()
+    view: str = "machines"
+    scales: tuple[Scale, ...] = ()
