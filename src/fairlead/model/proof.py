@@ -57,8 +57,9 @@ class Proof:
     """All rounds of one filling, over classes of machines that every job sees alike.
 
     `view` is what the cluster looks like to the policy: `machines` as they are, `pooled` into one
-    that holds everything, or `each machine` by itself. `scales` are stated for a policy of the
-    user's own only; those of the built-in ones follow from the input.
+    that holds everything, or `each machine` by itself. `scales` are those of all jobs that can run:
+    a check computes those of the built-in policies again, and has to take those of a user's own
+    policy as they are.
     """
 
     policy: str

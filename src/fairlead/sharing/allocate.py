@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from fairlead.model.eligibility import may_use, nowhere
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.model.proof import Proof
+from fairlead.model.proof import Proof, Scale
 from fairlead.sharing import answer
 from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.certificate import certify
@@ -99,7 +99,9 @@ def _by_policy(
             classes=names.classes(),
             placements=_placements(names, filling.tasks),
             rounds=tuple(answer.proof_rounds(names, filling)),
-            pools=weights.proofs(names),
+            pools=weights.proofs(_names(cluster, problem)),
+            view=policy.view.value,
+            scales=tuple(_scales(problem, scale)),
         ),
     )
 
@@ -112,15 +114,17 @@ def _by_each_machine(
     names = _names(cluster, problem)
     weights = tenant_weights(problem, problem.alone)
     tasks = np.zeros_like(problem.holds)
-    levels, rounds = [], []
+    levels, rounds, scales = [], [], []
     for c in names.order:
         view = one_class(problem, c)
-        filling = fill(view, policy.scale(view), weights.weight)
+        scale = policy.scale(view)
+        filling = fill(view, scale, weights.weight)
         tasks[:, c] = filling.tasks[:, 0] * problem.count[c]
         number = names.show[c]
         alone = Names(view, (number,), (0,))
         levels += answer.levels(alone, filling, number)
         rounds += answer.proof_rounds(alone, filling, number)
+        scales += _scales(problem, scale, number)
     share = _shares(tasks.sum(axis=1), problem.alone)
     return Allocation(
         policy=policy.spec,
@@ -146,6 +150,8 @@ def _by_each_machine(
             placements=_placements(names, tasks),
             rounds=tuple(rounds),
             pools=weights.proofs(names),
+            view=policy.view.value,
+            scales=tuple(scales),
         ),
     )
 
@@ -199,6 +205,12 @@ def _shares(tasks: Floats, scale: Floats) -> Floats:
     """(J,) tasks over scale, 0 where a job has no scale because it can run nowhere."""
     share: Floats = np.divide(tasks, scale, out=np.zeros_like(tasks), where=scale > 0)
     return share
+
+
+def _scales(problem: Problem, scale: Floats, number: int | None = None) -> Iterator[Scale]:
+    """The scales of the jobs that have one, as data."""
+    for j in np.flatnonzero(scale > 0):
+        yield Scale(problem.job_names[j], float(scale[j]), number)
 
 
 def _placements(names: Names, tasks: Floats) -> tuple[tuple[str, tuple[answer.Placement, ...]], ...]:
