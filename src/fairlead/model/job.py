@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from fairlead.model.constraint import Selector
-from fairlead.model.quantity import Amount, quantities
-from fairlead.model.values import FrozenMap
+from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.names import expand_all
+from fairlead.model.quantity import NUMBER, RATIO, Amount, exact, quantities, written, written_plain
+from fairlead.model.selector_syntax import parse_selector
+from fairlead.model.tenant import positive, some
+from fairlead.model.values import FrozenMap, plain_name
+
+SECONDS = {
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "m": Fraction(60),
+    "h": Fraction(3600),
+    "d": Fraction(86400),
+}
+
+_DURATION = re.compile(rf"({NUMBER}|{RATIO})(ms|s|m|h|d)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Job:
     """A demand per task, the machines that may run it, a number of tasks (None: unlimited).
 
     `where`, `machines` and `exclude` are its hard constraint; `prefer` is the soft kind, which
     shares ignore. `tenant` None: the job is its own tenant. `spread`: at most one task a machine.
+    Machines may be given in ranges; they are kept as plain names in their order.
     """
 
     name: str
@@ -36,7 +52,7 @@ class Job:
         demand: Mapping[str, Amount],
         *,
         tenant: str | None = None,
-        tasks: int | None = None,
+        tasks: Amount | None = None,
         where: str | Selector = "",
         machines: Iterable[str] | None = None,
         exclude: Iterable[str] = (),
@@ -44,4 +60,108 @@ class Job:
         prefer: str | Selector = "",
         prefer_for: Amount | None = None,
     ) -> None:
-        raise NotImplementedError  # replaced below by the author of the model
+        mistakes = Mistakes()
+        about = ("job", name)
+        mistakes.attempt(about, plain_name, name)
+        values = {
+            "name": name,
+            "demand": mistakes.attempt((*about, "demand"), _demand, demand),
+            "tenant": None
+            if tenant is None
+            else mistakes.attempt((*about, "tenant"), plain_name, tenant),
+            "tasks": None if tasks is None else mistakes.attempt((*about, "tasks"), _tasks, tasks),
+            "where": mistakes.attempt((*about, "where"), _selector, where),
+            "machines": None
+            if machines is None
+            else mistakes.attempt((*about, "machines"), some, machines),
+            "exclude": mistakes.attempt((*about, "exclude"), expand_all, exclude)
+            if exclude
+            else (),
+            "spread": mistakes.attempt((*about, "spread"), _boolean, spread),
+            "prefer": mistakes.attempt((*about, "prefer"), _selector, prefer),
+            "prefer_for": None
+            if prefer_for is None
+            else mistakes.attempt((*about, "prefer_for"), duration, prefer_for),
+        }
+        if prefer and prefer_for is None:
+            mistakes.add(
+                (*about, "prefer"),
+                "nothing says how long to wait for what is preferred",
+                "write for example prefer_for: 30s",
+            )
+        if prefer_for is not None and not prefer:
+            mistakes.add(
+                (*about, "prefer_for"),
+                "nothing says what to wait for",
+                'write for example prefer: "zone = east"',
+            )
+        mistakes.report()
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+
+def _demand(demand: Mapping[str, Amount]) -> FrozenMap[Fraction]:
+    amounts = quantities(demand)
+    if not any(amounts.values()):
+        raise InputError(
+            Mistake(
+                "a task that needs nothing at all has no share",
+                "write what one task needs, as in {cpu: 1}",
+            )
+        )
+    return amounts
+
+
+def _tasks(tasks: Amount) -> Fraction:
+    number = exact(tasks)
+    if number.denominator != 1 or number <= 0:
+        raise InputError(
+            Mistake(
+                f"{written(number)} is not a number of tasks",
+                "write a positive whole number, or leave it out for no limit",
+            )
+        )
+    return number
+
+
+def _selector(selector: str | Selector) -> Selector:
+    if isinstance(selector, Selector):
+        return selector
+    if isinstance(selector, str):
+        return parse_selector(selector)
+    raise InputError(
+        Mistake(f"{selector!r} is not a constraint", 'write text such as "zone = east"')
+    )
+
+
+def _boolean(value: bool) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InputError(Mistake(f"{value!r} is neither true nor false", "write true or false"))
+
+
+def duration(amount: Amount) -> Fraction:
+    """The seconds in a duration such as `30s`, `5m` or `2h`, more than 0; a number that is not
+    text is seconds. Raises InputError."""
+    if not isinstance(amount, str):
+        return positive(amount)
+    match = _DURATION.fullmatch(amount)
+    if not match:
+        number = re.fullmatch(NUMBER, amount)
+        raise InputError(
+            Mistake(
+                f'"{amount[:60]}" is not a duration',
+                f"write the unit: {amount}s, {amount}m or {amount}h"
+                if number
+                else "write a number and ms, s, m, h or d, as in 30s",
+            )
+        )
+    return positive(exact(match[1]) * SECONDS[match[2]])
+
+
+def written_duration(seconds: Fraction) -> str:
+    """The duration as text that reads back to exactly the same."""
+    for unit in ("h", "m"):
+        if (seconds / SECONDS[unit]).denominator == 1:
+            return f"{written_plain(seconds / SECONDS[unit])}{unit}"
+    return f"{written_plain(seconds)}s"

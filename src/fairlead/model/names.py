@@ -34,10 +34,10 @@ def machine_name(name: object) -> str:
 def expand(text: str) -> tuple[str, ...]:
     """The names that a range means, in its order; a plain name means itself. Commas outside
     brackets part ranges. Raises InputError."""
-    if isinstance(text, str) and len(text) <= LONGEST_NAME and _PLAIN.fullmatch(text):
-        return (text,)
     if not isinstance(text, str):
         raise InputError(Mistake(f"a name is text, not {text!r}", "write it in quotes"))
+    if len(text) <= LONGEST_NAME and _PLAIN.fullmatch(text):
+        return (text,)
     return _expand(text)
 
 

@@ -95,9 +95,7 @@ def _bounded(value: Fraction, name: object) -> Fraction:
     if value and not SMALLEST <= abs(value) <= LARGEST:
         size = "large" if abs(value) > 1 else "small"
         raise InputError(
-            Mistake(
-                f"{_called(name)} is too {size}", "write 0 or a number between 1e-30 and 1e30"
-            )
+            Mistake(f"{_called(name)} is too {size}", "write 0 or a number between 1e-30 and 1e30")
         )
     if max(abs(value.numerator), value.denominator) >= 10**MOST_DIGITS:
         raise InputError(
@@ -140,12 +138,16 @@ def _hint(text: str) -> str:
     return "units are m, k M G T P (powers of 1000) and Ki Mi Gi Ti Pi (of 1024)"
 
 
+class _Quantities(FrozenMap[Fraction]):
+    """Amounts that passed the check."""
+
+    __slots__ = ()
+
+
 def quantities(mapping: Mapping[str, Amount]) -> FrozenMap[Fraction]:
-    """Exact amounts of resources, none negative. Equal mappings give one object; a FrozenMap of
-    such amounts is returned as it is. Raises InputError with every mistake."""
-    if isinstance(mapping, FrozenMap) and all(
-        type(amount) is Fraction and amount.numerator >= 0 for amount in mapping.values()
-    ):
+    """Exact amounts of resources, none negative. Equal mappings give one object, and what this
+    function returned is returned as it is. Raises InputError with every mistake."""
+    if isinstance(mapping, _Quantities):
         return mapping
     if not isinstance(mapping, Mapping):
         raise InputError(
@@ -168,7 +170,7 @@ def quantities(mapping: Mapping[str, Amount]) -> FrozenMap[Fraction]:
 
 @lru_cache(maxsize=4096)
 def _shared(items: tuple[tuple[str, Fraction], ...]) -> FrozenMap[Fraction]:
-    return FrozenMap(dict(items))
+    return _Quantities(dict(items))
 
 
 def written(amount: Fraction) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fairlead.model.quantity import Amount, exact, quantities
-from fairlead.model.values import FrozenMap
+from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.names import expand_all
+from fairlead.model.quantity import Amount, exact, quantities, written
+from fairlead.model.values import FrozenMap, plain_name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant with a weight (1 if nothing is said) or a pool: the machines that it brought.
 
     `limit` is a hard cap on what all its jobs, and those of the tenants below it, hold together.
+    The pool may be given in ranges; it is kept as plain names in their order.
     """
 
     name: str
@@ -28,12 +31,48 @@ class Tenant:
         name: str,
         *,
         weight: Amount | None = None,
-        pool: tuple[str, ...] | list[str] | None = None,
+        pool: Iterable[str] | None = None,
         parent: str | None = None,
         limit: Mapping[str, Amount] | None = None,
     ) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "weight", None if weight is None else exact(weight))
-        object.__setattr__(self, "pool", None if pool is None else tuple(pool))
-        object.__setattr__(self, "parent", parent)
-        object.__setattr__(self, "limit", quantities(limit or {}))
+        mistakes = Mistakes()
+        about = ("tenant", name)
+        mistakes.attempt(about, plain_name, name)
+        values = {
+            "name": name,
+            "weight": None
+            if weight is None
+            else mistakes.attempt((*about, "weight"), positive, weight),
+            "pool": None if pool is None else mistakes.attempt((*about, "pool"), some, pool),
+            "parent": None
+            if parent is None
+            else mistakes.attempt((*about, "parent"), plain_name, parent),
+            "limit": mistakes.attempt((*about, "limit"), quantities, limit or {}),
+        }
+        if weight is not None and pool is not None:
+            mistakes.add(
+                (*about, "weight"),
+                "a tenant has a weight or a pool, not both",
+                "take one of them out: a pool says the weight",
+            )
+        mistakes.report()
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+
+def positive(amount: Amount) -> Fraction:
+    """The exact amount, which is more than 0."""
+    value = exact(amount)
+    if value <= 0:
+        raise InputError(Mistake(f"{written(value)} is not positive", "write more than 0"))
+    return value
+
+
+def some(names: Iterable[str]) -> tuple[str, ...]:
+    """The names that these ranges mean, at least one."""
+    expanded = expand_all(names)
+    if not expanded:
+        raise InputError(
+            Mistake("the list of machines is empty", 'name machines, as in ["a[01-25]"]')
+        )
+    return expanded

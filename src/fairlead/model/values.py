@@ -62,7 +62,7 @@ class FrozenMap(Mapping[str, V], Generic[V]):
 
     def __reduce__(self) -> tuple[type[FrozenMap[V]], tuple[dict[str, V]]]:
         # The hash of a text is another one in another process.
-        return (FrozenMap, (self._items,))
+        return (type(self), (self._items,))
 
     def __repr__(self) -> str:
         return repr(self._items)
