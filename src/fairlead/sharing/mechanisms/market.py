@@ -36,9 +36,9 @@ def market(problem: Problem, weight: Floats) -> Outcome:
     must = rows(problem, present)
     buyers, buyer = np.unique(must.job, return_inverse=True)
     mean = float(budget[buyers].mean())
-    # In units that make every number of the order of 1: tasks by what the usable machines hold,
-    # rows by their bound.
-    unit = (np.where(problem.usable, problem.holds, 0.0) @ problem.count)[must.job]
+    # Tasks in units of the job's part of what it could run alone, rows in units of their bound.
+    alone = np.where(problem.usable, problem.holds, 0.0) @ problem.count
+    unit = (alone * budget / budget.sum())[must.job]
     coefficient = must.coefficient * unit[must.pair] / must.bound[must.row]
     amount, multiplier = maximise_logs(
         buyer, budget[buyers] / mean, must.row, must.pair, coefficient, len(must.bound)
