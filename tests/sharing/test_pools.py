@@ -1,0 +1,216 @@
+"""Weights from pools: what a tenant's machines alone could give it, with its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from fairlead.model.allocation import Stop
+from fairlead.model.errors import InputError
+from fairlead.model.proof import PoolProof
+from fairlead.sharing.answer import names_of
+from fairlead.sharing.pools import tenant_weights
+from fairlead.sharing.problem import Floats, Problem
+from tests.sharing.build import build
+
+
+def with_pools(problem: Problem, pools: Sequence[Sequence[int] | None]) -> Problem:
+    """The problem where a tenant with a row has a pool: so many machines of each class."""
+    weight = problem.tree.weight.copy()
+    count = problem.tree.pool_count.copy()
+    for tenant, pool in enumerate(pools):
+        if pool is not None:
+            weight[tenant] = np.nan
+            count[tenant] = pool
+    return replace(problem, tree=replace(problem.tree, weight=weight, pool_count=count))
+
+
+def proofs(problem: Problem, scale: Floats) -> tuple[PoolProof, ...]:
+    weights = tenant_weights(problem, scale)
+    machines = [name for names in problem.class_machines for name in names]
+    return weights.proofs(names_of(problem, machines))
+
+
+def test_weights_as_written_stay() -> None:
+    problem = build([[1.0], [1.0]], [[4]], weight=[2, 0.5])
+    assert tenant_weights(problem, problem.alone).weight.tolist() == [2, 0.5]
+
+
+def test_a_tenant_with_one_job_weighs_its_tasks_in_the_pool_over_its_scale() -> None:
+    problem = build([[1, 2], [3, 1]], [[6, 8], [6, 4], [4, 6]], eligible=[[1, 1, 0], [0, 1, 1]])
+    problem = with_pools(problem, [[1, 0, 0], [0, 1, 1]])
+    scale = problem.alone
+    found = tenant_weights(problem, scale)
+    assert found.weight == pytest.approx([4 / scale[0], (2 + 4 / 3) / scale[1]])
+    assert proofs(problem, scale) == ()
+
+
+def test_machines_of_the_pool_that_the_job_may_not_use_count_nothing() -> None:
+    problem = build([[1.0]], [[6], [6]], eligible=[[1, 0]])
+    problem = with_pools(problem, [[1, 1]])
+    assert tenant_weights(problem, np.array([12.0])).weight == pytest.approx([0.5])
+
+
+def test_finite_tasks_and_spread_count() -> None:
+    problem = build([[1.0], [1.0]], [[8]], count=[4], tasks=[5, np.inf], spread=[False, True])
+    problem = with_pools(problem, [[2], [2]])
+    assert tenant_weights(problem, np.array([10.0, 10.0])).weight == pytest.approx([0.5, 0.2])
+
+
+def test_a_limit_counts_even_for_one_job_and_is_proved() -> None:
+    problem = build([[1.0], [1.0]], [[8]], count=[2], limits=[(0, 0, 3.0)])
+    problem = with_pools(problem, [[1], [1]])
+    assert tenant_weights(problem, np.array([16.0, 16.0])).weight == pytest.approx([3 / 16, 0.5])
+    (proof,) = proofs(problem, np.array([16.0, 16.0]))
+    assert proof.tenant == "t0"
+    (stop,) = proof.stops
+    assert stop == Stop(stop.price, tenant="t0", resource="r0")
+    assert stop.price == pytest.approx(1 / 16)
+
+
+def test_a_limit_of_the_tenant_above_counts() -> None:
+    problem = build(
+        [[1.0], [1.0]], [[8]], count=[2], parent=[-1, 0, 0], job_tenant=[1, 2], limits=[(0, 0, 3.0)]
+    )
+    problem = with_pools(problem, [None, [1], [1]])
+    found = tenant_weights(problem, np.array([16.0, 16.0])).weight
+    assert found == pytest.approx([1, 3 / 16, 3 / 16])
+
+
+def test_several_jobs_weigh_the_largest_share_that_they_could_have_together() -> None:
+    # Alone: 4 GPUs for the one and 8 CPUs for the other, at the same time.
+    problem = build([[0, 1], [1, 0]], [[8, 4]], job_tenant=[0, 0], count=[3])
+    problem = with_pools(problem, [[1]])
+    scale = problem.alone
+    assert tenant_weights(problem, scale).weight == pytest.approx([2 / 3])
+
+
+def test_a_tenant_above_weighs_what_the_jobs_below_it_could_have() -> None:
+    problem = build(
+        [[1.0], [2.0]], [[8]], count=[2], parent=[-1, 0, 0], job_tenant=[1, 2], tasks=[2, np.inf]
+    )
+    problem = with_pools(problem, [[1], None, None])
+    weight = tenant_weights(problem, problem.alone).weight
+    assert weight == pytest.approx([2 / 16 + 3 / 8, 1, 1])
+
+
+def test_a_pool_whose_owner_has_no_job_that_can_run_weighs_one() -> None:
+    problem = build([[1.0], [1.0]], [[8]], eligible=[[1], [0]])
+    problem = with_pools(problem, [[1], [1]])
+    assert tenant_weights(problem, np.array([8.0, 0.0])).weight == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_pool_in_which_nothing_can_run_is_refused(jobs: int) -> None:
+    problem = build([[1.0]] * jobs, [[8], [8]], eligible=[[1, 0]] * jobs, job_tenant=[0] * jobs)
+    problem = with_pools(problem, [[0, 1]])
+    with pytest.raises(InputError, match="tenant `t0` could run nothing in its pool"):
+        tenant_weights(problem, problem.alone)
+
+
+def test_classes_are_numbered_as_they_are_shown() -> None:
+    problem = build([[1.0], [2.0]], [[8], [4]], job_tenant=[0, 0], eligible=[[0, 1], [0, 1]])
+    problem = with_pools(problem, [[0, 1]])
+    weights = tenant_weights(problem, problem.alone)
+    (proof,) = weights.proofs(names_of(problem, ["m1", "m0"]))
+    assert [found.machines for found in proof.classes] == [("m1",)]
+    assert {place.machine_class for _, places in proof.placements for place in places} == {0}
+    assert {stop.machine_class for stop in proof.stops} == {0}
+
+
+def random_problem(seed: int) -> Problem:
+    """One tenant with a pool, several jobs, everything that can stop them."""
+    rng = np.random.default_rng(seed)
+    jobs, classes, resources = rng.integers(1, 5), rng.integers(1, 4), rng.integers(1, 3)
+    demand = rng.integers(0, 4, size=(jobs, resources))
+    demand[:, 0] += demand.sum(axis=1) == 0
+    count = rng.integers(1, 4, size=classes)
+    problem = build(
+        demand.tolist(),
+        rng.integers(1, 9, size=(classes, resources)).tolist(),
+        count=count.tolist(),
+        eligible=(rng.random((jobs, classes)) < 0.8).tolist(),
+        tasks=np.where(rng.random(jobs) < 0.5, rng.integers(1, 6, size=jobs), np.inf).tolist(),
+        spread=(rng.random(jobs) < 0.3).tolist(),
+        job_tenant=[0] * jobs,
+        limits=[(0, 0, float(rng.integers(1, 12)))] if rng.random() < 0.5 else [],
+    )
+    return with_pools(problem, [rng.integers(0, count + 1).tolist()])
+
+
+def largest_share(problem: Problem, scale: Floats) -> float:
+    """What a linear program written down without thought of numbers gives."""
+    pool = problem.tree.pool_count[0]
+    pairs = [
+        (j, c) for j, c in zip(*np.nonzero(problem.usable), strict=True) if pool[c] and scale[j]
+    ]
+    if not pairs:
+        return 0.0
+    rows, bounds = [], []
+    for c, r in np.ndindex(problem.capacity.shape):
+        rows.append([problem.demand[j, r] * (k == c) for j, k in pairs])
+        bounds.append(pool[c] * problem.capacity[c, r])
+    for j in np.flatnonzero(np.isfinite(problem.tasks)):
+        rows.append([float(i == j) for i, _ in pairs])
+        bounds.append(problem.tasks[j])
+    for limit in problem.tree.limits:
+        rows.append([problem.demand[j, limit.resource] for j, _ in pairs])
+        bounds.append(limit.amount)
+    most = [(0, pool[c] if problem.spread[j] else None) for j, c in pairs]
+    found = linprog([-1 / scale[j] for j, _ in pairs], A_ub=rows, b_ub=bounds, bounds=most)
+    assert found.status == 0
+    return -float(found.fun)
+
+
+def test_the_proof_shows_that_the_weight_is_the_largest_share(cases: int) -> None:
+    proved = 0
+    for seed in range(60 * cases):
+        problem = random_problem(seed)
+        scale = np.where(problem.usable.any(axis=1), problem.alone, 0.0)
+        best = largest_share(problem, scale)
+        if not best:
+            continue
+        assert tenant_weights(problem, scale).weight == pytest.approx([best], rel=1e-9)
+        for proof in proofs(problem, scale):
+            proved += 1
+            assert proof.share == pytest.approx(best, rel=1e-9)
+            assert bound(problem, scale, proof) == pytest.approx(best, rel=1e-9)
+            reached = sum(
+                place.tasks / scale[problem.job_names.index(name)]
+                for name, places in proof.placements
+                for place in places
+            )
+            assert reached == pytest.approx(best, rel=1e-9)
+    assert proved >= 20
+
+
+def bound(problem: Problem, scale: Floats, proof: PoolProof) -> float:
+    """What the prices bound the share by, once they are seen to cover every pair."""
+    pool = problem.tree.pool_count[0]
+    cover = np.zeros(problem.holds.shape)
+    total = 0.0
+    for stop in proof.stops:
+        job = None if stop.job is None else problem.job_names.index(stop.job)
+        if stop.resource is not None:
+            r = problem.resources.index(stop.resource)
+            if stop.machine_class is None:
+                cover += stop.price * problem.demand[:, [r]]
+                total += stop.price * problem.tree.limits[0].amount
+            else:
+                c = stop.machine_class
+                cover[:, c] += stop.price * problem.demand[:, r]
+                total += stop.price * pool[c] * problem.capacity[c, r]
+        elif stop.machine_class is None:
+            cover[job] += stop.price
+            total += stop.price * float(problem.tasks[problem.job_names.index(stop.job or "")])
+        else:
+            cover[job, stop.machine_class] += stop.price
+            total += stop.price * pool[stop.machine_class]
+    for j, c in zip(*np.nonzero(problem.usable), strict=True):
+        if pool[c]:
+            assert cover[j, c] * scale[j] >= 1 - 1e-9
+    return total
