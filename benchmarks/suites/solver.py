@@ -1,0 +1,118 @@
+"""Exact filling of several resources: against other programs, at full size, and the whole path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.cases import Call, Case, Measured, Options, Target
+
+KINDS = ("continuous", "discrete", "local", "balanced")
+FULL_SIZE = {"continuous": 10.0, "discrete": 2.0, "local": 2.0, "balanced": 10.0}
+ALGORITHM1 = "benchmarks.baselines.algorithm1:algorithm1"
+WATER_FILLING = "benchmarks.baselines.water_filling:water_filling"
+WARM_LP = "benchmarks.baselines.warm_lp:warm_lp"
+
+
+def cases(options: Options) -> list[Case]:
+    """The rows: three baselines at sizes that they can do, the full size, the whole path."""
+    found = []
+    for group, target, program, baseline, tenants, classes in (
+        ("algorithm1", 300.0, "Algorithm 1, SciPy HiGHS", ALGORITHM1, 100, 100),
+        ("water-filling", 100.0, "Gavel-style, cvxpy", WATER_FILLING, 500, 10),
+        ("warm-lp", 5.0, "warm LP, HiGHS", WARM_LP, 500, 100),
+    ):
+        for kind in KINDS:
+            size = _size(options, kind, tenants, classes, machines=10 * classes)
+            needs = ("cvxpy",) if baseline == WATER_FILLING else ()
+            call = Call(
+                program,
+                "benchmarks.suites.solver:baseline",
+                {"spec": size, "function": baseline},
+                needs,
+            )
+            found.append(
+                Case(f"{group}/{kind}", _shown(size), _ours(size), call, Target(ratio=target))
+            )
+    for kind in KINDS:
+        size = _size(options, kind, 5000, 100, machines=100_000)
+        arguments = {"spec": size, "function": WARM_LP}
+        found.append(
+            Case(
+                f"full/{kind}",
+                _shown(size),
+                _ours(size),
+                Call("warm LP, HiGHS", "benchmarks.suites.solver:baseline", arguments),
+                Target(seconds=FULL_SIZE[kind]),
+            )
+        )
+    for kind in KINDS:
+        size = _size(options, kind, 5000, 100, machines=100_000)
+        whole = Call("allocate", "benchmarks.suites.solver:whole_path", {"spec": size})
+        found.append(Case(f"whole-path/{kind}", _shown(size), whole))
+    return found
+
+
+def ours(spec: dict[str, Any]) -> Measured:
+    """Fairlead's filling of an instance."""
+    from benchmarks.instances import Kind, Spec, problem
+    from fairlead.sharing.filling import fill
+
+    def measured(compiled: Any) -> Any:
+        scale, weight = compiled.alone, compiled.tree.weight
+        return fill(compiled, scale, weight).tasks.sum(axis=1) / scale / weight
+
+    measured(problem(Spec(Kind.CONTINUOUS, tenants=8, classes=4, machines=8)))  # imports
+    instance = problem(Spec.of(spec))
+    return lambda: measured(instance)
+
+
+def baseline(spec: dict[str, Any], function: str) -> Measured:
+    """A baseline's filling of the same instance."""
+    from importlib import import_module
+
+    from benchmarks.instances import Kind, Spec, problem
+
+    module, name = function.split(":")
+    program = getattr(import_module(module), name)
+    tiny = problem(Spec(Kind.CONTINUOUS, tenants=8, classes=4, machines=8))
+    program(tiny, tiny.alone, tiny.tree.weight)
+    instance = problem(Spec.of(spec))
+    return lambda: program(instance, instance.alone, instance.tree.weight)
+
+
+def whole_path(spec: dict[str, Any]) -> Measured:
+    """`fairlead.allocate` from the model: check, compile, fill, certify, back to names."""
+    import fairlead
+    from benchmarks.instances import Kind, Spec, model
+
+    tiny = model(Spec(Kind.CONTINUOUS, tenants=8, classes=4, machines=8))
+    fairlead.allocate(*tiny, policy="tsf")
+    cluster, jobs = model(Spec.of(spec))
+
+    def measured() -> list[float]:
+        return [tenant.share for tenant in fairlead.allocate(cluster, jobs, policy="tsf").tenants]
+
+    return measured
+
+
+def _ours(spec: dict[str, Any]) -> Call:
+    return Call("fill", "benchmarks.suites.solver:ours", {"spec": spec})
+
+
+def _size(options: Options, kind: str, tenants: int, classes: int, machines: int) -> dict[str, Any]:
+    """The instance's spec in plain values; a tenth of the tenants and classes for a quick run."""
+    if options.quick:
+        tenants, classes = max(tenants // 50, 10), max(classes // 10, 4)
+        machines = max(machines // 100, 2 * classes)
+    return {
+        "kind": kind,
+        "tenants": tenants,
+        "classes": classes,
+        "resources": 4,
+        "machines": machines,
+        "seed": options.seed,
+    }
+
+
+def _shown(spec: dict[str, Any]) -> dict[str, int | str]:
+    return {key: spec[key] for key in ("tenants", "classes", "resources", "machines")}
