@@ -1,0 +1,189 @@
+"""Whether a proof holds for an input, and whether an answer is what its proof proves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.model.allocation import Allocation, Certificate
+from fairlead.model.errors import CertificateError
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster
+from fairlead.model.proof import Proof
+from fairlead.sharing.certificate.files import proof_from_json
+from fairlead.sharing.certificate.prices import Scarce
+from fairlead.sharing.certificate.rounds import Figures, check_rounds
+from fairlead.sharing.certificate.scales import Looks, Rule, rule
+from fairlead.sharing.certificate.seen import Bools, Classes, Floats, Seen, see
+from fairlead.sharing.certificate.tolerances import EXACT
+from fairlead.sharing.certificate.tree import Tree, tree
+from fairlead.sharing.certificate.weights import tenant_weights
+
+STATED = "the scales of `{policy}` are taken as stated: only its owner can compute them"
+
+
+@dataclass(frozen=True)
+class Input:
+    """What does not depend on a proof."""
+
+    cluster: Cluster
+    seen: Seen
+    tree: Tree
+    kinds: Classes
+
+    @property
+    def alone(self) -> Floats:
+        """(J,) the tasks of each job alone in the cluster, constraints ignored."""
+        alone: Floats = self.kinds.holds @ self.kinds.count
+        return alone
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What a proof establishes. `scale` is None where every machine has scales of its own;
+    `active[c]` are the jobs that take part on a class that is filled by itself."""
+
+    figures: Figures
+    assumed: tuple[str, ...]
+    looks: Looks
+    weight: Floats
+    scale: Floats | None
+    tasks: Floats  # (J, C)
+    active: dict[int | None, Bools]
+
+
+def read_input(cluster: Cluster, jobs: Sequence[Job]) -> Input:
+    """The input in arrays of the checker's own making."""
+    seen = see(cluster, jobs)
+    return Input(cluster, seen, tree(cluster, jobs, seen), seen.all_kinds())
+
+
+def check_proof(given: Input, proof: Proof) -> Proved:
+    """What the proof establishes for the input. Raises CertificateError with the first thing that
+    does not hold."""
+    known = rule(proof.policy)
+    if known is None:
+        try:
+            looks = Looks(proof.view)
+        except ValueError:
+            raise CertificateError(f"the view `{proof.view}` is none that there is") from None
+    else:
+        looks = known.looks
+        if proof.view != looks.value:
+            raise CertificateError(f"the view of {proof.policy} is not `{proof.view}`")
+    given.seen.partition(proof.classes)
+    if looks is Looks.EACH_MACHINE:
+        return _each_machine(given, proof, known)
+    if looks is Looks.POOLED:
+        if [each.index for each in proof.classes] != [0]:
+            raise CertificateError(f"{proof.policy} looks at one class, of the number 0")
+        classes = given.seen.pooled()
+        bound = np.where(given.seen.spread, len(given.seen.machines), np.inf)
+        scarce = Scarce(
+            given.seen, classes, given.tree, np.minimum(given.seen.tasks, bound), spread=False
+        )
+    else:
+        classes = given.seen.classes(proof.classes)
+        scarce = Scarce(given.seen, classes, given.tree, given.seen.tasks)
+    if any(each.machine_class is not None for each in proof.rounds):
+        raise CertificateError(f"a round of {proof.policy} is about one class of machines")
+    scale = _scale(given, proof, known, classes)
+    weight, figures = tenant_weights(given.cluster, given.seen, given.tree, scale, proof.pools)
+    tasks = scarce.placed(proof.placements)
+    figures = figures.worse(feasibility=scarce.violation(tasks))
+    found = check_rounds(scarce, weight, scale, tasks, proof.rounds)
+    figures = figures.worse(found.feasibility, found.gap)
+    return Proved(figures, _assumed(proof, known), looks, weight, scale, tasks, {None: scale > 0})
+
+
+def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
+    """Every class of machines is a filling by itself, of one of its machines."""
+    seen = given.seen
+    classes = seen.classes(proof.classes)
+    whole = Scarce(seen, classes, given.tree, seen.tasks)
+    tasks = whole.placed(proof.placements)
+    weight, figures = tenant_weights(given.cluster, seen, given.tree, given.alone, proof.pools)
+    figures = figures.worse(feasibility=whole.violation(tasks))
+    if unknown := {each.machine_class for each in proof.rounds} - classes.column.keys():
+        raise CertificateError(f"a round is about the class {unknown.pop()}, which does not exist")
+    active: dict[int | None, Bools] = {}
+    for number, column in classes.column.items():
+        at = slice(column, column + 1)
+        one = Classes(
+            classes.capacity[at],
+            np.ones(1),
+            classes.holds[:, at],
+            classes.usable[:, at],
+            {number: 0},
+        )
+        scarce = Scarce(seen, one, given.tree, seen.tasks)
+        scale = _scale(given, proof, known, one, number)
+        rounds = [each for each in proof.rounds if each.machine_class == number]
+        found = check_rounds(scarce, weight, scale, tasks[:, at] / classes.count[column], rounds)
+        figures = figures.worse(found.feasibility, found.gap)
+        active[number] = scale > 0
+    return Proved(figures, _assumed(proof, known), Looks.EACH_MACHINE, weight, None, tasks, active)
+
+
+def _scale(
+    given: Input, proof: Proof, known: Rule | None, classes: Classes, number: int | None = None
+) -> Floats:
+    """(J,) the policy's scale: computed again, or as stated where the policy is the user's own."""
+    stated: dict[str, float] = {}
+    for each in proof.scales:
+        if each.machine_class == number:
+            if each.job in stated or each.job not in given.seen.job or not 0 < each.tasks < np.inf:
+                raise CertificateError(f"the scale {each.tasks} is stated for job {each.job}")
+            stated[each.job] = each.tasks
+    runs = classes.runs
+    if stated.keys() != {given.seen.names[job] for job in np.flatnonzero(runs)}:
+        raise CertificateError("scales are not stated for exactly the jobs that can run")
+    scale = np.array([stated.get(name, 0.0) for name in given.seen.names])
+    if known is None:
+        return scale
+    right = known.scale(given.seen, classes)
+    off = np.abs(scale - right) > EXACT * right
+    if off.any():
+        job = int(off.argmax())
+        raise CertificateError(
+            f"the scale of job {given.seen.names[job]} is {right[job]:.12g}, not {scale[job]:.12g}"
+        )
+    return right
+
+
+def _assumed(proof: Proof, known: Rule | None) -> tuple[str, ...]:
+    return () if known is not None else (STATED.format(policy=proof.policy),)
+
+
+def certify(
+    cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, proof: Proof | None
+) -> Certificate:
+    """The certificate of an answer that is what its proof proves; without a proof (a mechanism has
+    none), of one that is possible. Raises CertificateError with the first thing that does not
+    hold."""
+    # Imported here because an outsider who verifies a proof has no answer.
+    from fairlead.sharing.certificate.answer import check_answer, check_possible
+
+    given = read_input(cluster, jobs)
+    if proof is None:
+        return Certificate(check_possible(given, allocation), None)
+    proved = check_proof(given, proof)
+    check_answer(given, allocation, proof, proved)
+    return _certificate(proved)
+
+
+def verify(
+    cluster: Cluster, jobs: Sequence[Job], proof: str | Proof, file: str = "<proof>"
+) -> Certificate:
+    """The certificate of a proof (or the text of its file) that holds for this input. Raises
+    InputError where the text is no proof, and CertificateError with the first thing that does not
+    hold."""
+    if isinstance(proof, str):
+        proof = proof_from_json(proof, file)
+    return _certificate(check_proof(read_input(cluster, jobs), proof))
+
+
+def _certificate(proved: Proved) -> Certificate:
+    return Certificate(proved.figures.feasibility, proved.figures.gap, proved.assumed)

@@ -1,0 +1,292 @@
+"""Proofs as files: `fairlead.proof/1`, written so that nothing is lost and read with distrust."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import NoReturn, TypeVar
+
+from fairlead.model.allocation import MachineClass, Placement, Stop
+from fairlead.model.errors import InputError, Mistake, Place
+from fairlead.model.names import MOST_NAMES, compress, expand
+from fairlead.model.proof import PoolProof, Proof, Round, Scale
+
+PROOF_SCHEMA = "fairlead.proof/1"
+RIGHT = "give the file that `fairlead allocate --proof` wrote, unchanged"
+
+Placements = tuple[tuple[str, tuple[Placement, ...]], ...]
+T = TypeVar("T")
+
+
+def proof_to_json(proof: Proof) -> str:
+    """The proof as the text of a file. `proof_from_json` makes it a proof again that is equal but
+    for the order of the machines in a class."""
+    lists = {
+        "classes": [_class_tree(each) for each in proof.classes],
+        "scales": [
+            _without_none({"job": s.job, "tasks": s.tasks, "class": s.machine_class})
+            for s in proof.scales
+        ],
+        "jobs": _placement_trees(proof.placements),
+        "rounds": [
+            _without_none(
+                {
+                    "share": each.share,
+                    "class": each.machine_class,
+                    "frozen": list(each.frozen),
+                    "job_prices": dict(each.job_prices),
+                    "stops": [_stop_tree(stop) for stop in each.stops],
+                }
+            )
+            for each in proof.rounds
+        ],
+        "pools": [
+            {
+                "tenant": pool.tenant,
+                "share": pool.share,
+                "classes": [_class_tree(each) for each in pool.classes],
+                "jobs": _placement_trees(pool.placements),
+                "stops": [_stop_tree(stop) for stop in pool.stops],
+            }
+            for pool in proof.pools
+        ],
+    }
+    head = {"schema": PROOF_SCHEMA, "policy": proof.policy, "view": proof.view}
+    parts = [f"{json.dumps(key)}: {_json(value)}" for key, value in head.items()]
+    for key, items in lists.items():
+        body = ",\n".join(_json(item) for item in items)
+        parts.append(f"{json.dumps(key)}: [\n{body}\n]" if items else f"{json.dumps(key)}: []")
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def proof_from_json(text: str, file: str = "<proof>") -> Proof:
+    """The proof in the text of a file. Raises InputError where it is not one; whether it holds is
+    another question."""
+    tree = _Reader(_parsed(text, file), file, "")
+    found = tree.keys("schema", "policy", "view", "classes", "scales", "jobs", "rounds", "pools")
+    if found["schema"].text() != PROOF_SCHEMA:
+        found["schema"].refuse(f'this is "{found["schema"].text()}", not "{PROOF_SCHEMA}"')
+    return Proof(
+        policy=found["policy"].text(),
+        classes=_classes(found["classes"]),
+        placements=_placements(found["jobs"]),
+        rounds=found["rounds"].each(_round),
+        pools=found["pools"].each(_pool),
+        view=found["view"].text(),
+        scales=found["scales"].each(_scale),
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _without_none(tree: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in tree.items() if value is not None}
+
+
+def _class_tree(each: MachineClass) -> dict[str, object]:
+    return {
+        "class": each.index,
+        "machines": list(compress(each.machines)),
+        "count": len(each.machines),
+    }
+
+
+def _stop_tree(stop: Stop) -> dict[str, object]:
+    return _without_none(
+        {
+            "class": stop.machine_class,
+            "resource": stop.resource,
+            "tenant": stop.tenant,
+            "job": stop.job,
+            "price": stop.price,
+        }
+    )
+
+
+def _placement_trees(placements: Placements) -> list[dict[str, object]]:
+    return [
+        {
+            "name": name,
+            "tasks": sum(place.tasks for place in places),
+            "placements": [{"class": p.machine_class, "tasks": p.tasks} for p in places],
+        }
+        for name, places in placements
+    ]
+
+
+def _parsed(text: str, file: str) -> object:
+    def refuse(what: str) -> NoReturn:
+        raise InputError(Mistake(f"{file} is not a proof: {what}", RIGHT))
+
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            keys = [key for key, _ in pairs]
+            refuse(f'"{next(key for key in keys if keys.count(key) > 1)}" is there twice')
+        return found
+
+    try:
+        tree: object = json.loads(
+            text,
+            object_pairs_hook=unique,
+            parse_constant=lambda word: refuse(f"{word} is not a number"),
+        )
+    except json.JSONDecodeError as error:
+        place = Place(file, error.lineno, error.colno)
+        raise InputError(Mistake(f"this is not JSON: {error.msg}", RIGHT, place)) from None
+    except RecursionError:
+        refuse("it is nested too deeply")
+    except ValueError:  # a number of too many digits
+        refuse("a number in it is too long")
+    return tree
+
+
+class _Reader:
+    """A value in the tree that knows where it is, and refuses what it should not be."""
+
+    def __init__(self, value: object, file: str, path: str) -> None:
+        self.value, self._file, self._path = value, file, path
+
+    def refuse(self, what: str) -> NoReturn:
+        at = f" at {self._path}" if self._path else ""
+        raise InputError(Mistake(f"{self._file} is not a proof{at}: {what}", RIGHT))
+
+    def keys(self, *names: str, optional: Sequence[str] = ()) -> dict[str, _Reader]:
+        """The values under these keys; all must be there, the optional ones may be."""
+        if not isinstance(self.value, dict):
+            self.refuse("a mapping belongs here")
+        for name in names:
+            if name not in self.value:
+                self.refuse(f'"{name}" is missing')
+        for key in self.value:
+            if key not in names and key not in optional:
+                self.refuse(f'"{key[:60]}" does not belong here')
+        prefix = f"{self._path}." if self._path else ""
+        return {key: _Reader(value, self._file, prefix + key) for key, value in self.value.items()}
+
+    def each(self, read: Callable[[_Reader], T]) -> tuple[T, ...]:
+        """The items of a list."""
+        if not isinstance(self.value, list):
+            self.refuse("a list belongs here")
+        return tuple(
+            read(_Reader(item, self._file, f"{self._path}[{index}]"))
+            for index, item in enumerate(self.value)
+        )
+
+    def text(self) -> str:
+        """Text."""
+        if not isinstance(self.value, str):
+            self.refuse("text belongs here")
+        return self.value
+
+    def number(self) -> float:
+        """A finite number of at least 0."""
+        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
+            self.refuse("a number belongs here")
+        if not 0 <= self.value < 1e300:
+            self.refuse("a number from 0 to 1e300 belongs here")
+        return float(self.value)
+
+    def index(self) -> int:
+        """The number of a class."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
+            self.refuse("a whole number of at least 0 belongs here")
+        return self.value
+
+    def prices(self) -> tuple[tuple[str, float], ...]:
+        """Names with numbers."""
+        if not isinstance(self.value, dict):
+            self.refuse("a mapping from names to prices belongs here")
+        return tuple(
+            (name, _Reader(price, self._file, f"{self._path}.{name[:60]}").number())
+            for name, price in self.value.items()
+        )
+
+
+def _classes(tree: _Reader) -> tuple[MachineClass, ...]:
+    left = MOST_NAMES
+
+    def read(each: _Reader) -> MachineClass:
+        nonlocal left
+        found = each.keys("class", "machines", "count")
+        count = found["count"].index()
+        names: list[str] = []
+        for text in found["machines"].each(_Reader.text):
+            try:
+                more = expand(text)
+            except InputError as error:
+                found["machines"].refuse(error.mistakes[0].what)
+            names += more
+            left -= len(more)
+            if left < 0:
+                tree.refuse(f"more than {MOST_NAMES} machines")
+        if len(names) != count:
+            each.refuse(f"{len(names)} machines are named, and {count} counted")
+        return MachineClass(found["class"].index(), tuple(names))
+
+    return tree.each(read)
+
+
+def _scale(tree: _Reader) -> Scale:
+    found = tree.keys("job", "tasks", optional=("class",))
+    return Scale(found["job"].text(), found["tasks"].number(), _index(found))
+
+
+def _index(found: dict[str, _Reader]) -> int | None:
+    return found["class"].index() if "class" in found else None
+
+
+def _placement(tree: _Reader) -> Placement:
+    found = tree.keys("class", "tasks")
+    return Placement(found["class"].index(), found["tasks"].number())
+
+
+def _placements(tree: _Reader) -> Placements:
+    def read(each: _Reader) -> tuple[str, tuple[Placement, ...]]:
+        found = each.keys("name", "tasks", "placements")
+        places = found["placements"].each(_placement)
+        if found["tasks"].number() != sum(place.tasks for place in places):
+            each.refuse("its tasks are not those of its placements")
+        return found["name"].text(), places
+
+    placements = tree.each(read)
+    _once(tree, (name for name, _ in placements))
+    return placements
+
+
+def _once(tree: _Reader, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            tree.refuse(f'"{name[:60]}" is there twice')
+        seen.add(name)
+
+
+def _stop(tree: _Reader) -> Stop:
+    found = tree.keys("price", optional=("class", "resource", "tenant", "job"))
+    named = {key: found[key].text() for key in ("resource", "tenant", "job") if key in found}
+    return Stop(found["price"].number(), machine_class=_index(found), **named)
+
+
+def _round(tree: _Reader) -> Round:
+    found = tree.keys("share", "frozen", "job_prices", "stops", optional=("class",))
+    return Round(
+        share=found["share"].number(),
+        frozen=found["frozen"].each(_Reader.text),
+        job_prices=found["job_prices"].prices(),
+        stops=found["stops"].each(_stop),
+        machine_class=_index(found),
+    )
+
+
+def _pool(tree: _Reader) -> PoolProof:
+    found = tree.keys("tenant", "share", "classes", "jobs", "stops")
+    return PoolProof(
+        tenant=found["tenant"].text(),
+        share=found["share"].number(),
+        placements=_placements(found["jobs"]),
+        stops=found["stops"].each(_stop),
+        classes=_classes(found["classes"]),
+    )

@@ -1,0 +1,1 @@
+"""An independent reference in rational arithmetic: the exact shares, straight from the model."""
