@@ -13,6 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/test_docs*.py"))
 
+LINT_IMPORTS = "from importlinter.cli import lint_imports_command as command; command()"
+"""import-linter has no `python -m`, and its script breaks when the checkout is moved."""
+
 EPILOG = """\
 examples:
   ./check                          everything, as CI runs it
@@ -53,7 +56,7 @@ def steps(cases: int, fast: bool, pytest_arguments: list[str]) -> list[Step]:
         Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter (ruff)"),
         Step(
             "imports",
-            (sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"),
+            (sys.executable, "-c", LINT_IMPORTS, "--no-logo"),
             "import directions (import-linter)",
         ),
         Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)"),

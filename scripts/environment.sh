@@ -24,8 +24,8 @@ find_python() {
   if [ -n "${FAIRLEAD_PYTHON:-}" ]; then
     fail "FAIRLEAD_PYTHON is '$FAIRLEAD_PYTHON', which is not a Python of 3.11 or newer; name one that is, or unset it."
   fi
-  fail "Fairlead needs Python 3.11 or newer, and none was found ($(python3 --version 2>&1 | tail -n 1));" \
-    "install one, or set FAIRLEAD_PYTHON to its path."
+  candidate=$(python3 --version 2>/dev/null) || candidate="there is no python3"
+  fail "Fairlead needs Python 3.11 or newer, and none was found ($candidate); install one, or set FAIRLEAD_PYTHON to its path."
 }
 
 works() { .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }

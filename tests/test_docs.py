@@ -1,0 +1,201 @@
+"""The docs are complete, their links resolve, and what they show is what happens."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import doctest
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.cli.main import COMMANDS, Exit, parser_of
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+from fairlead.sharing.registry import mechanism_names, policy_names
+from tests.transcripts import EXAMPLES, ROOT, Shell, blocks, entries, play
+
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *EXAMPLES.rglob("*.md")])
+DECISIONS = sorted((DOCS / "decisions").glob("*"))
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+INPUT = (Cluster, Machine, Tenant, Job)
+
+LINK = re.compile(
+    r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)|^\[[^\]]+\]: (?P<reference>\S+)", re.MULTILINE
+)
+TITLE = r"\d{4}-[a-z0-9-]+\.md"
+VARIABLE = re.compile(r"environ(?:\.get\(|\[)\s*[\"'](?P<name>\w+)[\"']|getenv\([\"'](?P<n>\w+)")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def reference() -> str:
+    """The reference, in one text."""
+    return "\n".join(
+        page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").rglob("*.md"))
+    )
+
+
+def without_blocks(text: str) -> str:
+    """The prose: what is in fenced blocks is not for the reader of links."""
+    return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as the forges make them."""
+    found: Counter[str] = Counter()
+    names = set()
+    for heading in re.findall(r"^#+ (.+)$", without_blocks(text), re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", plain.lower()).strip().replace(" ", "-")
+        names.add(f"{slug}-{found[slug]}" if found[slug] else slug)
+        found[slug] += 1
+    return names
+
+
+def broken_links(page: Path) -> Iterator[str]:
+    """The relative links of a page that lead nowhere."""
+    text = page.read_text(encoding="utf-8")
+    for link in LINK.finditer(without_blocks(text)):
+        target = link["target"] or link["reference"]
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (
+            anchor
+            and there.suffix == ".md"
+            and anchor not in anchors(there.read_text(encoding="utf-8"))
+        ):
+            yield target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_of_a_page_resolves(page: Path) -> None:
+    assert list(broken_links(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_page_shows_is_what_happens(
+    page: Path, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    inside = page.parent.relative_to(EXAMPLES) if page.is_relative_to(EXAMPLES) else Path()
+    text = page.read_text(encoding="utf-8")
+    problems, put_right = play(text, Shell(tmp_path, inside))
+    if pytestconfig.getoption("--update-docs") and put_right != text:
+        page.write_text(put_right, encoding="utf-8")
+        problems = play(put_right, Shell(tmp_path / "again", inside))[0]
+    assert not problems, "\n\n".join(problems)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_page_shows_of_python_is_what_happens(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    shell = Shell(tmp_path)
+    monkeypatch.chdir(shell.here)
+    lines = [""] * len(text.splitlines())
+    for block in blocks(text):
+        if block.file:
+            shell.write(block.file, block.lines)
+        if block.kind == "pycon":
+            lines[block.first : block.first + len(block.lines)] = block.lines
+    test = doctest.DocTestParser().get_doctest("\n".join(lines), {}, name_of(page), str(page), 0)
+    wrong: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=wrong.append)
+    assert not wrong, "".join(wrong)
+
+
+def test_every_example_is_shown_somewhere() -> None:
+    commands = [
+        entry.words
+        for page in PAGES
+        for block in blocks(page.read_text(encoding="utf-8"))
+        if block.kind == "console"
+        for entry in entries(block.lines)
+    ]
+    files = [path for path in EXAMPLES.rglob("*") if path.is_file() and path.suffix != ".md"]
+    unused = [
+        name_of(path)
+        for path in files
+        if not any(
+            path.name in command or re.search(rf"\b{path.parent.name}\b", command)
+            for command in commands
+        )
+    ]
+    assert unused == [], "an example that no console block runs"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_in_the_reference(command: str) -> None:
+    assert f"fairlead {command}" in reference()
+
+
+def options() -> Iterator[tuple[str, str]]:
+    """Every option of every command, by its long name."""
+    for command in COMMANDS:
+        for action in parser_of(command)[0]._actions:  # noqa: SLF001  (there is no public list)
+            if action.option_strings and action.help != argparse.SUPPRESS:
+                yield command, action.option_strings[-1]
+
+
+@pytest.mark.parametrize(("command", "option"), options())
+def test_every_option_is_in_the_reference(command: str, option: str) -> None:
+    assert re.search(rf"{option}\b", reference()), f"fairlead {command} {option}"
+
+
+@pytest.mark.parametrize("name", [*policy_names(), *mechanism_names()])
+def test_every_policy_and_mechanism_is_in_the_reference(name: str) -> None:
+    assert re.search(rf"`{re.escape(name)}[`(]", reference())
+
+
+@pytest.mark.parametrize(
+    "field",
+    sorted({field.name for kind in INPUT for field in dataclasses.fields(kind)}),
+)
+def test_every_field_of_the_input_is_in_the_reference(field: str) -> None:
+    assert re.search(rf"`{field}:?`", reference())
+
+
+@pytest.mark.parametrize("code", Exit, ids=lambda code: code.name)
+def test_every_exit_code_is_in_the_reference(code: Exit) -> None:
+    assert re.search(rf"\b{code.value}\b", reference())
+
+
+def test_every_environment_variable_is_documented() -> None:
+    texts = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    read = {
+        found["name"] or found["n"]
+        for source in SOURCES
+        for found in VARIABLE.finditer(source.read_text(encoding="utf-8"))
+    }
+    assert sorted(name for name in read if name not in texts) == []
+
+
+def test_every_schema_is_in_the_reference() -> None:
+    files = [path.stem.rpartition("-") for path in (ROOT / "src").rglob("schemas/*.json")]
+    names = [f"fairlead.{name}/{version}" for name, _, version in files]
+    assert sorted(name for name in names if name not in reference()) == []
+
+
+def test_decisions_are_numbered_once_and_named() -> None:
+    numbers = Counter(path.name[:4] for path in DECISIONS)
+    assert [number for number, count in numbers.items() if count > 1] == []
+    odd = [path.name for path in DECISIONS if not re.fullmatch(TITLE, path.name)]
+    assert odd == []
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=name_of)
+def test_a_decision_fits_on_a_page_and_has_a_title(decision: Path) -> None:
+    lines = decision.read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("# ")
+    assert len(lines) <= 60
