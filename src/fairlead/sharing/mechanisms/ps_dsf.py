@@ -1,0 +1,250 @@
+"""PS-DSF: per-server dominant-share fairness, max-min fair from the view of every machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairlead.model.errors import SolverError
+from fairlead.sharing.mechanism import Outcome
+from fairlead.sharing.mechanisms.levelling import NONE, OWN_END, level
+from fairlead.sharing.mechanisms.weights import job_weights, jobs_capped, runnable
+from fairlead.sharing.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.registry import mechanism
+
+TOLERANCE = 1e-9
+"""The largest distance from the definition that is let through."""
+ACCURATE = 1e-13
+SWEEPS = 512
+LARGEST_SYSTEM = 2000
+
+
+@mechanism("ps-dsf")
+def ps_dsf(problem: Problem, weight: Floats) -> Outcome:
+    """Per-server dominant-share fairness (Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao,
+    2017, Definition 3 and Theorem 1).
+
+    From the view of a machine, a job's virtual share is all its tasks, wherever they run, over
+    its effective weight and the tasks that it could run alone on that machine. The allocation is
+    fair from every view: on every machine that it may use, a job that has tasks left has a
+    bottleneck, a resource that is used up and of which no job with a larger virtual share holds
+    any. A limit is shared like a machine through which all the tasks below it pass. Every machine
+    levels the virtual shares in turn, given what the others give, until nothing moves.
+    SolverError with the gap where the definition is missed by more than TOLERANCE.
+    """
+    cluster = _cluster(problem, weight)
+    state = _State(
+        np.zeros(problem.usable.shape),
+        np.full(len(cluster.capped), np.inf),
+        np.full(problem.usable.shape, NONE),
+    )
+    best, gap = state.tasks, distance(problem, weight, state.tasks)
+    for sweep in range(1, SWEEPS + 1):
+        if gap <= ACCURATE:
+            break
+        state = _swept(cluster, state)
+        candidates = [state]
+        if sweep & (sweep - 1) == 0:  # at 1, 2, 4, 8, ...: solving costs more than sweeping
+            candidates += _solved(cluster, state)
+        for candidate in candidates:
+            found = distance(problem, weight, candidate.tasks)
+            if found < gap:
+                best, gap, state = candidate.tasks, found, candidate
+    if not gap <= TOLERANCE:
+        raise SolverError(f"no PS-DSF allocation was found in {SWEEPS} sweeps: gap {gap:.3g}")
+    return Outcome(best)
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """The problem as the sweeps see it. `alone[j, c]` is the virtual share's unit: the effective
+    weight times the tasks that one machine of the class holds, 0 where the job may not run."""
+
+    problem: Problem
+    alone: Floats  # (J, C)
+    capacity: Floats  # (C, R) of all machines of a class
+    capped: tuple[Ints, ...]  # the jobs under each limit
+    under_limit: tuple[Floats, ...]  # for each of them, the unit of its share of the limit
+
+
+@dataclass(frozen=True)
+class _State:
+    """Tasks, the level of every limit, and what stopped each job on each class: a resource, its
+    own end (no more tasks, the limit's level, one task on every machine) or nothing."""
+
+    tasks: Floats
+    limit_level: Floats
+    stopped_by: Ints
+
+
+def _cluster(problem: Problem, weight: Floats) -> _Cluster:
+    present = runnable(problem)
+    share = job_weights(problem, weight, present)
+    capped = tuple(jobs[present[jobs]] for jobs in jobs_capped(problem))
+    return _Cluster(
+        problem,
+        np.where(problem.usable, problem.holds, 0.0) * share[:, None],
+        problem.capacity * problem.count[:, None],
+        capped,
+        tuple(
+            share[jobs] * limit.amount / problem.demand[jobs, limit.resource]
+            for limit, jobs in zip(problem.tree.limits, capped, strict=True)
+        ),
+    )
+
+
+def _swept(cluster: _Cluster, state: _State) -> _State:
+    """Every class of machines levelled once, in order, then every limit."""
+    problem = cluster.problem
+    tasks, stopped = state.tasks.copy(), np.full(state.tasks.shape, NONE)
+    most = problem.tasks.copy()
+    for jobs, unit, at in zip(
+        cluster.capped, cluster.under_limit, state.limit_level, strict=True
+    ):
+        most[jobs] = np.minimum(most[jobs], at * unit)
+    for c in range(tasks.shape[1]):
+        users = np.flatnonzero(cluster.alone[:, c] > 0)
+        elsewhere = tasks[users].sum(axis=1) - tasks[users, c]
+        room = np.maximum(most[users] - elsewhere, 0.0)
+        room = np.where(problem.spread[users], np.minimum(room, problem.count[c]), room)
+        tasks[users, c], stopped[users, c] = level(
+            problem.demand[users], cluster.capacity[c], cluster.alone[users, c], elsewhere, room
+        )
+    total = tasks.sum(axis=1)
+    levels = state.limit_level.copy()
+    for i, limit in enumerate(problem.tree.limits):
+        jobs, unit = cluster.capped[i], cluster.under_limit[i]
+        demand = problem.demand[jobs, limit.resource][:, None]
+        # A job at the level of the limit may rise with it, the others keep what they have.
+        at_level = total[jobs] >= levels[i] * unit * (1 - 1e-9)
+        room = np.where(at_level, np.inf, total[jobs])
+        if float(demand[:, 0] @ total[jobs]) >= limit.amount:
+            room = total[jobs]
+        held, _ = level(demand, np.array([limit.amount]), unit, np.zeros(len(jobs)), room)
+        below = held < room
+        levels[i] = float(np.max(held[below] / unit[below])) if below.any() else np.inf
+    return _State(tasks, levels, stopped)
+
+
+def _solved(cluster: _Cluster, state: _State) -> list[_State]:
+    """The tasks that meet exactly the conditions that the state shows as binding, if any do.
+
+    They are linear: whoever holds anything on a machine has the level of what stopped it there,
+    and what stopped anybody is used up.
+    """
+    problem, tasks = cluster.problem, state.tasks
+    held = tasks > 1e-7 * np.maximum(tasks.sum(axis=1), 1e-300)[:, None]
+    job, c = np.nonzero(held)
+    stop = state.stopped_by[job, c]
+    levels = sorted({(int(k), int(r)) for k, r in zip(c, stop, strict=True) if r >= 0})
+    unknown = len(job) + len(levels) + len(cluster.capped)
+    if not 0 < unknown <= LARGEST_SYSTEM:
+        return []
+    at = {key: len(job) + i for i, key in enumerate(levels)}
+    of_job = {j: np.flatnonzero(job == j) for j in np.unique(job)}
+    equations: list[tuple[Ints, Floats, float]] = []
+
+    def add(columns: Ints, values: Floats, right: float) -> None:
+        equations.append((columns, values, right))
+
+    for k, (j, at_class, why) in enumerate(zip(job, c, stop, strict=True)):
+        mine = of_job[j]
+        if why >= 0:
+            unit = cluster.alone[j, at_class]
+            add(
+                np.append(mine, at[int(at_class), int(why)]),
+                np.append(np.full(len(mine), 1 / unit), -1.0),
+                0.0,
+            )
+        elif problem.spread[j] and tasks[j, at_class] >= problem.count[at_class] * (1 - 1e-9):
+            add(np.array([k]), np.ones(1), float(problem.count[at_class]))
+        elif tasks[j].sum() >= problem.tasks[j] * (1 - 1e-6):
+            add(mine, np.full(len(mine), 1 / problem.tasks[j]), 1.0)
+    for at_class, r in levels:
+        there = np.flatnonzero(c == at_class)
+        capacity = cluster.capacity[at_class, r]
+        add(there, problem.demand[job[there], r] / capacity, 1.0)
+    total = tasks.sum(axis=1)
+    for i, limit in enumerate(problem.tree.limits):
+        jobs, unit = cluster.capped[i], cluster.under_limit[i]
+        if not np.isfinite(state.limit_level[i]):
+            continue
+        column = len(job) + len(levels) + i
+        below = np.flatnonzero(np.isin(job, jobs))
+        add(below, problem.demand[job[below], limit.resource] / limit.amount, 1.0)
+        for j, one in zip(jobs, unit, strict=True):
+            if j in of_job and total[j] >= state.limit_level[i] * one * (1 - 1e-6):
+                mine = of_job[j]
+                add(np.append(mine, column), np.append(np.full(len(mine), 1 / one), -1.0), 0.0)
+    matrix = np.zeros((len(equations), unknown))
+    right = np.array([value for _, _, value in equations])
+    for row, (columns, values, _) in enumerate(equations):
+        matrix[row, columns] = values
+    start = np.zeros(unknown)
+    start[: len(job)] = tasks[job, c]
+    for key, column in at.items():
+        here = (c == key[0]) & (stop == key[1])
+        start[column] = np.mean(total[job[here]] / cluster.alone[job[here], key[0]])
+    start[len(job) + len(levels) :] = np.where(
+        np.isfinite(state.limit_level), state.limit_level, 0.0
+    )
+    for _ in range(2):  # the second time for the digits that the first has lost
+        step = np.linalg.lstsq(matrix, right - matrix @ start, rcond=1e-11)[0]
+        start = start + step
+    found = np.zeros_like(tasks)
+    found[job, c] = np.maximum(start[: len(job)], 0.0)
+    return [replace(state, tasks=found)]
+
+
+def distance(problem: Problem, weight: Floats, tasks: Floats) -> float:
+    """How far an allocation is from the definition of PS-DSF: 0 if it is exact.
+
+    The largest of: how much a capacity, limit, number of tasks or spread is exceeded, relative;
+    and for each job and class where it may run, how far the nearest thing is from stopping it: the
+    part that is left of its tasks or of its places where it spreads, or, for a resource there or a
+    limit, the part that is left or the part that somebody with a larger virtual share holds
+    (or how much larger that is, if less).
+    """
+    present = runnable(problem)
+    cluster = _cluster(problem, weight)
+    total = tasks.sum(axis=1)
+    finite = np.isfinite(problem.tasks) & present
+    own = np.full(total.shape, np.inf)
+    own[finite] = 1.0 - total[finite] / problem.tasks[finite]
+    worst = float(max(0.0, np.max(-own, initial=0.0), np.max(-tasks, initial=0.0)))
+    for i, limit in enumerate(problem.tree.limits):
+        jobs, unit = cluster.capped[i], cluster.under_limit[i]
+        if len(jobs):
+            part = problem.demand[jobs, limit.resource] * total[jobs] / limit.amount
+            worst = max(worst, float(part.sum()) - 1.0)
+            own[jobs] = np.minimum(own[jobs], _unstopped(part, total[jobs] / unit))
+    for c in range(tasks.shape[1]):
+        users = np.flatnonzero(cluster.alone[:, c] > 0)
+        away = own[users].copy()
+        places = np.where(
+            problem.spread[users], 1.0 - tasks[users, c] / problem.count[c], np.inf
+        )
+        worst = max(worst, float(np.max(-places, initial=0.0)))
+        away = np.minimum(away, places)
+        share = total[users] / cluster.alone[users, c]
+        for r in range(problem.demand.shape[1]):
+            needs: Bools = problem.demand[users, r] > 0
+            if needs.any():
+                part = problem.demand[users, r] * tasks[users, c] / cluster.capacity[c, r]
+                worst = max(worst, float(part.sum()) - 1.0)
+                away[needs] = np.minimum(away[needs], _unstopped(part[needs], share[needs]))
+        worst = max(worst, float(np.max(away, initial=0.0)))
+    return worst
+
+
+def _unstopped(part: Floats, share: Floats) -> Floats:
+    """How far each is from being stopped by what all hold parts of, given their shares."""
+    left = 1.0 - part.sum()
+    # relative[n, m]: how much larger the share of m is than that of n
+    largest = np.maximum(share[None, :], share[:, None])
+    relative = np.divide(
+        share[None, :] - share[:, None], largest, out=np.zeros_like(largest), where=largest > 0
+    )
+    wronged: Floats = np.maximum(left, np.minimum(part[None, :], relative).max(axis=1))
+    return wronged
