@@ -16,7 +16,14 @@ from fairlead.sharing import registry
 from fairlead.sharing.mechanism import Mechanism, Outcome
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.registry import mechanism, mechanism_names, parse, policy, policy_names
+from fairlead.sharing.registry import (
+    describe,
+    mechanism,
+    mechanism_names,
+    parse,
+    policy,
+    policy_names,
+)
 from fairlead.sharing.spec import split
 from tests.sharing.build import build
 
@@ -74,7 +81,7 @@ def test_a_spec_has_one_canonical_form_that_reads_as_itself(text: str, spec: str
         ("cmmf", "`cmmf` needs `resource`; write cmmf(RESOURCE)"),
         ("cmmf(cpu, memory)", "`cmmf` has no parameter for `memory`; write cmmf(RESOURCE)"),
         ("cmmf(cpu, resource=cpu)", "`cmmf` is given `resource` twice"),
-        ("kdf", "`kdf` needs `k`; write kdf(k=..., pooled=false, NAME=...)"),
+        ("kdf", "`kdf` needs `k`; write kdf(k=K, pooled=false, NAME=WEIGHT)"),
         ("kdf(k=2.5)", "`kdf` is given `k=2.5`; `k` must be a whole number"),
         ("kdf(k=2, gpu=much)", "`kdf` is given `gpu=much`; `gpu` must be a number"),
         ("kdf(k=2, pooled=yes)", "`pooled` must be true or false"),
@@ -109,6 +116,21 @@ def test_names_are_those_of_the_papers_in_order() -> None:
         "2df",
     )
     assert mechanism_names()[:5] == ("independent", "market", "most-tasks", "ps-dsf", "slots")
+
+
+def test_a_policy_is_described_by_how_it_is_written_and_what_it_makes_equal() -> None:
+    assert describe("kdf") == (
+        "kdf(k=K, pooled=false, NAME=WEIGHT)",
+        "1 / the product of the k largest shares of a task, each times its resource's weight.",
+    )
+    assert describe("cmmf")[0] == "cmmf(RESOURCE)"
+
+
+@pytest.mark.parametrize("name", [*policy_names(), *mechanism_names()])
+def test_every_description_is_one_sentence(name: str) -> None:
+    sentence = describe(name)[1]
+    assert sentence.endswith(".")
+    assert len(sentence) <= 160
 
 
 def test_a_list_of_policies_parts_at_commas_outside_of_brackets() -> None:

@@ -15,7 +15,7 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.spec import Spec, Value, arguments, read, write
+from fairlead.sharing.spec import Spec, Value, arguments, form, read, write
 
 # Read only when somebody asks for them, so that one policy does not pay for all.
 POLICIES = {
@@ -105,16 +105,20 @@ def parse(text: str) -> Policy | Mechanism:
     installed package, or in a file of their own (`./mine.py:name(k=2)`)."""
     spec = read(text)
     entry = _in_file(spec) if spec.file else _find(spec.name)
-    leave_out = 1 if entry.view is not None else 2  # problem; problem and weight
-    parameters = list(inspect.signature(entry.function).parameters.values())[leave_out:]
-    if entry.poolable:
-        parameters = _with_pooled(parameters)
+    parameters = _parameters(entry)
     values = arguments(spec, parameters)
     canonical = write(spec, parameters, values)
     view = View.POOLED if values.pop("pooled", False) and entry.poolable else entry.view
     if view is None:
         return Mechanism(canonical, partial(entry.function, **values))  # type: ignore[arg-type]
     return Policy(canonical, view, partial(_scale, canonical, entry.function, values))
+
+
+def describe(name: str) -> tuple[str, str]:
+    """How a registered name is written, with its parameters, and the first words on what it is."""
+    entry = _find(name)
+    first = (inspect.getdoc(entry.function) or "").partition("\n\n")[0]
+    return form(Spec(name), _parameters(entry)), " ".join(first.split())
 
 
 def policy_names() -> tuple[str, ...]:
@@ -129,12 +133,17 @@ def mechanism_names() -> tuple[str, ...]:
     return (*MECHANISMS, *sorted(set(own) - set(MECHANISMS)))
 
 
-def _with_pooled(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+def _parameters(entry: Entry) -> list[inspect.Parameter]:
+    """What a user may write in the brackets."""
+    leave_out = 1 if entry.view is not None else 2  # problem; problem and weight
+    parameters = list(inspect.signature(entry.function).parameters.values())[leave_out:]
+    if not entry.poolable:
+        return parameters
     pooled = inspect.Parameter(
         "pooled", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool
     )
-    at = next((i for i, p in enumerate(parameters) if p.kind is p.VAR_KEYWORD), len(parameters))
-    return [*parameters[:at], pooled, *parameters[at:]]
+    named = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
+    return [*named, pooled, *parameters[len(named) :]]
 
 
 def _scale(

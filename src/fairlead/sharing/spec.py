@@ -140,15 +140,15 @@ def _kind(parameter: inspect.Parameter) -> str:
 
 
 def form(spec: Spec, parameters: Sequence[inspect.Parameter]) -> str:
-    """How it is written, for an error: `kdf(k=2, pooled=false, NAME=...)`."""
+    """How it is written, for an error: `kdf(k=K, pooled=false, NAME=WEIGHT)`."""
     parts = []
     for p in parameters:
         if p.kind is p.VAR_KEYWORD:
-            parts.append("NAME=...")
+            parts.append(f"NAME={p.name.upper()}")
         elif _bare_is_clear(p):
             parts.append(p.name.upper())
         elif p.default is p.empty:
-            parts.append(f"{p.name}=...")
+            parts.append(f"{p.name}={p.name.upper()}")
         else:
             parts.append(f"{p.name}={_written(p.default)}")
     return f"{spec.called}({', '.join(parts)})" if parts else spec.called
