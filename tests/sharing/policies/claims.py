@@ -12,7 +12,7 @@ class Claims:
     `degree` of the scale in a task's demand; `falls`: the scale never rises with a demand (with
     weights, a demand that grows can push a heavier resource out of the k largest);
     `constraints_matter` to the scale; `places`: has placements; `pareto`: nobody can get more
-    without another getting less.
+    without another getting less; `alike`: jobs alike get the same, in any order.
     """
 
     spec: str
@@ -21,6 +21,7 @@ class Claims:
     constraints_matter: bool = False
     places: bool = True
     pareto: bool = True
+    alike: bool = True
 
 
 POLICIES = {
@@ -43,7 +44,7 @@ POLICIES = {
 MECHANISMS = {
     "independent": (Claims("independent", pareto=False),),
     "market": (Claims("market"),),
-    "most-tasks": (Claims("most-tasks"),),
+    "most-tasks": (Claims("most-tasks", alike=False),),
     "ps-dsf": (Claims("ps-dsf", pareto=False),),
     "slots": (Claims("slots(r0=1, r1=1, r2=1)", pareto=False),),
 }

@@ -90,11 +90,11 @@ def test_scale_is_positive_and_finite_where_a_job_can_run_and_zero_elsewhere(
             continue  # no machine has any of the resource, so the policy refuses it
         parts = [problem.usable.any(axis=1)]
         if policy.view is View.EACH_MACHINE:
-            parts = list(problem.usable.T)
+            parts = [problem.usable[:, c] for c in range(len(problem.count))]
         for scale, where in zip(scales(policy, problem), parts, strict=True):
             assert np.isfinite(scale).all()
             assert (scale > 0).tolist() == where.tolist()
-            seen |= {bool(able) for able in where}
+            seen |= set(np.asarray(where).tolist())
     assert seen == {True, False}
 
 
