@@ -47,6 +47,15 @@ def resource_shares(problem: Problem) -> Floats:
     return shares
 
 
+def demand_of(problem: Problem, resource: str) -> Floats:
+    """(J,) what a task demands of a resource. Refuses a resource that no job demands."""
+    if resource not in problem.resources:
+        known = ", ".join(problem.resources) or "nothing"
+        raise InputError(Mistake(f"no job demands any `{resource}`", f"jobs demand {known}"))
+    demand: Floats = problem.demand[:, problem.resources.index(resource)]
+    return demand
+
+
 def inverse(cost: Floats) -> Floats:
     """1 / cost: the tasks that make one unit of share where a task makes `cost` of it.
 

@@ -79,6 +79,12 @@ def test_the_allocation_names_the_policy_in_its_canonical_form(claims: Claims) -
 
 
 @everything
+def test_a_cluster_without_jobs_is_shared_among_nobody(claims: Claims) -> None:
+    (case,) = random_cases(1)
+    assert replace(case, jobs=()).allocate(claims).jobs == ()
+
+
+@everything
 def test_jobs_alike_get_the_same(claims: Claims, cases: int) -> None:
     for case in random_cases(10 * cases):
         found = tasks(case.allocate(claims))

@@ -181,10 +181,10 @@ def test_kdf_weights_the_k_largest_shares_as_they_are() -> None:
     ("spec", "sentence"),
     [
         ("cmmf(r2)", "job `j1` demands no r2, so it has no share under cmmf(r2)"),
-        ("cmmf(r9)", "no job demands any `r9`, so no job has a share; jobs demand r0, r1, r2"),
+        ("cmmf(r9)", "no job demands any `r9`; jobs demand r0, r1, r2"),
         ("kdf(k=3)", "job `j1` demands fewer than 3 resources"),
         ("kdf(k=0)", "k-DF with k = 0; k must be 1 or more"),
-        ("kdf(k=2, r9=2)", "weight r9=2, but no job demands it; jobs demand r0, r1, r2"),
+        ("kdf(k=2, r9=2)", "no job demands any `r9`; jobs demand r0, r1, r2"),
         ("kdf(k=2, r0=-2)", "weight r0=-2; a weight must be a positive finite number"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.policy import inverse, refuse
+from fairlead.sharing.policy import demand_of, inverse, refuse
 from fairlead.sharing.problem import Floats, Problem
 from fairlead.sharing.registry import policy
 
@@ -16,17 +16,8 @@ def cmmf(problem: Problem, resource: str) -> Floats:
     fits; they do not count for fairness. A job that demands nothing of the resource has no
     scale and is refused, and so is a resource that no machine has.
     """
-    if not problem.job_names:
-        return problem.alone
-    if resource not in problem.resources:
-        raise InputError(
-            Mistake(
-                f"cmmf({resource}): no job demands any `{resource}`, so no job has a share",
-                f"jobs demand {', '.join(problem.resources)}",
-            )
-        )
-    index = problem.resources.index(resource)
-    demand, total = problem.demand[:, index], problem.total[index]
+    demand = demand_of(problem, resource)
+    total = problem.total[problem.resources.index(resource)]
     if total == 0:
         raise InputError(
             Mistake(f"cmmf({resource}): no machine has any `{resource}`", "choose another resource")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.policy import inverse, refuse, resource_shares
+from fairlead.sharing.policy import demand_of, inverse, refuse, resource_shares
 from fairlead.sharing.problem import Floats, Problem
 from fairlead.sharing.registry import policy
 
@@ -45,9 +45,7 @@ def _check(problem: Problem, k: int, weight: dict[str, float]) -> None:
     if k < 1:
         raise InputError(Mistake(f"k-DF with k = {k}", "k must be 1 or more"))
     for name, value in weight.items():
-        given = f"k-DF is given the weight {name}={value:g}"
-        if name not in problem.resources:
-            known = ", ".join(problem.resources)
-            raise InputError(Mistake(f"{given}, but no job demands it", f"jobs demand {known}"))
+        demand_of(problem, name)
         if not (0 < value < np.inf):
+            given = f"k-DF is given the weight {name}={value:g}"
             raise InputError(Mistake(given, "a weight must be a positive finite number"))

@@ -13,7 +13,7 @@ from fairlead.sharing.problem import Floats, Ints
 INFINITY = highspy.kHighsInf
 _PRIMAL_SIMPLEX = 4
 # Both solver tolerances. HiGHS accepts nothing finer than 1e-10.
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-9
 # Entries below this are dropped by HiGHS. 1e-12 is the finest that it accepts.
 _SMALLEST_ENTRY = 1e-12
 
