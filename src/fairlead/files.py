@@ -1,0 +1,105 @@
+"""Reading input from files, directories and standard input; the parsers themselves take text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from fairlead.model.errors import InputError, Mistake, Mistakes, Place
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster
+from fairlead.model.reading import read
+
+STANDARD_INPUT = "-"
+
+ENDINGS = (".yaml", ".yml", ".json")
+
+
+def load(*paths: str | os.PathLike[str]) -> tuple[Cluster, tuple[Job, ...]]:
+    """The cluster and the jobs that files describe together.
+
+    A directory stands for the files in it that end in .yaml, .yml or .json, in the order of their
+    names; `-` for the standard input. Raises InputError with all mistakes of all files.
+    """
+    return read(texts(paths))
+
+
+def read_files(paths: Iterable[str | os.PathLike[str]]) -> tuple[Cluster, tuple[Job, ...]]:
+    """As `load`, of a list."""
+    return load(*paths)
+
+
+def texts(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[str, str]]:
+    """The texts of all files with their names. Raises InputError with every file that cannot be
+    read."""
+    mistakes = Mistakes()
+    found: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for path in paths:
+        for file in mistakes.attempt((), _files, os.fspath(path)) or ():
+            if file in seen:
+                mistakes.append(Mistake(f"{file} is given twice", "give it once"))
+                continue
+            seen.add(file)
+            text = mistakes.attempt((), _text, file)
+            if text is not None:
+                found.append((_called(file), text))
+    if not seen and not mistakes:
+        mistakes.append(Mistake("no file is given", "give a file, a directory, or - for stdin"))
+    mistakes.report()
+    return found
+
+
+def _files(path: str) -> list[str]:
+    if path == STANDARD_INPUT or not Path(path).is_dir():
+        return [path]
+    try:
+        names = sorted(entry.name for entry in Path(path).iterdir())
+    except OSError as error:
+        raise InputError(
+            Mistake(f"the directory {path} cannot be read: {error.strerror}")
+        ) from error
+    files = [str(Path(path, name)) for name in names if _is_input(path, name)]
+    if not files:
+        raise InputError(
+            Mistake(
+                f"the directory {path} holds no file that ends in {', '.join(ENDINGS)}",
+                "give the files, or another directory",
+            )
+        )
+    return files
+
+
+def _is_input(directory: str, name: str) -> bool:
+    return (
+        name.endswith(ENDINGS) and not name.startswith(".") and not Path(directory, name).is_dir()
+    )
+
+
+def _called(file: str) -> str:
+    return "<stdin>" if file == STANDARD_INPUT else file
+
+
+def _text(file: str) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            Mistake(f"{_called(file)} cannot be read: {reason}", "give a file that can")
+        ) from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
+        raise InputError(
+            Mistake(
+                f"the file is not UTF-8: byte 0x{raw[error.start]:02x} cannot be decoded",
+                "save it as UTF-8",
+                Place(_called(file), line, column),
+            )
+        ) from error
