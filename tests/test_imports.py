@@ -1,0 +1,94 @@
+"""What a command imports: the time to start is a feature, and the checker keeps its distance."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLUSTER = """\
+devices: [gpu]
+machines:
+  - {name: "a[01-04]", capacity: {cpu: 16, memory: 64GiB, gpu: 4}, labels: {model: a100}}
+  - {name: "c[1-3]", capacity: {cpu: 32, memory: 64GiB}}
+tenants:
+  - {name: vision, weight: 2, limit: {gpu: 10}}
+jobs:
+  - {name: train, tenant: vision, demand: {cpu: 4, gpu: 1}, where: "model in (a100)", tasks: 100}
+  - {name: web, demand: {cpu: 2, memory: 3GiB}}
+"""
+
+ALLOWED = {"fairlead", "highspy", "numpy", "yaml"}
+"""What is not of Python itself and may be imported for a small `fairlead allocate`. Each of these
+is needed there; SciPy, Clarabel, Numba, pandas, Polars and a web framework are not."""
+
+SLOW = {"asyncio", "concurrent", "email", "http", "multiprocessing", "sqlite3", "ssl", "unittest"}
+"""Parts of Python that take long to import and have no business there."""
+
+PROBE = """\
+import sys
+before = set(sys.modules)
+{code}
+import json
+sys.stderr.write("\\nmodules:" + json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+def imported(code: str, directory: Path) -> set[str]:
+    """The modules that the code imports, into an interpreter of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE.format(code=code)],
+        cwd=directory,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return set(json.loads(done.stderr.rpartition("modules:")[2]))
+
+
+def command(line: str) -> str:
+    """Code that runs `fairlead` with the words of a line, and insists that it succeeds."""
+    return f"from fairlead.cli.main import main\nassert main({line.split()!r}) == 0"
+
+
+def tops(modules: set[str]) -> set[str]:
+    """The packages that modules belong to, those of Python itself apart, and what has no name to
+    import it by: the compiled part of a package (`_yaml`), and Cython's own."""
+    found = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names
+    return {name for name in found if not name.startswith("_")} - {"cython_runtime"}
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A folder with a small cluster."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("options", ["", "--json", "--csv", "--quiet", "--policy drf"])
+def test_small_allocate_imports_only_what_it_needs(options: str, directory: Path) -> None:
+    modules = imported(command(f"allocate cluster.yaml {options}"), directory)
+    assert tops(modules) <= ALLOWED
+    assert sorted(SLOW & modules) == []
+
+
+@pytest.mark.parametrize("line", ["explain train cluster.yaml", "compare cluster.yaml", "demo"])
+def test_other_small_commands_import_no_more(line: str, directory: Path) -> None:
+    modules = imported(command(line), directory)
+    assert tops(modules) <= ALLOWED
+
+
+@pytest.mark.parametrize("code", ["import fairlead", command("--version"), command("--help")])
+def test_what_shares_nothing_imports_nothing_heavy(code: str, directory: Path) -> None:
+    assert tops(imported(code, directory)) == {"fairlead"}
+
+
+def test_checking_a_proof_never_meets_what_made_it(directory: Path) -> None:
+    imported(command("allocate cluster.yaml --proof proof.json"), directory)
+    modules = imported(command("verify cluster.yaml proof.json"), directory)
+    made_it = ("problem", "compile", "filling", "solvers", "mechanisms", "policies")
+    assert sorted(modules & {f"fairlead.sharing.{part}" for part in made_it}) == []
+    assert not tops(modules) & {"highspy", "scipy", "clarabel"}
