@@ -1,0 +1,95 @@
+"""`fairlead allocate`: the exact fair shares of a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.inputs import add_files, add_policy, as_csv, as_json, read, say, write_whole
+
+if TYPE_CHECKING:
+    from fairlead.model.allocation import Allocation
+
+EPILOG = """\
+examples:
+  fairlead allocate cluster.yaml jobs.yaml
+  fairlead allocate cluster.yaml --policy "kdf(k=2)"
+  fairlead allocate cluster.yaml --json > shares.json
+  fairlead allocate cluster.yaml --quiet --proof proof.json
+"""
+
+CSV = (
+    "job",
+    "tenant",
+    "weight",
+    "tenant_share",
+    "share",
+    "level",
+    "tasks",
+    "alone",
+    "scale",
+    "policy",
+    "stopped_by",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    add_files(parser)
+    add_policy(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the allocation as JSON")
+    form.add_argument("--csv", action="store_true", help="print one row per job as CSV")
+    form.add_argument("--quiet", action="store_true", help="print nothing; useful with --proof")
+    parser.add_argument(
+        "--tasks",
+        choices=("divisible", "whole"),
+        default="divisible",
+        help="whether tasks may run in part (default: divisible)",
+    )
+    parser.add_argument(
+        "--proof", metavar="FILE", help="write the multipliers, for `fairlead verify`"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the allocation."""
+    from fairlead.model.report import allocation_tree, rows, warnings
+    from fairlead.sharing.allocate import allocate
+
+    cluster, jobs = read(args.files)
+    allocation = allocate(cluster, jobs, args.policy, args.tasks)
+    if args.proof:
+        write_proof(args.proof, allocation)
+    if args.json:
+        say(as_json(allocation_tree(allocation)))
+    elif args.csv:
+        from fairlead.cli.allocation_text import reasons
+
+        why = reasons(cluster, jobs, allocation)
+        say(as_csv([row | {"stopped_by": why[str(row["job"])]} for row in rows(allocation)], CSV))
+        for text in warnings(allocation):
+            print(f"warning: {text}", file=sys.stderr)
+    elif not args.quiet:
+        from fairlead.cli.allocation_text import allocation_lines
+        from fairlead.cli.screen import screen_of
+
+        say(allocation_lines(cluster, jobs, allocation, screen_of(sys.stdout)))
+    return 0
+
+
+def write_proof(file: str, allocation: Allocation) -> None:
+    """Writes the proof, whole or not at all."""
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.sharing.certificate import proof_to_json
+
+    if allocation.proof is None:
+        raise InputError(
+            Mistake(
+                f"{allocation.policy} has no proof to write: a mechanism fills no levels",
+                "leave out --proof, or choose a policy",
+            )
+        )
+    write_whole(file, proof_to_json(allocation.proof))

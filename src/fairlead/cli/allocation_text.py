@@ -1,0 +1,198 @@
+"""An allocation as a table for people: tenants and their jobs, then the levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from fairlead.cli.screen import Screen, shown, table
+from fairlead.model.allocation import Allocation, JobShare, Level, MachineClass, Stop, TenantShare
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster
+from fairlead.model.names import compress
+from fairlead.model.report import warnings
+from fairlead.model.words import counted, listing, number
+from fairlead.sharing.explanation import NOISE, Stops, stops_of
+
+_BAR = 16  # columns that the longest bar takes
+_WIDE = 100  # columns of a terminal that has room for long bars
+_MOST = 2  # ranges of names that a cell shows before it counts the rest
+_FROZEN = 4  # who froze at a level, likewise
+_STOPS = 3  # stops, likewise
+
+
+def allocation_lines(
+    cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, screen: Screen
+) -> Iterator[str]:
+    """The whole answer in lines."""
+    yield from heading(cluster, allocation)
+    yield ""
+    yield from shares_table(cluster, jobs, allocation, screen)
+    if allocation.levels:
+        yield ""
+        yield from levels_table(allocation, screen)
+    if allocation.prices:
+        yield ""
+        yield from prices_table(allocation, screen)
+    notes = warnings(allocation)
+    if notes:
+        yield ""
+        yield from (f"warning: {shown(note)}" for note in notes)
+
+
+def heading(cluster: Cluster, allocation: Allocation) -> Iterator[str]:
+    """What was shared, by which policy."""
+    size = listing(
+        (
+            counted(len(cluster.machines), "machine"),
+            counted(len(allocation.tenants), "tenant"),
+            counted(len(allocation.jobs), "job"),
+        )
+    )
+    yield f"{size}; policy {allocation.policy}, {allocation.tasks.value} tasks"
+
+
+def shares_table(
+    cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, screen: Screen
+) -> Iterator[str]:
+    """A row for each tenant and one for each of its jobs; one for a job that is its own tenant."""
+    limits = {job.name: job.tasks for job in jobs}
+    stops = stops_of(cluster, jobs, allocation)
+    most = max((tenant.share for tenant in allocation.tenants), default=0.0)
+    bars = screen.width is not None and screen.blocks
+    longest = _BAR if (screen.width or 0) >= _WIDE else _BAR // 2
+    some_finite = any(limit is not None for limit in limits.values())
+    header = ["tenant", "weight", "share"] + [""] * bars + ["tasks"] + ["of"] * some_finite
+    header += ["alone", "stopped by"]
+    right = "<>>" + "<" * bars + ">" + ">" * some_finite + "><"
+
+    def job_cells(job: JobShare) -> list[str]:
+        limit = limits[job.name]
+        of = ["" if limit is None else number(float(limit))] * some_finite
+        why = reason(job, limit, stops, allocation)
+        return [number(job.tasks), *of, number(job.alone), why]
+
+    rows = []
+    for tenant, depth, members in in_tree_order(allocation):
+        indent = "  " * depth
+        cells = [indent + shown(tenant.name), number(tenant.weight), number(tenant.share)]
+        cells += [screen.bar(tenant.share, most, longest)] * bars
+        if len(members) == 1 and members[0].name == tenant.name:
+            rows.append(cells + job_cells(members[0]))
+            continue
+        rows.append([*cells, *[""] * (3 + some_finite)])
+        for job in members:
+            name = f"{indent}  {shown(job.name)}"
+            rows.append([name, "", "", *[""] * bars, *job_cells(job)])
+    yield from table(header, rows, right, screen)
+
+
+def in_tree_order(
+    allocation: Allocation,
+) -> Iterator[tuple[TenantShare, int, list[JobShare]]]:
+    """Every tenant with its depth and its own jobs: parents before children, else as written."""
+    jobs: dict[str, list[JobShare]] = {}
+    for job in allocation.jobs:
+        jobs.setdefault(job.tenant, []).append(job)
+    children: dict[str | None, list[TenantShare]] = {}
+    for tenant in allocation.tenants:
+        children.setdefault(tenant.parent, []).append(tenant)
+    # Jobs that are their own tenants come in the order of the jobs.
+    own = {job.name: index for index, job in enumerate(allocation.jobs) if job.tenant == job.name}
+    top = sorted(children.get(None, []), key=lambda tenant: own.get(tenant.name, -1))
+    waiting = [(tenant, 0) for tenant in reversed(top)]
+    while waiting:
+        tenant, depth = waiting.pop()
+        yield tenant, depth, jobs.get(tenant.name, [])
+        waiting += [(child, depth + 1) for child in reversed(children.get(tenant.name, []))]
+
+
+def levels_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
+    """A row for each level: the share, who froze there, and what stopped them."""
+    tenant_of = {job.name: job.tenant for job in allocation.jobs}
+    each = any(level.machine_class is not None for level in allocation.levels)
+    header = ["level", "share"] + ["machines"] * each + ["froze", "stopped by"]
+    rows = []
+    for index, level in enumerate(allocation.levels):
+        cells = [str(index), number(level.share)]
+        if level.machine_class is not None:
+            cells.append(machines_of(level.machine_class, allocation.classes))
+        froze = listing(who_froze(level, tenant_of), most=_FROZEN)
+        rows.append([*cells, froze, _names(level.stopped_by, allocation)])
+    yield from table(header, rows, "><" + "<" * each + "<<", screen)
+
+
+def who_froze(level: Level, tenant_of: Mapping[str, str]) -> list[str]:
+    """The tenants that froze at the level, and jobs of tenants that went on with others."""
+    done = set(level.frozen)
+    own = [shown(name) for name in level.frozen]
+    return own + [f"job {shown(name)}" for name in level.jobs if tenant_of[name] not in done]
+
+
+def prices_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
+    """A row for each price of a market."""
+    rows = [[stop_name(stop, allocation.classes), number(stop.price)] for stop in allocation.prices]
+    yield from table(["resource", "price"], rows, "<<", screen)
+
+
+def stop_name(stop: Stop, classes: Sequence[MachineClass]) -> str:
+    """What a stop is about, in few words: `gpu on a[01-10]`, `limit of vision (gpu)`."""
+    if stop.job is not None and stop.machine_class is None:
+        return f"tasks of {shown(stop.job)}"
+    if stop.job is not None and stop.machine_class is not None:
+        return f"spread of {shown(stop.job)} on {machines_of(stop.machine_class, classes)}"
+    if stop.tenant is not None:
+        return f"limit of {shown(stop.tenant)} ({stop.resource})"
+    if stop.machine_class is None:
+        return f"{stop.resource}"
+    return f"{stop.resource} on {machines_of(stop.machine_class, classes)}"
+
+
+def machines_of(index: int, classes: Sequence[MachineClass]) -> str:
+    """The machines of a class as a few ranges."""
+    group = next(group for group in classes if group.index == index)
+    return listing(compress(group.machines), most=_MOST)
+
+
+def reasons(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> dict[str, str]:
+    """For every job what stops it, in few words."""
+    stops = stops_of(cluster, jobs, allocation)
+    limits = {job.name: job.tasks for job in jobs}
+    return {job.name: reason(job, limits[job.name], stops, allocation) for job in allocation.jobs}
+
+
+def reason(job: JobShare, limit: Fraction | None, stops: Stops, allocation: Allocation) -> str:
+    """What stops a job, in few words; nothing where a mechanism gives no reason."""
+    if job.nowhere is not None:
+        return "can run nowhere"
+    if limit is not None and job.tasks >= float(limit) * (1 - NOISE):
+        return "has all its tasks"
+    return _names(stops[job.name], allocation)
+
+
+def _names(stops: Iterable[Stop], allocation: Allocation) -> str:
+    """The stops in few words, those of one resource together."""
+    by_resource: dict[str, list[int]] = {}
+    others = []
+    for stop in stops:
+        if stop.resource is not None and stop.tenant is None and stop.machine_class is not None:
+            by_resource.setdefault(stop.resource, []).append(stop.machine_class)
+        else:
+            others.append(stop_name(stop, allocation.classes))
+    members = {group.index: group.machines for group in allocation.classes}
+    names = [
+        f"{resource} on {_ranges(name for c in sorted(classes) for name in members[c])}"
+        for resource, classes in sorted(by_resource.items())
+    ]
+    names += others
+    if len(names) > _STOPS + 1:
+        names = [*names[:_STOPS], f"{len(names) - _STOPS} more"]
+    return "; ".join(names)
+
+
+def _ranges(names: Iterable[str]) -> str:
+    """The names as ranges, the first few of them."""
+    ranges = compress(names)
+    if len(ranges) > _MOST + 1:
+        ranges = (*ranges[:_MOST], f"{len(ranges) - _MOST} more")
+    return ", ".join(ranges)

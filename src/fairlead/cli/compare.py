@@ -1,0 +1,219 @@
+"""`fairlead compare`: who gains and who loses under other policies."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairlead.cli.inputs import add_files, as_csv, as_json, read, say
+
+if TYPE_CHECKING:
+    from fairlead.cli.screen import Screen
+    from fairlead.model.allocation import Allocation
+    from fairlead.model.job import Job
+    from fairlead.model.machine import Cluster
+
+EPILOG = """\
+examples:
+  fairlead compare cluster.yaml
+  fairlead compare cluster.yaml --policies "tsf, kdf(k=2), market"
+
+Shares mean something else under every policy, so what is compared is how many tasks each job
+runs. A policy that cannot be applied to the input (a scale that does not exist) is shown as
+refused, with the reason.
+"""
+
+SCHEMA = "fairlead.comparison/1"
+POLICIES = "tsf,drf,cdrf"
+SAME = 1e-9
+"""Relative: less than this is no gain and no loss."""
+
+CSV = ("job", "tenant", "policy", "tasks", "change", "refused")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One policy: its allocation, or why it cannot be applied."""
+
+    policy: str
+    allocation: Allocation | None
+    refused: tuple[str, ...] = ()
+
+    def tasks(self) -> dict[str, float]:
+        """The tasks that each job runs."""
+        return {job.name: job.tasks for job in self.allocation.jobs} if self.allocation else {}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    add_files(parser)
+    parser.add_argument(
+        "--policies",
+        default=POLICIES,
+        metavar="LIST",
+        help=f"what to compare, the first with all others (default: {POLICIES})",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the comparison as JSON")
+    form.add_argument("--csv", action="store_true", help="print a row per job and policy as CSV")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the comparison."""
+    cluster, jobs = read(args.files)
+    outcomes = compare(cluster, jobs, args.policies)
+    if args.json:
+        say(as_json(tree(outcomes)))
+    elif args.csv:
+        say(as_csv(list(rows(outcomes)), CSV))
+    else:
+        from fairlead.cli.screen import screen_of
+
+        say(lines(outcomes, screen_of(sys.stdout)))
+    return 0
+
+
+def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcome]:
+    """The outcome of every policy of the list. The first one must be applicable."""
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.sharing.allocate import allocate
+    from fairlead.sharing.registry import parse
+    from fairlead.sharing.spec import split
+
+    rules = []
+    mistakes: list[Mistake] = []
+    for text in split(policies):
+        try:
+            rules.append(parse(text))
+        except InputError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise InputError(mistakes)
+    if len({rule.spec for rule in rules}) < 2:
+        raise InputError(
+            Mistake(f"{policies!r} is nothing to compare", "write two policies or more: tsf,drf")
+        )
+    outcomes = [Outcome(rules[0].spec, allocate(cluster, jobs, rules[0]))]
+    for rule in rules[1:]:
+        try:
+            outcomes.append(Outcome(rule.spec, allocate(cluster, jobs, rule)))
+        except InputError as error:
+            reasons = tuple(str(mistake) for mistake in error.mistakes)
+            outcomes.append(Outcome(rule.spec, None, reasons))
+    return outcomes
+
+
+def change(before: float, after: float) -> float | None:
+    """The relative change; 0 where it is noise, None where there was nothing before."""
+    if abs(after - before) <= SAME * max(before, after):
+        return 0.0
+    return (after - before) / before if before else None
+
+
+def rows(outcomes: Sequence[Outcome]) -> Iterator[dict[str, object]]:
+    """A row for each job and policy."""
+    first = outcomes[0]
+    assert first.allocation is not None  # compare() has raised otherwise
+    before = first.tasks()
+    found = [(outcome, outcome.tasks()) for outcome in outcomes]
+    for job in first.allocation.jobs:
+        for outcome, tasks in found:
+            after = tasks.get(job.name)
+            yield {
+                "job": job.name,
+                "tenant": job.tenant,
+                "policy": outcome.policy,
+                "tasks": after,
+                "change": None if after is None else change(before[job.name], after),
+                "refused": " ".join(outcome.refused) or None,
+            }
+
+
+def tree(outcomes: Sequence[Outcome]) -> dict[str, object]:
+    """The comparison as `fairlead.comparison/1`."""
+    return {
+        "schema": SCHEMA,
+        "policies": [
+            {"policy": outcome.policy, "refused": list(outcome.refused) or None}
+            for outcome in outcomes
+        ],
+        "jobs": [
+            {key: row[key] for key in ("job", "tenant", "policy", "tasks", "change")}
+            for row in rows(outcomes)
+        ],
+    }
+
+
+def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
+    """A row for each job, a column for each policy, then who gains and who loses."""
+    from fairlead.cli.screen import shown, table, wrapped
+    from fairlead.model.words import counted, number, sentence
+
+    applied = [outcome for outcome in outcomes if outcome.allocation is not None]
+    first = applied[0]
+    assert first.allocation is not None  # compare() has raised otherwise
+    size = counted(len(first.allocation.jobs), "job")
+    yield f"tasks of {size}, {first.allocation.tasks.value}, and the change against {first.policy}"
+    yield ""
+    header, right = ["job", "tenant", first.policy], "<<>"
+    for outcome in applied[1:]:
+        header += [outcome.policy, ""]
+        right += "><"
+    tasks = [outcome.tasks() for outcome in applied]
+    body = []
+    for job in first.allocation.jobs:
+        own = job.tenant if job.tenant != job.name else ""
+        cells = [shown(job.name), shown(own), number(job.tasks)]
+        for after in tasks[1:]:
+            cells += [number(after[job.name]), signed(change(job.tasks, after[job.name]))]
+        body.append(cells)
+    yield from table(header, body, right, screen)
+    yield ""
+    for outcome, after in zip(applied[1:], tasks[1:], strict=True):
+        yield from wrapped(verdict(outcome.policy, tasks[0], after), screen)
+    for outcome in outcomes:
+        if outcome.allocation is None:
+            refused = sentence("; ".join(outcome.refused))
+            yield from wrapped(f"{outcome.policy} cannot be applied: {refused}", screen)
+    for outcome in applied:
+        assert outcome.allocation is not None  # what applied is
+        for text in outcome.allocation.warnings:
+            yield from wrapped(f"warning: {shown(sentence(text))}", screen)
+
+
+def signed(part: float | None) -> str:
+    """`+4.5%`, `-4.5%`, `=`; `new` where there was nothing before."""
+    from fairlead.model.words import number
+
+    if part is None:
+        return "new"
+    if part == 0:
+        return "="
+    return f"{'+' if part > 0 else '-'}{number(abs(100 * part), 3)}%"
+
+
+def verdict(policy: str, before: dict[str, float], after: dict[str, float]) -> str:
+    """Who gains and who loses, those with the largest changes first."""
+    from fairlead.cli.screen import shown
+    from fairlead.model.words import counted, listing, plural
+
+    changes = {name: change(before[name], after[name]) for name in before}
+    gains = {name: part for name, part in changes.items() if part is None or part > 0}
+    losses = {name: part for name, part in changes.items() if part is not None and part < 0}
+    if not gains and not losses:
+        return f"{policy}: every job runs as many tasks."
+    parts = []
+    for word, found in (("gain", gains), ("lose", losses)):
+        if found:
+            order = sorted(found, key=lambda name: -abs(found[name] or float("inf")))
+            names = [f"{shown(name)} {signed(found[name])}" for name in order]
+            does = word if len(found) > 1 else word + "s"
+            parts.append(f"{counted(len(found), 'job')} {does} ({listing(names, most=3)})")
+    same = len(before) - len(gains) - len(losses)
+    if same:
+        parts.append(f"{counted(same, 'job')} {plural('runs', same)} as many tasks")
+    return f"{policy}: {listing(parts)}."

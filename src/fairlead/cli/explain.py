@@ -1,0 +1,130 @@
+"""`fairlead explain`: why a job gets what it gets, in sentences."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fairlead.cli.inputs import add_files, add_policy, as_json, read, say
+
+if TYPE_CHECKING:
+    from fairlead.model.allocation import Allocation
+    from fairlead.model.job import Job
+    from fairlead.model.machine import Cluster
+    from fairlead.sharing.changes import Change
+    from fairlead.sharing.explanation import Explanation
+
+EPILOG = """\
+examples:
+  fairlead explain train cluster.yaml jobs.yaml
+  fairlead explain train cluster.yaml --policy drfh --json
+
+Changes that would raise the job are found by the prices of what stopped it. On small inputs each
+of them is tried: the cluster is shared again with the change made.
+"""
+
+SCHEMA = "fairlead.explanation/1"
+
+SMALL = 2_000
+"""Jobs times classes up to which changes are tried: sharing again a dozen times takes a moment."""
+FEW_MACHINES = 2_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("job", metavar="JOB", help="the name of the job")
+    add_files(parser)
+    add_policy(parser)
+    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the explanation."""
+    from fairlead.sharing.allocate import allocate
+    from fairlead.sharing.registry import parse
+
+    cluster, jobs = read(args.files)
+    rule = parse(args.policy)
+    allocation = allocate(cluster, jobs, rule)
+    why, changes, tried = explained(cluster, jobs, allocation, args.job, args.policy)
+    if args.json:
+        say(as_json(tree(why, changes)))
+    else:
+        from fairlead.cli.explanation_text import explanation_lines
+        from fairlead.cli.screen import screen_of
+
+        say(explanation_lines(cluster, why, changes, tried, screen_of(sys.stdout)))
+    return 0
+
+
+def explained(
+    cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, name: str, policy: str
+) -> tuple[Explanation, tuple[Change, ...], bool]:
+    """The explanation, the changes that would raise the job, and whether they were tried."""
+    from fairlead.sharing.allocate import allocate
+    from fairlead.sharing.changes import changes
+    from fairlead.sharing.explanation import explain
+
+    why = explain(cluster, jobs, allocation, name)
+    small = len(jobs) * len(allocation.classes) <= SMALL and len(cluster.machines) <= FEW_MACHINES
+
+    def again(changed: Cluster, changed_jobs: Sequence[Job]) -> Allocation:
+        return allocate(changed, changed_jobs, policy)
+
+    return why, changes(cluster, jobs, why, again if small else None), small
+
+
+def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
+    """The explanation as `fairlead.explanation/1`."""
+    from fairlead.model.names import compress
+    from fairlead.model.report import nowhere_tree, stop_tree
+
+    return {
+        "schema": SCHEMA,
+        "policy": why.allocation.policy,
+        "job": why.job.name,
+        "tenant": why.share.tenant,
+        "tasks": why.share.tasks,
+        "of": None if why.job.tasks is None else float(why.job.tasks),
+        "alone": why.share.alone,
+        "level": why.share.level,
+        "share": why.tenant.share,
+        "satisfied": why.satisfied,
+        "usable": list(compress(why.usable_machines)),
+        "excluded": nowhere_tree(why.excluded),
+        "stopped_by": [
+            stop_tree(scarce.stop)
+            | {
+                "price": scarce.price,
+                "own": scarce.own,
+                "total": scarce.total,
+                "holders": [
+                    {
+                        "job": holder.job,
+                        "tenant": holder.tenant,
+                        "tasks": holder.tasks,
+                        "amount": holder.amount,
+                    }
+                    for holder in scarce.holders
+                ],
+            }
+            for scarce in why.scarce
+        ],
+        "changes": [
+            {
+                "change": change.kind.value,
+                "machines": None
+                if change.machines is None
+                else list(compress(change.machines.machines)),
+                "resource": change.resource,
+                "amount": None if change.amount is None else float(change.amount),
+                "subject": change.subject or None,
+                "gain_at_most": change.most,
+                "tasks": change.tasks,
+            }
+            for change in changes
+        ],
+    }

@@ -1,0 +1,233 @@
+"""An explanation in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fairlead.cli.allocation_text import machines_of
+from fairlead.cli.screen import Screen, shown, wrapped
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.names import compress
+from fairlead.model.report import exclusions, nowhere_sentence, warnings
+from fairlead.model.words import (
+    amount,
+    amounts,
+    counted,
+    listing,
+    number,
+    percent,
+    plural,
+    sentence,
+)
+from fairlead.sharing.changes import Change, Kind
+from fairlead.sharing.explanation import Explanation, Scarce
+
+_DIGITS = 4  # significant digits of what is held and of what would be gained
+_NAMES = 4  # names that a list shows before it counts the rest
+
+
+def explanation_lines(
+    cluster: Cluster, why: Explanation, changes: Sequence[Change], tried: bool, screen: Screen
+) -> Iterator[str]:
+    """The explanation as paragraphs under headings."""
+    yield from wrapped(" ".join(answer(why)), screen)
+    if why.share.nowhere is None:
+        yield ""
+        yield screen.bold("Where it can run")
+        yield from wrapped(" ".join(where(why)), screen, "  ")
+        yield ""
+        yield screen.bold("What stopped it")
+        yield from wrapped(stopped(why), screen, "  ")
+        for scarce in why.scarce:
+            if scarce.own and not why.satisfied:
+                yield from _bullet(_scarce(why, scarce), screen)
+        if others := [_what(why, scarce) for scarce in why.scarce if not scarce.own]:
+            yield from _bullet(
+                f"It does not use {listing(others, most=3)} itself, but who does would leave it"
+                " room if there were more",
+                screen,
+            )
+    texts = list(advice(cluster, why, changes, tried))
+    if texts or (why.scarce and not why.satisfied):
+        yield ""
+        yield screen.bold("What would raise it")
+        for text in texts:
+            yield from _bullet(text, screen)
+        if not texts:
+            yield "  None of the small changes that its prices point to."
+    for note in warnings(why.allocation):
+        if why.share.nowhere is None and _mentions(note, why):
+            yield ""
+            yield from wrapped(f"warning: {shown(note)}", screen)
+
+
+def _bullet(text: str, screen: Screen) -> list[str]:
+    first, *rest = wrapped(sentence(text), screen, "    ")
+    return [f"  - {first.lstrip()}", *rest]
+
+
+def answer(why: Explanation) -> Iterator[str]:
+    """What it gets."""
+    job, share, allocation = shown(why.job.name), why.share, why.allocation
+    if share.nowhere is not None:
+        yield f"{job} can run nowhere, so it gets no tasks: {nowhere_sentence(share.nowhere)}"
+        return
+    runs = counted(share.tasks, "task")
+    if why.job.tasks is not None:
+        runs = f"{number(share.tasks)} of its {counted(float(why.job.tasks), 'task')}"
+    own = share.tenant == share.name
+    who = "" if own else f" for tenant {shown(share.tenant)}"
+    yield f"{job} runs {runs}{who} under {allocation.policy}."
+    yield (
+        f"Alone in the cluster, and free to use every machine, it could run {number(share.alone)}."
+    )
+    if share.scale is not None:
+        whose = "its" if own else "the tenant's"
+        weight = "" if why.tenant.weight == 1 else f" (weight {number(why.tenant.weight)})"
+        unit = "that many" if share.scale == share.alone else counted(share.scale, "task")
+        yield (
+            f"{unit[:1].upper()}{unit[1:]} {'makes' if unit == '1 task' else 'make'} a share of 1;"
+            f" {whose} share is {number(why.tenant.share)}{weight}."
+        )
+
+
+def where(why: Explanation) -> Iterator[str]:
+    """Which machines it can use, and what keeps it from the others."""
+    ignored = ""
+    if why.share.placements is None:
+        ignored = f" {why.allocation.policy} ignores that: it sees one machine with everything."
+    names = why.usable_machines
+    if len(names) == why.machines:
+        many = why.machines > 1
+        yield f"It can use {'all ' if many else 'the '}{_machines(why.machines)}.{ignored}"
+        return
+    of = f"{len(names)} of {_machines(why.machines)}"
+    yield f"It can use {of}: {listing(compress(names), most=_NAMES)}."
+    if parts := exclusions(why.excluded):
+        yield sentence(f"Of the others, {shown(listing(parts))}") + ignored
+
+
+def stopped(why: Explanation) -> str:
+    """At which level it froze, with whom."""
+    allocation, share = why.allocation, why.share
+    if why.satisfied:
+        return "Nothing: it runs all the tasks that it has."
+    if share.level is not None:
+        level = allocation.levels[share.level]
+        others = [shown(name) for name in level.jobs if name != share.name]
+        together = f", together with {listing(others, most=_NAMES)}" if others else ""
+        return f"It froze at level {share.level}, at a share of {number(level.share)}{together}."
+    if allocation.proof is None:
+        return (
+            f"{allocation.policy} fills no levels, so nothing stopped it at a share: the rule"
+            " alone says what it gets."
+        )
+    return (
+        f"{allocation.policy} fills every machine by itself, so it was stopped on each of those"
+        " that it can use."
+    )
+
+
+def _scarce(why: Explanation, scarce: Scarce) -> str:
+    stop = scarce.stop
+    if stop.job is not None and stop.machine_class is not None:
+        machines = machines_of(stop.machine_class, why.allocation.classes)
+        each = "each of " if scarce.total > 1 else ""
+        return f"It has a task on {each}{machines}, and `spread` allows no second one there"
+    total, holders = _holders(why, scarce)
+    if stop.tenant is not None:
+        return (
+            f"Tenant {shown(stop.tenant)} has reached its limit of {stop.resource}:"
+            f" of {total}, {holders}"
+        )
+    return f"No {stop.resource} is left {_on(why, scarce)}: of {total}, {holders}"
+
+
+def _holders(why: Explanation, scarce: Scarce) -> tuple[str, str]:
+    """All there is, and who holds how much of it: the job first, then the others, most first."""
+    own = why.job.name
+    holders = sorted(scarce.holders, key=lambda holder: holder.job != own)
+    named, rest = holders[:_NAMES], holders[_NAMES:]
+    held = [holder.amount for holder in named]
+    if rest:
+        held.append(sum(holder.amount for holder in rest))
+    total, *texts = amounts([scarce.total, *held], _DIGITS)
+    who = [shown(holder.job) for holder in named]
+    if rest:
+        who.append(counted(len(rest), "other job"))
+    parts = [
+        f"{name} {plural('holds', 1 if index < len(named) else len(rest))} {text}"
+        f" ({percent(value, scarce.total)})"
+        for index, (name, text, value) in enumerate(zip(who, texts, held, strict=True))
+    ]
+    return total, listing(parts)
+
+
+def _what(why: Explanation, scarce: Scarce) -> str:
+    stop = scarce.stop
+    if stop.tenant is not None:
+        return f"the limit of {shown(stop.tenant)} ({stop.resource})"
+    if stop.job is not None:
+        return f"the machines that {shown(stop.job)} spreads over"
+    return f"the {stop.resource} {_on(why, scarce)}"
+
+
+def _on(why: Explanation, scarce: Scarce) -> str:
+    if scarce.stop.machine_class is None or why.share.placements is None:
+        return "in the whole cluster"
+    return f"on {machines_of(scarce.stop.machine_class, why.allocation.classes)}"
+
+
+def advice(
+    cluster: Cluster, why: Explanation, changes: Sequence[Change], tried: bool
+) -> Iterator[str]:
+    """The changes, each with what it would bring: tried, or bounded by the prices."""
+    machine = {machine.name: machine for machine in cluster.machines}
+    for change in changes:
+        if tried and change.tasks is not None:
+            more = number(change.tasks - why.share.tasks, _DIGITS)
+            brings = f"{counted(change.tasks, 'task')}, {more} more"
+        elif why.share.nowhere is not None:
+            brings = "it could run there"
+        elif change.most is None:
+            brings = "there is room to gain, by the prices"
+        else:
+            brings = (
+                f"at most {number(change.most, _DIGITS)} tasks more, by the prices, if the others"
+                " keep their shares"
+            )
+        yield sentence(f"{_change(why, change, machine)}: {brings}")
+
+
+def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> str:
+    names = () if change.machines is None else change.machines.machines
+    on = listing(compress(names), most=_NAMES)
+    if change.kind is Kind.RESOURCE:
+        if why.share.placements is None or not names:
+            return f"{_more(change)} in the cluster"
+        return f"{_more(change)}{', spread over' if len(names) > 1 else ' on'} {on}"
+    if change.kind is Kind.MACHINE:
+        capacity = machine[names[0]].capacity
+        has = listing([amount(float(capacity[name]), name) for name in capacity if capacity[name]])
+        return f"One more machine like {names[0]} ({has})"
+    if change.kind is Kind.LIMIT:
+        return f"{_more(change)} in the limit of {shown(change.subject)}"
+    keeps = f"which alone keeps it from {counted(len(names), 'machine')}: {on}"
+    return f"Without `{shown(change.subject)}` ({keeps})"
+
+
+def _more(change: Change) -> str:
+    assert change.amount is not None and change.resource is not None
+    if change.amount == 1:
+        return f"One more {change.resource}"
+    return f"{amount(float(change.amount), change.resource)} more"
+
+
+def _machines(count: int) -> str:
+    return counted(count, "machine")
+
+
+def _mentions(note: str, why: Explanation) -> bool:
+    """Whether a warning is about this job or about the whole allocation."""
+    about = note.removeprefix("job ")
+    return about == note or about.startswith((f"{why.job.name}:", f"{why.job.name} "))

@@ -1,0 +1,111 @@
+"""What several commands have in common: the input files, the policy, how the result is printed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the model is imported when a command runs, not to print its help
+    from fairlead.model.job import Job
+    from fairlead.model.machine import Cluster
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """The input: one or more files or directories."""
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a YAML or JSON file, or a directory of them; `-` is the standard input",
+    )
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """The policy, as in `kdf(k=3, gpu=2)`."""
+    parser.add_argument(
+        "--policy",
+        default="tsf",
+        metavar="POLICY",
+        help="what to share by (default: tsf); `fairlead policies` lists them",
+    )
+
+
+def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
+    """The cluster and the jobs that the files describe together."""
+    from fairlead.files import load
+
+    return load(*files)
+
+
+def say(lines: Iterable[str]) -> None:
+    """Prints a finished result at once, so that a failure leaves nothing on stdout."""
+    from fairlead.cli.main import OutputError
+
+    try:
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"the result cannot be written: {error.strerror}") from error
+
+
+def as_json(tree: Mapping[str, object]) -> list[str]:
+    """The tree as JSON, a line for each key and for each item of a list; the same text for the
+    same tree."""
+    import json
+
+    def text(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    parts = []
+    for key, value in tree.items():
+        if isinstance(value, list) and value:
+            items = ",\n    ".join(text(item) for item in value)
+            parts.append(f"  {text(key)}: [\n    {items}\n  ]")
+        else:
+            parts.append(f"  {text(key)}: {text(value)}")
+    return ["{\n" + ",\n".join(parts) + "\n}"]
+
+
+def as_csv(rows: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[str]:
+    """The rows as CSV (RFC 4180 quoting, one line feed a row) under a header."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().splitlines()
+
+
+def write_whole(file: str, text: str) -> None:
+    """Writes a file whole or not at all: under another name beside it, then renamed."""
+    import os
+    import tempfile
+    from pathlib import Path
+
+    from fairlead.model.errors import InputError, Mistake
+
+    target = Path(file)
+    beside = None
+    try:
+        if target.exists() and not target.is_file():  # /dev/stdout: nothing to rename over
+            target.write_text(text, encoding="utf-8")
+            return
+        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(beside).chmod(0o666 & ~mask)  # as any other new file; mkstemp keeps it private
+        Path(beside).replace(target)
+        beside = None
+    except OSError as error:
+        raise InputError(Mistake(f"{file} cannot be written: {error.strerror}")) from error
+    finally:
+        if beside is not None:
+            Path(beside).unlink(missing_ok=True)

@@ -1,0 +1,194 @@
+"""The `fairlead` command: finds the command's file, runs it, turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from enum import IntEnum
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+from fairlead.model.errors import FairleadError, InputError, Mistake
+
+
+class Exit(IntEnum):
+    """How the process ends."""
+
+    OK = 0
+    REFUTED = 1  # the proof does not hold
+    BAD_INPUT = 2
+    INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+    OUTPUT = 74  # EX_IOERR of sysexits.h
+    INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+    PIPE_CLOSED = 141  # 128 + SIGPIPE
+
+
+COMMANDS = {
+    "allocate": ("fairlead.cli.allocate", "share a cluster: who gets what, and what stops them"),
+    "explain": ("fairlead.cli.explain", "why a job gets what it gets, in sentences"),
+    "compare": ("fairlead.cli.compare", "who gains and who loses under other policies"),
+    "verify": ("fairlead.cli.verify", "check the proof of an allocation from the input alone"),
+    "policies": ("fairlead.cli.policies", "list the policies and their parameters"),
+    "demo": ("fairlead.cli.demo", "a cluster of three GPU generations, shared and explained"),
+}
+
+EPILOG = """\
+examples:
+  fairlead demo                                   see what it does, in seconds
+  fairlead allocate cluster.yaml jobs.yaml        the fair shares
+  fairlead explain train cluster.yaml jobs.yaml   why is `train` waiting?
+  fairlead compare cluster.yaml --policies tsf,drf
+
+`fairlead COMMAND --help` tells more about one command.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are sentences with a hint where something is close."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises InputError: nothing is printed from here."""
+        word = message.removeprefix("unrecognized arguments: ")
+        hint = f"`{self.prog} --help` shows what it takes"
+        if word != message:
+            first = word.split()[0]
+            known = [option for action in self._actions for option in action.option_strings]
+            message = f"{self.prog} does not know {first!r}"
+            hint = close(first.partition("=")[0], known) or hint
+        else:
+            message = f"{self.prog}: {message}"
+        raise InputError(Mistake(message, hint))
+
+
+def close(word: str, known: Sequence[str]) -> str:
+    """`did you mean X?` where one of the known words is close, else nothing."""
+    import difflib
+
+    found = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {found[0]!r}?" if found else ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns the exit code. All mistakes go to stderr, in sentences."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a job's name in an ASCII terminal
+    try:
+        code = run(words)
+        sys.stdout.flush()
+        return code
+    except InputError as error:
+        _say(*(f"error: {mistake}" for mistake in error.mistakes))
+        return Exit.BAD_INPUT
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        _forget_stdout()
+        return Exit.PIPE_CLOSED
+    except OutputError as error:
+        _forget_stdout()
+        _say(f"error: {error}")
+        return Exit.OUTPUT
+    except Exception as error:  # whatever it is, it ends in a sentence
+        if debug:
+            raise
+        _say(
+            f"internal error: {_one_line(error)}",
+            "This is a mistake of Fairlead's, not yours, so no result is shown. Please report it"
+            " with the input and what the same command prints with --debug.",
+        )
+        return Exit.INTERNAL
+
+
+class OutputError(FairleadError):
+    """The result could not be written."""
+
+
+def run(words: list[str]) -> int:
+    """Finds the command and runs it."""
+    while words and words[0] == "--debug":
+        words = words[1:]
+    if not words or words[0] in ("-h", "--help", "help"):
+        if len(words) > 1 and words[1] in COMMANDS:
+            return run([words[1], "--help"])
+        print(usage(), end="")
+        return Exit.OK
+    if words[0] in ("-V", "--version", "version"):
+        from fairlead.version import __version__
+
+        print(f"fairlead {__version__}")
+        return Exit.OK
+    name, rest = words[0], words[1:]
+    if name not in COMMANDS:
+        kind = "option" if name.startswith("-") else "command"
+        hint = close(name, [*COMMANDS, "--help", "--version"])
+        hint = hint or f"the commands are {', '.join(COMMANDS)}"
+        if kind == "command" and Path(name).exists():
+            hint = f"to share what it describes, write `fairlead allocate {name}`"
+        raise InputError(Mistake(f"fairlead has no {kind} {name!r}", hint))
+    parser, command = parser_of(name)
+    try:
+        args = parser.parse_args(rest)
+    except SystemExit as end:  # --help has printed what it had to say
+        return int(end.code or 0)
+    return int(command.run(args))
+
+
+def parser_of(name: str) -> tuple[Parser, ModuleType]:
+    """The parser of a command, and its module."""
+    module, summary = COMMANDS[name]
+    command = import_module(module)
+    parser = Parser(
+        prog=f"fairlead {name}",
+        description=f"{summary[:1].upper()}{summary[1:]}.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.configure(parser)
+    parser.add_argument("--debug", action="store_true", help="show where an internal error arose")
+    return parser, command
+
+
+def usage() -> str:
+    """What `fairlead` alone says."""
+    lines = [
+        "usage: fairlead COMMAND ...",
+        "",
+        "Shares a cluster fairly among people whose jobs need several resources and can run only",
+        "on some of the machines; proves the shares and explains them.",
+        "",
+        "commands:",
+        *(f"  {name:<10}{summary}" for name, (_, summary) in COMMANDS.items()),
+        "",
+        "options:",
+        "  --version   the version",
+        "  --help      this text",
+        "",
+    ]
+    return "\n".join(lines) + "\n" + EPILOG
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.flush() if not sys.stdout.closed else None
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, FairleadError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _forget_stdout() -> None:
+    """Keeps Python from complaining at exit that the reader has gone away."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())

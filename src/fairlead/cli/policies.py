@@ -1,0 +1,33 @@
+"""`fairlead policies`: what to share by, and how it is written."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from fairlead.cli.inputs import say
+
+EPILOG = """\
+A policy says what one unit of share is, and shares are made equal as far as they can be. A
+mechanism divides the cluster in another way. Parameters are written in brackets, as in
+`--policy "kdf(k=3, gpu=2)"`; one without a default must be given.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+
+
+def run(args: argparse.Namespace) -> int:  # noqa: ARG001  (every command takes its arguments)
+    """Prints the policies and the mechanisms."""
+    from fairlead.cli.screen import screen_of, table
+    from fairlead.sharing.registry import describe, mechanism_names, policy_names
+
+    screen = screen_of(sys.stdout)
+    for index, (title, names) in enumerate(
+        (("policy", policy_names()), ("mechanism", mechanism_names()))
+    ):
+        rows = [list(describe(name)) for name in names]
+        say([""] * bool(index) + table([title, "what is made equal"], rows, "<<", screen))
+    return 0

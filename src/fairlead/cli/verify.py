@@ -1,0 +1,71 @@
+"""`fairlead verify`: checks somebody's proof of an allocation from the input alone."""
+
+from __future__ import annotations
+
+import argparse
+
+from fairlead.cli.inputs import read, say
+
+EPILOG = """\
+examples:
+  fairlead allocate cluster.yaml jobs.yaml --quiet --proof proof.json
+  fairlead verify cluster.yaml jobs.yaml proof.json
+
+The check shares nothing with the solver: it reads the input, and from the proof the placements
+and the multipliers. The exit code is 0 if the proof holds, and 1 if it does not.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="INPUT",
+        help="the input, as for `fairlead allocate`",
+    )
+    parser.add_argument("proof", metavar="PROOF", help="what `fairlead allocate --proof` wrote")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints whether the proof holds; the exit code says the same."""
+    from fairlead.cli.main import Exit
+    from fairlead.model.errors import CertificateError
+    from fairlead.model.words import counted, sentence
+    from fairlead.sharing.certificate import proof_from_json, verify
+
+    cluster, jobs = read(args.files)
+    proof = proof_from_json(_text(args.proof), args.proof)
+    try:
+        certificate = verify(cluster, jobs, proof, args.proof)
+    except CertificateError as error:
+        say([f"the proof does not hold: {error}"])
+        return Exit.REFUTED
+    gap = max(certificate.feasibility, certificate.gap or 0.0)
+    size = f"{counted(len(proof.rounds), 'round')}, {counted(len(proof.placements), 'job')} placed"
+    holds = f"the proof holds for policy {proof.policy}: {size}, to within {_rounded_up(gap):.0e}"
+    say([holds] + [f"not checked: {sentence(text)}" for text in certificate.assumed])
+    return Exit.OK
+
+
+def _text(file: str) -> str:
+    from pathlib import Path
+
+    from fairlead.model.errors import InputError, Mistake
+
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        mistake = Mistake(f"the proof {file} cannot be read: {error.strerror}")
+    except UnicodeDecodeError:
+        mistake = Mistake(f"the proof {file} is not UTF-8 text")
+    raise InputError(mistake)
+
+
+def _rounded_up(value: float) -> float:
+    """The next power of ten, and no less than 1e-9: what is below is noise of the machine."""
+    bound = 1e-9
+    while bound < value:
+        bound *= 10
+    return bound

@@ -1,0 +1,168 @@
+"""An allocation as plain data: the tree that JSON shows and the rows of a table."""
+
+from __future__ import annotations
+
+from fairlead.model.allocation import Allocation, JobShare, Level, MachineClass, Nowhere, Stop
+from fairlead.model.names import compress
+from fairlead.model.words import counted, listing, plural, sentence
+
+ALLOCATION_SCHEMA = "fairlead.allocation/1"
+
+Tree = dict[str, object]
+
+
+def allocation_tree(allocation: Allocation) -> Tree:
+    """The allocation as `fairlead.allocation/1`: only dicts, lists, text, numbers and None."""
+    certificate = allocation.certificate
+    return {
+        "schema": ALLOCATION_SCHEMA,
+        "policy": allocation.policy,
+        "tasks": allocation.tasks.value,
+        "tenants": [
+            {
+                "name": tenant.name,
+                "parent": tenant.parent,
+                "weight": tenant.weight,
+                "share": tenant.share,
+                "level": tenant.level,
+            }
+            for tenant in allocation.tenants
+        ],
+        "jobs": [_job(job) for job in allocation.jobs],
+        "classes": [_class(group) for group in allocation.classes],
+        "levels": [_level(level) for level in allocation.levels],
+        "prices": [stop_tree(price) for price in allocation.prices],
+        "certificate": None
+        if certificate is None
+        else {
+            "feasibility": certificate.feasibility,
+            "gap": certificate.gap,
+            "assumed": list(certificate.assumed),
+        },
+        "warnings": list(warnings(allocation)),
+    }
+
+
+def rows(allocation: Allocation) -> list[dict[str, str | float | int | None]]:
+    """One row per job, with its tenant's share beside it: `pandas.DataFrame(rows(allocation))`."""
+    tenants = {tenant.name: tenant for tenant in allocation.tenants}
+    return [
+        {
+            "job": job.name,
+            "tenant": job.tenant,
+            "weight": tenants[job.tenant].weight,
+            "tenant_share": tenants[job.tenant].share,
+            "share": job.share,
+            "level": job.level,
+            "tasks": job.tasks,
+            "alone": job.alone,
+            "scale": job.scale,
+            "policy": allocation.policy,
+        }
+        for job in allocation.jobs
+    ]
+
+
+def warnings(allocation: Allocation) -> tuple[str, ...]:
+    """All that a user must know beside the numbers, in sentences: the allocation's own warnings,
+    and why each job that can run nowhere cannot."""
+    nowhere = (
+        f"job {job.name} can run nowhere: {nowhere_sentence(job.nowhere)}"
+        for job in allocation.jobs
+        if job.nowhere is not None
+    )
+    return (*(sentence(text) for text in allocation.warnings), *nowhere)
+
+
+def nowhere_sentence(reason: Nowhere) -> str:
+    """Why no machine will do, counted: `of 50 machines, 20 are excluded by ...`."""
+    if not reason.machines:
+        return "there are no machines."
+    parts = exclusions(reason)
+    counts = [count for _, count in (*reason.constraint, *reason.resources)]
+    if counts == [reason.machines]:
+        every = "the only machine" if counts == [1] else f"each of the {counts[0]} machines"
+        return sentence(f"{every} {_of_one(parts[0])}")
+    return sentence(f"of {counted(reason.machines, 'machine')}, {listing(parts)}")
+
+
+def _of_one(part: str) -> str:
+    """The part of a sentence without its number, said of one machine."""
+    text = part.partition(" ")[2]
+    for many, one in (("are ", "is "), ("have ", "has ")):
+        if text.startswith(many):
+            return one + text.removeprefix(many)
+    return text
+
+
+_LISTS = {"machines": "not on its list of `machines`", "exclude": "on its list `exclude`"}
+
+
+def exclusions(reason: Nowhere) -> list[str]:
+    """What keeps a job from machines, counted: `20 are excluded by ...`, `4 have no gpu`."""
+    parts = [
+        f"{count} {plural('is', count)} {_LISTS.get(part) or f'excluded by `{part}`'}"
+        for part, count in reason.constraint
+    ]
+    parts += [f"{count} {plural('has', count)} no {name}" for name, count in reason.resources]
+    return parts
+
+
+def stop_tree(stop: Stop) -> Tree:
+    """A stop with the keys of its kind only."""
+    tree: Tree = {}
+    if stop.job is not None:
+        tree["job"] = stop.job
+    if stop.tenant is not None:
+        tree["tenant"] = stop.tenant
+    if stop.machine_class is not None:
+        tree["class"] = stop.machine_class
+    if stop.resource is not None:
+        tree["resource"] = stop.resource
+    tree["price"] = stop.price
+    return tree
+
+
+def nowhere_tree(reason: Nowhere) -> Tree:
+    """Why a job can run on no machine, counted."""
+    return {
+        "machines": reason.machines,
+        "constraint": [{"part": part, "excludes": count} for part, count in reason.constraint],
+        "resources": [{"resource": name, "excludes": count} for name, count in reason.resources],
+    }
+
+
+def _job(job: JobShare) -> Tree:
+    return {
+        "name": job.name,
+        "tenant": job.tenant,
+        "tasks": job.tasks,
+        "alone": job.alone,
+        "scale": job.scale,
+        "share": job.share,
+        "level": job.level,
+        "placements": None
+        if job.placements is None
+        else [{"class": place.machine_class, "tasks": place.tasks} for place in job.placements],
+        "nowhere": None if job.nowhere is None else nowhere_tree(job.nowhere),
+    }
+
+
+def _class(group: MachineClass) -> Tree:
+    return {
+        "class": group.index,
+        "machines": list(compress(group.machines)),
+        "count": len(group.machines),
+    }
+
+
+def _level(level: Level) -> Tree:
+    tree: Tree = {
+        "share": level.share,
+        "frozen": list(level.frozen),
+        "jobs": list(level.jobs),
+        "stopped_by": [stop_tree(stop) for stop in level.stopped_by],
+    }
+    if level.machine_class is not None:
+        tree["class"] = level.machine_class
+    return tree

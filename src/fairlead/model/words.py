@@ -1,0 +1,81 @@
+"""Numbers, plurals and lists as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+_BINARY = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20))
+_IRREGULAR = {
+    "holds": "hold",
+    "runs": "run",
+    "is": "are",
+    "has": "have",
+    "was": "were",
+    "class": "classes",
+}
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """The value with at most so many significant digits and no noise; a dash for none."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if 1e-4 <= abs(value) < 1e15:
+        if abs(value) >= 10 ** (digits - 1):
+            return f"{value:.0f}"
+        text = f"{value:.{digits}g}"
+        return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    return f"{value:.{digits}g}"
+
+
+def amounts(values: Iterable[float], digits: int = 6) -> list[str]:
+    """Amounts of one resource, all in the unit that suits the largest of them.
+
+    From 2^20 on that is Mi, Gi, Ti or Pi: nobody has a million of what is not bytes.
+    """
+    values = list(values)
+    largest = max(map(abs, values), default=0.0)
+    suffix, size = next(((text, unit) for text, unit in _BINARY if largest >= unit), ("", 1))
+    return [f"{number(value / size, digits)}{suffix if value else ''}" for value in values]
+
+
+def amount(value: float, resource: str, digits: int = 6) -> str:
+    """An amount of a resource with its name: `4 gpu`, `12Gi memory`."""
+    return f"{amounts([value], digits)[0]} {resource}"
+
+
+def plural(word: str, count: float) -> str:
+    """The word as it is for one, or in the plural."""
+    return word if count == 1 else _IRREGULAR.get(word, word + "s")
+
+
+def counted(count: float, word: str) -> str:
+    """`1 machine`, `2 machines`, `0.5 tasks`, `0 jobs`."""
+    shown = number(count)
+    return f"{shown} {plural(word, 1 if shown == '1' else 2)}"
+
+
+def listing(items: Iterable[str], most: int | None = None, last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`; past `most` items the rest is counted: `a, b and 7 more`."""
+    shown = list(items)
+    if most is not None and len(shown) > most + 1:  # "and 1 more" is longer than the one
+        shown = [*shown[:most], f"{len(shown) - most} more"]
+    if len(shown) <= 1:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+
+
+def percent(part: float, whole: float) -> str:
+    """The part of the whole in percent, with up to 3 digits."""
+    return f"{number(100 * part / whole, 3)}%" if whole else "0%"
+
+
+def sentence(text: str) -> str:
+    """The text with a full stop at the end. A name at its start stays as it is written."""
+    return text if text.endswith((".", ":", "!", "?")) else text + "."
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Sentences one after the other."""
+    return " ".join(sentence(part) for part in parts if part)

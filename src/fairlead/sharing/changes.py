@@ -1,0 +1,290 @@
+"""The smallest changes that would raise a job: found by the prices, tried where that is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+
+from fairlead.model.allocation import Allocation, MachineClass
+from fairlead.model.constraint import Selector
+from fairlead.model.eligibility import excluded_by
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
+from fairlead.sharing.explanation import Explanation, fits
+
+MOST = {"resource": 3, "machine": 2, "limit": 2, "constraint": 2}
+"""How many changes of each kind are worth a reader's time."""
+
+GAIN = 1e-9
+"""Relative: a smaller rise is none."""
+
+
+class Kind(Enum):
+    """What is changed."""
+
+    RESOURCE = "resource"  # one more unit of a resource on machines
+    MACHINE = "machine"  # one more machine
+    LIMIT = "limit"  # a higher limit of a tenant
+    CONSTRAINT = "constraint"  # a constraint without one of its parts
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change. `tasks` is what the job would run with it, where that was tried; `most` what it
+    would gain at most by the prices, all others keeping what they have, None where they do not
+    say. `machines` are those that the change is about; `own`: the job uses what is changed, rather
+    than others who would make room for it."""
+
+    kind: Kind
+    machines: MachineClass | None
+    resource: str | None
+    amount: Fraction | None
+    subject: str  # the tenant of a limit; the part of a constraint that is left out
+    most: float | None
+    own: bool = True
+    tasks: float | None = None
+
+
+Again = Callable[[Cluster, Sequence[Job]], Allocation]
+
+
+def changes(
+    cluster: Cluster, jobs: Sequence[Job], why: Explanation, again: Again | None
+) -> tuple[Change, ...]:
+    """Changes that would raise the job, the best of each kind first. With `again` each one is
+    tried, and those that would not help are left out."""
+    found: list[Change] = []
+    for kind, candidates in (
+        (Kind.RESOURCE, _more_of_a_resource(why)),
+        (Kind.MACHINE, _more_machines(cluster, why)),
+        (Kind.LIMIT, _higher_limits(why)),
+        (Kind.CONSTRAINT, _fewer_constraints(cluster, why)),
+    ):
+        # What the job uses itself comes first: that is what its owner would think of.
+        best = sorted(candidates, key=lambda c: (not c.own, -(c.most or 0.0)))[: MOST[kind.value]]
+        if again is not None:
+            best = [_tried(cluster, jobs, why, change, again) for change in best]
+            best = [c for c in best if (c.tasks or 0.0) > why.share.tasks * (1 + GAIN)]
+        found += best
+    return tuple(found)
+
+
+def unit(total: float) -> Fraction:
+    """How much more is worth talking about: one, or for bytes one Gi, Mi or Ki."""
+    for size in (2**30, 2**20, 2**10):
+        if total >= 64 * size and size * 64 >= 2**20:
+            return Fraction(size)
+    return Fraction(1)
+
+
+def _more_of_a_resource(why: Explanation) -> Iterator[Change]:
+    for scarce in why.scarce:
+        stop = scarce.stop
+        if stop.resource is not None and stop.tenant is None:
+            by = unit(scarce.total)
+            yield Change(
+                Kind.RESOURCE,
+                _class(why, stop.machine_class),
+                stop.resource,
+                by,
+                "",
+                _tasks(why, scarce.price * float(by)),
+                scarce.own,
+            )
+
+
+def _more_machines(cluster: Cluster, why: Explanation) -> Iterator[Change]:
+    if why.share.placements is None:  # every machine is part of one, and none is like it
+        return
+    machine = {machine.name: machine for machine in cluster.machines}
+    own = {scarce.stop.machine_class: False for scarce in why.scarce}
+    own |= {scarce.stop.machine_class: True for scarce in why.scarce if scarce.own}
+    for group in why.allocation.classes:
+        if group.index not in own:
+            continue
+        one = machine[group.machines[0]]
+        rise = sum(
+            price * float(one.capacity.get(resource, 0))
+            for (index, resource), price in why.worth.items()
+            if index == group.index
+        )
+        rise += sum(
+            scarce.price
+            for scarce in why.scarce
+            if scarce.stop.machine_class == group.index and scarce.stop.job is not None
+        )
+        yield Change(Kind.MACHINE, group, None, None, "", _tasks(why, rise), own[group.index])
+
+
+def _higher_limits(why: Explanation) -> Iterator[Change]:
+    for scarce in why.scarce:
+        if scarce.stop.tenant is not None:
+            by = unit(scarce.total)
+            yield Change(
+                Kind.LIMIT,
+                None,
+                scarce.stop.resource,
+                by,
+                scarce.stop.tenant,
+                _tasks(why, scarce.price * float(by)),
+            )
+
+
+def _fewer_constraints(cluster: Cluster, why: Explanation) -> Iterator[Change]:
+    """Parts of the constraint that alone keep the job from machines where it would be cheaper."""
+    if why.satisfied or (not why.scarce and why.share.nowhere is None):
+        return
+    job = why.job
+    machine = {machine.name: machine for machine in cluster.machines}
+    usable = set(why.usable_machines)
+    here = min(
+        (_cost(why, group.index) for group in why.allocation.classes if usable & {*group.machines}),
+        default=float("inf"),
+    )
+    opened: dict[str, list[str]] = {}
+    for group in why.allocation.classes:
+        one = machine[group.machines[0]]
+        parts = excluded_by(job, one)
+        if len(parts) == 1 and fits(job, one) and _cost(why, group.index) < here * (1 - GAIN):
+            opened.setdefault(parts[0], []).extend(group.machines)
+    for part, names in opened.items():
+        yield Change(Kind.CONSTRAINT, MachineClass(-1, tuple(names)), None, None, part, None)
+
+
+def _cost(why: Explanation, index: int) -> float:
+    """What a task costs on a class, by the prices of the stops."""
+    return sum(
+        price * float(why.job.demand.get(resource, 0))
+        for (at, resource), price in why.worth.items()
+        if at == index
+    )
+
+
+def _class(why: Explanation, index: int | None) -> MachineClass | None:
+    return next((group for group in why.allocation.classes if group.index == index), None)
+
+
+def _tasks(why: Explanation, rise: float) -> float | None:
+    """Tasks of the job in a rise of the share of its group."""
+    if why.rate is None or why.share.scale is None:
+        return None
+    return rise * why.rate * why.share.scale
+
+
+def _tried(
+    cluster: Cluster, jobs: Sequence[Job], why: Explanation, change: Change, again: Again
+) -> Change:
+    """The change with what the job would run."""
+    changed_cluster, changed_jobs = apply(cluster, jobs, why.job, change)
+    found = again(changed_cluster, changed_jobs)
+    return replace(change, tasks=next(j.tasks for j in found.jobs if j.name == why.job.name))
+
+
+def apply(
+    cluster: Cluster, jobs: Sequence[Job], job: Job, change: Change
+) -> tuple[Cluster, Sequence[Job]]:
+    """The input with the change made."""
+    if change.kind is Kind.RESOURCE:
+        return _with_more(cluster, change), jobs
+    if change.kind is Kind.MACHINE:
+        return _with_machine(cluster, jobs, change)
+    if change.kind is Kind.LIMIT:
+        tenants = tuple(
+            _with_limit(tenant, change) if tenant.name == change.subject else tenant
+            for tenant in cluster.tenants
+        )
+        return Cluster(cluster.machines, tenants, cluster.devices), jobs
+    free = _without(job, change.subject)
+    return cluster, [free if other.name == job.name else other for other in jobs]
+
+
+def _with_more(cluster: Cluster, change: Change) -> Cluster:
+    """The resource spread evenly over the machines of the class, or of the cluster."""
+    assert change.resource is not None and change.amount is not None
+    chosen = set(
+        change.machines.machines if change.machines else [m.name for m in cluster.machines]
+    )
+    more = change.amount / len(chosen)
+    machines = [
+        Machine(
+            m.name,
+            {**m.capacity, change.resource: m.capacity.get(change.resource, Fraction(0)) + more},
+            m.labels,
+        )
+        if m.name in chosen
+        else m
+        for m in cluster.machines
+    ]
+    return Cluster(machines, cluster.tenants, cluster.devices)
+
+
+def _with_machine(
+    cluster: Cluster, jobs: Sequence[Job], change: Change
+) -> tuple[Cluster, Sequence[Job]]:
+    """One more machine like those of the class: on every list that names the first of them, in
+    nobody's pool."""
+    assert change.machines is not None
+    model = next(m for m in cluster.machines if m.name == change.machines.machines[0])
+    taken = {m.name for m in cluster.machines}
+    name = next(n for i in range(len(taken) + 1) if (n := f"{model.name}-{i + 2}") not in taken)
+    machines = [*cluster.machines, Machine(name, model.capacity, model.labels)]
+
+    def listed(names: tuple[str, ...]) -> tuple[str, ...]:
+        return (*names, name) if model.name in names else names
+
+    changed = [
+        copy(
+            job,
+            machines=None if job.machines is None else listed(job.machines),
+            exclude=listed(job.exclude),
+        )
+        for job in jobs
+    ]
+    return Cluster(machines, cluster.tenants, cluster.devices), changed
+
+
+def _with_limit(tenant: Tenant, change: Change) -> Tenant:
+    assert change.resource is not None and change.amount is not None
+    limit = {**tenant.limit, change.resource: tenant.limit[change.resource] + change.amount}
+    return replace_limit(tenant, limit)
+
+
+def replace_limit(tenant: Tenant, limit: dict[str, Fraction]) -> Tenant:
+    """The tenant with another limit."""
+    return Tenant(
+        tenant.name,
+        weight=tenant.weight,
+        pool=tenant.pool,
+        parent=tenant.parent,
+        limit=FrozenMap(limit),
+    )
+
+
+def _without(job: Job, part: str) -> Job:
+    """The job without one part of its constraint."""
+    if part == "machines":
+        return copy(job, machines=None)
+    if part == "exclude":
+        return copy(job, exclude=())
+    left = tuple(one for one in job.where.requirements if str(one) != part)
+    return copy(job, where=Selector(left))
+
+
+def copy(job: Job, **changed: object) -> Job:
+    """The job with some of its fields changed."""
+    fields: dict[str, object] = {
+        "demand": job.demand,
+        "tenant": job.tenant,
+        "tasks": job.tasks,
+        "where": job.where,
+        "machines": job.machines,
+        "exclude": job.exclude,
+        "spread": job.spread,
+        "prefer": job.prefer,
+        "prefer_for": job.prefer_for,
+    }
+    return Job(job.name, **(fields | changed))  # type: ignore[arg-type]

@@ -1,0 +1,327 @@
+"""Why a job gets what it gets: where it can run, what stopped it, and who holds that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairlead.model.allocation import Allocation, JobShare, Nowhere, Stop, TenantShare
+from fairlead.model.eligibility import excluded, may_use
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.proof import Round
+
+NOISE = 1e-9
+"""Relative: a job that is this close to all its tasks has them."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A job that holds part of something scarce: with so many tasks, so much of it."""
+
+    job: str
+    tenant: str
+    tasks: float
+    amount: float
+
+
+@dataclass(frozen=True)
+class Scarce:
+    """Something that stopped a job. `price` is in share of those it stopped, per unit of it.
+
+    `own`: the job itself uses it; otherwise others use it, and with more of it they would make
+    room where the job runs. `total` is what there is, `holders` who has it, most first.
+    """
+
+    stop: Stop
+    price: float
+    own: bool
+    total: float
+    holders: tuple[Holder, ...]
+
+    @property
+    def held(self) -> float:
+        """How much of it is held."""
+        return sum(holder.amount for holder in self.holders)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What there is to say about one job.
+
+    `usable_machines` are those that it can run on; `excluded` counts what keeps it from the other
+    machines; `rate` is its effective weight when it froze, None where there are no levels.
+    """
+
+    job: Job
+    share: JobShare
+    tenant: TenantShare
+    allocation: Allocation
+    usable_machines: tuple[str, ...]
+    machines: int
+    excluded: Nowhere
+    level_share: float | None
+    rate: float | None
+    scarce: tuple[Scarce, ...]
+    worth: Mapping[tuple[int, str], float] = field(repr=False)
+    """The price of every resource on every class, in share of those whom the stops hold back."""
+
+    @property
+    def satisfied(self) -> bool:
+        """The job runs all the tasks that it has."""
+        wanted = self.job.tasks
+        return wanted is not None and self.share.tasks >= float(wanted) * (1 - NOISE)
+
+
+def explain(
+    cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, name: str
+) -> Explanation:
+    """The explanation for one job of an allocation of this input."""
+    by_name = {job.name: job for job in jobs}
+    if name not in by_name:
+        raise InputError(_unknown(name, by_name, allocation))
+    job = by_name[name]
+    share = next(share for share in allocation.jobs if share.name == name)
+    tenant = next(tenant for tenant in allocation.tenants if tenant.name == share.tenant)
+    machine = {machine.name: machine for machine in cluster.machines}
+    first = {group.index: machine[group.machines[0]] for group in allocation.classes}
+    usable = tuple(m.name for m in cluster.machines if can_run(job, m))
+    parts = rounds_of(allocation, share)
+    prices = [
+        scaled for part in parts for scaled in component(allocation, by_name, first, part, name)
+    ]
+    scarce = tuple(
+        _scarce(cluster, by_name, allocation, first, name, stop, price) for stop, price in prices
+    )
+    level = None if share.level is None else allocation.levels[share.level]
+    return Explanation(
+        job=job,
+        share=share,
+        tenant=tenant,
+        allocation=allocation,
+        usable_machines=usable,
+        machines=len(cluster.machines),
+        excluded=excluded(cluster, job),
+        level_share=None if level is None else level.share,
+        rate=None if level is None else effective_weight(allocation, share),
+        scarce=tuple(sorted(scarce, key=lambda s: (not s.own, -s.price * s.total))),
+        worth={
+            (stop.machine_class, stop.resource): price
+            for stop, price in prices
+            if stop.machine_class is not None and stop.resource is not None
+        },
+    )
+
+
+def can_run(job: Job, machine: Machine) -> bool:
+    """Whether the job may use the machine, and part of a task would fit on it."""
+    return may_use(job, machine) and fits(job, machine)
+
+
+def fits(job: Job, machine: Machine) -> bool:
+    """Whether the machine has something of everything that a task needs."""
+    return all(machine.capacity.get(name, 0) > 0 for name, need in job.demand.items() if need)
+
+
+Stops = Mapping[str, tuple[Stop, ...]]
+
+
+def stops_of(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Stops:
+    """For every job what stopped it in the rounds that froze it, of what it uses itself."""
+    machine = {machine.name: machine for machine in cluster.machines}
+    first = {group.index: machine[group.machines[0]] for group in allocation.classes}
+    tenants = {tenant.name: tenant for tenant in allocation.tenants}
+    shares = {share.name: share for share in allocation.jobs}
+    by_name = {job.name: job for job in jobs}
+    found: dict[str, tuple[Stop, ...]] = {job.name: () for job in jobs}
+    # Jobs that are alike see the same: with thousands of jobs, most are like some other one.
+    alike: dict[object, tuple[Stop, ...]] = {}
+    for index, part in enumerate(allocation.proof.rounds if allocation.proof else ()):
+        of_jobs = {stop.job for stop in part.stops}
+        for name in part.frozen:
+            job = by_name[name]
+            own = name if name in of_jobs else None
+            needs = tuple(resource for resource, need in job.demand.items() if need)
+            key = (index, own, needs, job.where, job.machines, job.exclude, shares[name].tenant)
+            if key not in alike:
+                alike[key] = tuple(
+                    stop for stop in part.stops if _concerns(job, stop, first, tenants, shares)
+                )
+            found[name] += alike[key]
+    return found
+
+
+def rounds_of(allocation: Allocation, share: JobShare) -> tuple[Round, ...]:
+    """The rounds of filling that froze the job: one, or one for each class that is filled by
+    itself, or none where no filling took place."""
+    if allocation.proof is None or share.nowhere is not None:
+        return ()
+    return tuple(part for part in allocation.proof.rounds if share.name in part.frozen)
+
+
+def component(
+    allocation: Allocation,
+    jobs: Mapping[str, Job],
+    first: Mapping[int, Machine],
+    part: Round,
+    name: str,
+) -> list[tuple[Stop, float]]:
+    """The stops of a round that hold this job back, itself or through others, with prices in
+    share of those whom they hold back together.
+
+    A round may stop several groups of jobs that have nothing to do with each other, and then
+    its prices are divided among them; here they are those of the job's own group.
+    """
+    price = dict(part.job_prices)
+    if price.get(name, 0.0) <= 0:
+        return []
+    tenants = {tenant.name: tenant for tenant in allocation.tenants}
+    shares = {share.name: share for share in allocation.jobs}
+    touched = {
+        other: [stop for stop in part.stops if _concerns(jobs[other], stop, first, tenants, shares)]
+        for other in price
+    }
+    group, waiting, found = {name}, [name], dict.fromkeys(touched[name])
+    while waiting:
+        for stop in touched[waiting.pop()]:
+            for other, stops in touched.items():
+                if other not in group and stop in stops:
+                    group.add(other)
+                    waiting.append(other)
+                    found.update(dict.fromkeys(stops))
+    together = sum(
+        price[other] * effective_weight(allocation, shares[other], part)
+        for other in group
+        if other in part.frozen
+    )
+    return [(stop, stop.price / together) for stop in part.stops if stop in found]
+
+
+def _concerns(
+    job: Job,
+    stop: Stop,
+    first: Mapping[int, Machine],
+    tenants: Mapping[str, TenantShare],
+    shares: Mapping[str, JobShare],
+) -> bool:
+    """Whether one more task of the job would take some of what the stop is about."""
+    if stop.job is not None:
+        return stop.job == job.name
+    if not job.demand.get(stop.resource or "", 0):
+        return False
+    if stop.tenant is not None:
+        return stop.tenant in chain(tenants, shares[job.name].tenant)
+    return stop.machine_class is None or can_run(job, first[stop.machine_class])
+
+
+def chain(tenants: Mapping[str, TenantShare], name: str) -> list[str]:
+    """The tenant and all above it."""
+    found = []
+    at: str | None = name
+    while at is not None:
+        found.append(at)
+        at = tenants[at].parent
+    return found
+
+
+def effective_weight(allocation: Allocation, share: JobShare, part: Round | None = None) -> float:
+    """The rate at which the job's share rose until it froze: its part of the weights above it.
+
+    A tenant at the top rises at its weight; what is below it splits that in proportion to the
+    weights of those that were still active, jobs counting 1.
+    """
+    active = _active(allocation, share, part)
+    tenants = {tenant.name: tenant for tenant in allocation.tenants}
+    alive = {name for other in active for name in chain(tenants, other.tenant)}
+    rate = 1.0
+    at = share.tenant
+    split = sum(1.0 for other in active if other.tenant == at)
+    split += sum(t.weight for t in allocation.tenants if t.parent == at and t.name in alive)
+    rate /= split
+    while True:
+        tenant = tenants[at]
+        rate *= tenant.weight
+        if tenant.parent is None:
+            return rate
+        at = tenant.parent
+        split = sum(1.0 for other in active if other.tenant == at)
+        split += sum(t.weight for t in allocation.tenants if t.parent == at and t.name in alive)
+        rate /= split
+
+
+def _active(allocation: Allocation, share: JobShare, part: Round | None) -> list[JobShare]:
+    """The jobs that were still rising in the round, or at the level, that froze this one."""
+    if part is None or allocation.proof is None:
+        return [
+            other
+            for other in allocation.jobs
+            if other.level is not None and other.level >= (share.level or 0)
+        ]
+    same = [r for r in allocation.proof.rounds if r.machine_class == part.machine_class]
+    left = {name for r in same[same.index(part) :] for name in r.frozen}
+    return [other for other in allocation.jobs if other.name in left]
+
+
+def _scarce(
+    cluster: Cluster,
+    jobs: Mapping[str, Job],
+    allocation: Allocation,
+    first: Mapping[int, Machine],
+    name: str,
+    stop: Stop,
+    price: float,
+) -> Scarce:
+    tenants = {tenant.name: tenant for tenant in allocation.tenants}
+    shares = {share.name: share for share in allocation.jobs}
+    own = _concerns(jobs[name], stop, first, tenants, shares)
+    if stop.job is not None and stop.machine_class is None:
+        return Scarce(stop, price, own, float(jobs[stop.job].tasks or 0), ())
+    if stop.job is not None:
+        count = next(len(g.machines) for g in allocation.classes if g.index == stop.machine_class)
+        return Scarce(stop, price, own, float(count), ())
+    resource = stop.resource or ""
+    if stop.tenant is not None:
+        limit = next(t.limit for t in cluster.tenants if t.name == stop.tenant)
+        below = [s for s in allocation.jobs if stop.tenant in chain(tenants, s.tenant)]
+        holders = _holders(jobs, ((s, s.tasks) for s in below), resource)
+        return Scarce(stop, price, own, float(limit[resource]), holders)
+    group = next(g for g in allocation.classes if g.index == stop.machine_class)
+    machine = {m.name: m for m in cluster.machines}
+    total = float(sum(machine[n].capacity.get(resource, 0) for n in group.machines))
+    if any(share.placements is None for share in allocation.jobs):
+        holding = [(share, share.tasks) for share in allocation.jobs]
+    else:
+        holding = [
+            (share, place.tasks)
+            for share in allocation.jobs
+            for place in share.placements or ()
+            if place.machine_class == group.index
+        ]
+    return Scarce(stop, price, own, total, _holders(jobs, holding, resource))
+
+
+def _holders(
+    jobs: Mapping[str, Job], holding: Iterable[tuple[JobShare, float]], resource: str
+) -> tuple[Holder, ...]:
+    found = (
+        Holder(share.name, share.tenant, tasks, tasks * float(jobs[share.name].demand[resource]))
+        for share, tasks in holding
+        if tasks > 0 and jobs[share.name].demand.get(resource, 0)
+    )
+    return tuple(sorted(found, key=lambda holder: -holder.amount))
+
+
+def _unknown(name: str, jobs: Mapping[str, Job], allocation: Allocation) -> Mistake:
+    import difflib
+
+    of_tenant = [job.name for job in allocation.jobs if job.tenant == name]
+    if of_tenant:
+        return Mistake(
+            f"`{name}` is a tenant, not a job", f"its jobs are {', '.join(of_tenant[:5])}"
+        )
+    close = difflib.get_close_matches(name, list(jobs), n=3)
+    if close:
+        return Mistake(f"there is no job `{name}`", f"did you mean `{'`, `'.join(close)}`?")
+    some = ", ".join(list(jobs)[:5]) + (", ..." if len(jobs) > 5 else "")
+    return Mistake(f"there is no job `{name}`", f"the jobs are {some}")
