@@ -149,10 +149,8 @@ def _parameters(entry: Entry) -> list[inspect.Parameter]:
 def _scale(
     spec: str, function: Callable[..., object], values: Mapping[str, Value], problem: Problem
 ) -> Floats:
-    jobs = len(problem.job_names)
-    if not jobs:
-        return np.zeros(0)
     scale = np.array(function(problem, **values), dtype=np.float64)
+    jobs = len(problem.job_names)
     if scale.shape != (jobs,):
         raise InputError(
             Mistake(
