@@ -99,9 +99,7 @@ def _swept(cluster: _Cluster, state: _State) -> _State:
     problem = cluster.problem
     tasks, stopped = state.tasks.copy(), np.full(state.tasks.shape, NONE)
     most = problem.tasks.copy()
-    for jobs, unit, at in zip(
-        cluster.capped, cluster.under_limit, state.limit_level, strict=True
-    ):
+    for jobs, unit, at in zip(cluster.capped, cluster.under_limit, state.limit_level, strict=True):
         most[jobs] = np.minimum(most[jobs], at * unit)
     for c in range(tasks.shape[1]):
         users = np.flatnonzero(cluster.alone[:, c] > 0)
@@ -222,9 +220,7 @@ def distance(problem: Problem, weight: Floats, tasks: Floats) -> float:
     for c in range(tasks.shape[1]):
         users = np.flatnonzero(cluster.alone[:, c] > 0)
         away = own[users].copy()
-        places = np.where(
-            problem.spread[users], 1.0 - tasks[users, c] / problem.count[c], np.inf
-        )
+        places = np.where(problem.spread[users], 1.0 - tasks[users, c] / problem.count[c], np.inf)
         worst = max(worst, float(np.max(-places, initial=0.0)))
         away = np.minimum(away, places)
         share = total[users] / cluster.alone[users, c]
