@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -26,10 +26,11 @@ class Looks(Enum):
 
 @dataclass(frozen=True)
 class Level:
-    """A share, and the jobs that can rise no further there."""
+    """A share, and the jobs that can rise no further there (on that machine, under EACH)."""
 
     share: Fraction
     jobs: frozenset[str]
+    machine: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def exact_shares(
         for machine in machines:
             here = scales(scale, [machine], jobs)
             part = _fill(cluster, jobs, _program(cluster, jobs, [machine]), here, weight)
-            levels += part[1]
+            levels += [replace(level, machine=machine.name) for level in part[1]]
             for name, count in part[0].items():
                 tasks[name] += count
         return Shares(tasks, alone, weight, tuple(levels))
