@@ -10,7 +10,7 @@ from fairlead.model.constraint import ORDERINGS, Requirement, ordering_mistake
 from fairlead.model.errors import About, Mistakes
 from fairlead.model.hints import Known
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster
+from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.tree import (
     check_cycles,
@@ -23,19 +23,28 @@ from fairlead.model.tree import (
 
 
 @dataclass(frozen=True)
-class Unread:
+class Mistaken:
     """What was written but is mistaken by itself, so that it is missing from the values.
 
     Nothing is concluded from its absence. `names` are pairs of kind and name; `kinds` those
     (`machine`, `tenant`, `job`) of which something was written without a name that can be read.
+    `machines`, `tenants` and `jobs` are what could be read all the same, with the fields that are
+    not mistaken: what they name is checked too.
     """
 
     names: frozenset[tuple[str, str]] = frozenset()
     kinds: frozenset[str] = frozenset()
+    machines: tuple[Machine, ...] = ()
+    tenants: tuple[Tenant, ...] = ()
+    jobs: tuple[Job, ...] = ()
 
     def any(self, kind: str) -> bool:
         """Is anything of this kind missing?"""
         return kind in self.kinds or any(known == kind for known, _ in self.names)
+
+    def called(self, kind: str) -> set[str]:
+        """The names of what is missing of this kind."""
+        return {name for known, name in self.names if known == kind}
 
     def may_be(self, kind: str, name: str) -> bool:
         """May a thing of this kind and name have been written?"""
@@ -58,13 +67,15 @@ def check(cluster: Cluster, jobs: Sequence[Job]) -> None:
     found_mistakes(cluster, jobs).report()
 
 
-def found_mistakes(cluster: Cluster, jobs: Sequence[Job], unread: Unread | None = None) -> Mistakes:
+def found_mistakes(
+    cluster: Cluster, jobs: Sequence[Job], mistaken: Mistaken | None = None
+) -> Mistakes:
     """Everything that is wrong between these values."""
-    unread = unread or Unread()
+    mistaken = mistaken or Mistaken()
     mistakes = Mistakes()
-    if not cluster.tenants and not unread.any("tenant"):
+    if not cluster.tenants and not mistaken.any("tenant"):
         cluster = with_implied_tenants(cluster, jobs)
-    if not cluster.machines and not unread.any("machine"):
+    if not cluster.machines and not mistaken.any("machine"):
         mistakes.add(
             ("machines",),
             "there are no machines",
@@ -73,10 +84,12 @@ def found_mistakes(cluster: Cluster, jobs: Sequence[Job], unread: Unread | None 
     _once("machine", (machine.name for machine in cluster.machines), mistakes)
     _once("tenant", (tenant.name for tenant in cluster.tenants), mistakes)
     _once("job", (job.name for job in jobs), mistakes)
-    _check_resources(cluster, unread, mistakes)
-    _check_machine_names(cluster, jobs, unread, mistakes)
-    _check_tenant_names(cluster, jobs, unread, mistakes)
-    ordered = _check_orderings(cluster, jobs, mistakes)
+    _check_resources(cluster, mistaken, mistakes)
+    _check_machine_names(cluster, jobs, mistaken, mistakes)
+    _check_tenant_names(cluster, jobs, mistaken, mistakes)
+    ordered = _check_orderings(
+        (*cluster.machines, *mistaken.machines), (*jobs, *mistaken.jobs), mistakes
+    )
 
     tenants = {tenant.name: tenant for tenant in reversed(cluster.tenants)}
     tenants = {tenant.name: tenants[tenant.name] for tenant in cluster.tenants}
@@ -84,7 +97,7 @@ def found_mistakes(cluster: Cluster, jobs: Sequence[Job], unread: Unread | None 
     tree = grow(tenants, jobs)
     check_siblings(tree, jobs, mistakes)
     check_pools(tree, {machine.name for machine in cluster.machines}, mistakes)
-    if ordered and not any(unread.any(kind) for kind in ("machine", "tenant", "job")):
+    if ordered and not any(mistaken.any(kind) for kind in ("machine", "tenant", "job")):
         check_use_of_pools(cluster, tree, jobs, mistakes)
     return mistakes
 
@@ -98,9 +111,9 @@ def _once(kind: str, names: Iterable[str], mistakes: Mistakes) -> None:
             mistakes.add((kind, name), f"{times} {kind}s have this name", "give each its own")
 
 
-def _check_resources(cluster: Cluster, unread: Unread, mistakes: Mistakes) -> None:
+def _check_resources(cluster: Cluster, mistaken: Mistaken, mistakes: Mistakes) -> None:
     """Limits and devices are about resources that some machine names."""
-    if unread.any("machine"):
+    if mistaken.any("machine"):
         return
     resources = {resource for capacity in _capacities(cluster) for resource in capacity}
     known = Known(resources)
@@ -114,7 +127,7 @@ def _check_resources(cluster: Cluster, unread: Unread, mistakes: Mistakes) -> No
 
     for resource in sorted(cluster.devices):
         expect(resource, ("devices", ""))
-    for tenant in cluster.tenants:
+    for tenant in (*cluster.tenants, *mistaken.tenants):
         for resource in tenant.limit:
             expect(resource, ("tenant", tenant.name, "limit"))
 
@@ -124,17 +137,17 @@ def _capacities(cluster: Cluster) -> list[Iterable[str]]:
 
 
 def _check_machine_names(
-    cluster: Cluster, jobs: Sequence[Job], unread: Unread, mistakes: Mistakes
+    cluster: Cluster, jobs: Sequence[Job], mistaken: Mistaken, mistakes: Mistakes
 ) -> None:
     """Lists name machines that exist."""
     machines = {machine.name for machine in cluster.machines}
-    known = Known(machines)
+    known = Known(machines | mistaken.called("machine"))
 
     def expect(names: Iterable[str] | None, about: About) -> None:
         missing = [
             name
             for name in names or ()
-            if name not in machines and not unread.may_be("machine", name)
+            if name not in machines and not mistaken.may_be("machine", name)
         ]
         if missing:
             mistakes.add(
@@ -143,39 +156,39 @@ def _check_machine_names(
                 known.hint(missing[0], "write names that machines have"),
             )
 
-    for tenant in cluster.tenants:
+    for tenant in (*cluster.tenants, *mistaken.tenants):
         expect(tenant.pool, ("tenant", tenant.name, "pool"))
-    for job in jobs:
+    for job in (*jobs, *mistaken.jobs):
         expect(job.machines, ("job", job.name, "machines"))
         expect(job.exclude, ("job", job.name, "exclude"))
 
 
 def _check_tenant_names(
-    cluster: Cluster, jobs: Sequence[Job], unread: Unread, mistakes: Mistakes
+    cluster: Cluster, jobs: Sequence[Job], mistaken: Mistaken, mistakes: Mistakes
 ) -> None:
     """Parents and the tenants of jobs exist, and no job is taken for a tenant."""
     tenants = {tenant.name for tenant in cluster.tenants}
-    known = Known(tenants)
+    known = Known(tenants | mistaken.called("tenant"))
 
     def missing(name: str | None) -> bool:
-        return name is not None and name not in tenants and not unread.may_be("tenant", name)
+        return name is not None and name not in tenants and not mistaken.may_be("tenant", name)
 
     declare = "declare it under tenants:"
-    for tenant in cluster.tenants:
+    for tenant in (*cluster.tenants, *mistaken.tenants):
         if tenant.parent is not None and missing(tenant.parent):
             mistakes.add(
                 ("tenant", tenant.name, "parent"),
                 f'there is no tenant "{tenant.parent}"',
                 known.hint(tenant.parent, declare),
             )
-    for job in jobs:
+    for job in (*jobs, *mistaken.jobs):
         if job.tenant is not None and missing(job.tenant):
             mistakes.add(
                 ("job", job.name, "tenant"),
                 f'there is no tenant "{job.tenant}"',
                 known.hint(job.tenant, f"{declare} (or declare none: then jobs imply them)"),
             )
-        if job.tenant is None and (job.name in tenants or ("tenant", job.name) in unread.names):
+        if job.tenant is None and (job.name in tenants or ("tenant", job.name) in mistaken.names):
             mistakes.add(
                 ("job", job.name),
                 "it has no tenant, but a tenant has its name",
@@ -183,7 +196,7 @@ def _check_tenant_names(
             )
 
 
-def _check_orderings(cluster: Cluster, jobs: Sequence[Job], mistakes: Mistakes) -> bool:
+def _check_orderings(machines: Sequence[Machine], jobs: Sequence[Job], mistakes: Mistakes) -> bool:
     """Labels that are compared by `<` and the like have an order. Says whether all do."""
     askers: dict[str, tuple[str, Requirement]] = {}
     for job in jobs:
@@ -195,7 +208,7 @@ def _check_orderings(cluster: Cluster, jobs: Sequence[Job], mistakes: Mistakes) 
         return True
     wrong: dict[tuple[str, bool, str], list[str]] = {}
     verdict: dict[int, list[tuple[str, bool, str]]] = {}
-    for machine in cluster.machines:
+    for machine in machines:
         faults = verdict.get(id(machine.labels))
         if faults is None:
             faults = verdict[id(machine.labels)] = [

@@ -82,9 +82,20 @@ def label_values(labels: Mapping[str, str | int | float | Decimal]) -> FrozenMap
         return labels
     if not isinstance(labels, Mapping):
         raise InputError(Mistake(f"{labels!r} names no labels", "write keys with values"))
+    if all(type(value) is str for value in labels.values()):
+        return _from_texts(tuple(labels.items()))
+    return _label_values(tuple(labels.items()))
+
+
+@lru_cache(maxsize=4096)
+def _from_texts(items: tuple[tuple[str, str], ...]) -> FrozenMap[Label]:
+    return _label_values(items)
+
+
+def _label_values(items: Iterable[tuple[str, str | int | float | Decimal]]) -> FrozenMap[Label]:
     mistakes = Mistakes()
     found: list[tuple[str, Label]] = []
-    for key, value in labels.items():
+    for key, value in items:
         about = (str(key),)
         mistakes.attempt(about, plain_name, key)
         label = mistakes.attempt(about, _label, value)

@@ -280,6 +280,12 @@ class Source:
         )
         return None
 
+    def peek(self, node: Node, key: str) -> tuple[str, ...]:
+        """The text of a key of a mapping, if there is one; mistakes are not looked for."""
+        found = _lookup(node, key, 0)
+        is_text = isinstance(found, ScalarNode) and not is_null(found) and found.value
+        return (found.value,) if isinstance(found, ScalarNode) and is_text else ()
+
     def find(self, node: Node, path: Sequence[str | int]) -> Place:
         """The place of what the path leads to, or of the last step that is there."""
         for step in path:

@@ -153,9 +153,21 @@ def quantities(mapping: Mapping[str, Amount]) -> FrozenMap[Fraction]:
         raise InputError(
             Mistake(f"{mapping!r} names no resources", "write resources with amounts: {cpu: 4}")
         )
+    items = tuple(mapping.items())
+    if all(type(amount) is str for amount in mapping.values()):
+        return _from_texts(items)  # a file repeats the same few texts on all its machines
+    return _quantities(items)
+
+
+@lru_cache(maxsize=4096)
+def _from_texts(items: tuple[tuple[str, Amount], ...]) -> FrozenMap[Fraction]:
+    return _quantities(items)
+
+
+def _quantities(items: tuple[tuple[str, Amount], ...]) -> FrozenMap[Fraction]:
     mistakes = Mistakes()
     amounts: list[tuple[str, Fraction]] = []
-    for resource, amount in mapping.items():
+    for resource, amount in items:
         about = (str(resource),)
         value = mistakes.attempt(about, exact, amount)
         mistakes.attempt(about, plain_name, resource)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any
 
-from yaml.nodes import Node, ScalarNode
+from yaml.nodes import Node
 
-from fairlead.model.check import Unread, found_mistakes, with_implied_tenants
+from fairlead.model.check import Mistaken, found_mistakes, with_implied_tenants
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
+from fairlead.model.fields import JOB, MACHINE, SECTIONS, TENANT, Kind
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster, Machine, number_label
+from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import MOST_NAMES, expand
-from fairlead.model.nodes import Source, documents, is_null, is_plain, said
+from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.tenant import Tenant
 from fairlead.model.tree import shown
 
 Entry = tuple[Source, Node]
+
+_KINDS = {"machines": MACHINE, "tenants": TENANT, "jobs": JOB}
+_MAKE: dict[Kind, Callable[..., Any]] = {MACHINE: Machine, TENANT: Tenant, JOB: Job}
 
 
 def read(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
@@ -27,16 +32,33 @@ def read(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
     A tenant that jobs name is implied if no tenants are declared. Raises InputError with all
     mistakes of all texts in the order of their places.
     """
+    with _without_collecting():
+        return _read(texts)
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """No search for garbage in cycles: nodes make none, and the search would take five times as
+    long as the reading itself."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
     reader = _Reader()
     for file, text in texts:
         reader.read(file, text)
     cluster = Cluster(reader.machines, reader.tenants, reader.devices)
     jobs = tuple(reader.jobs)
-    unread = Unread(frozenset(reader.unread), frozenset(reader.unread_kinds))
     found = reader.mistakes
     found.extend(
         replace(mistake, place=reader.place(mistake.about))
-        for mistake in found_mistakes(cluster, jobs, unread)
+        for mistake in found_mistakes(cluster, jobs, reader.mistaken())
     )
     if found:
         order = {file: index for index, (file, _) in reversed(list(enumerate(texts)))}
@@ -49,121 +71,42 @@ def _order(mistake: Mistake, files: dict[str, int]) -> tuple[int, int, int]:
     return (files.get(place.file, -1), place.line, place.column) if place else (-1, 0, 0)
 
 
-# What a field holds: each function gives what the constructor takes, or None and a mistake.
-
-
-def _text(source: Source, node: Node, about: About) -> str | None:
-    return source.text(node, about)
-
-
-def _boolean(source: Source, node: Node, about: About) -> bool | None:
-    if isinstance(node, ScalarNode) and is_plain(node):
-        if node.value in ("true", "True", "TRUE"):
-            return True
-        if node.value in ("false", "False", "FALSE"):
-            return False
-    source.wrong(
-        node, about, f"{said(node)} is neither true nor false", "write true or false without quotes"
-    )
-    return None
-
-
-def _amounts(source: Source, node: Node, about: About) -> dict[str, str] | None:
-    values = source.mapping(node, about)
-    if values is None:
-        return None
-    texts = {key: source.text(value, (*about, key)) for key, value in values.items()}
-    return {key: text for key, text in texts.items() if text is not None}
-
-
-def _labels(source: Source, node: Node, about: About) -> dict[str, str | Decimal] | None:
-    values = source.mapping(node, about)
-    if values is None:
-        return None
-    labels: dict[str, str | Decimal] = {}
-    for key, value in values.items():
-        text = source.text(value, (*about, key))
-        if text is not None:
-            number = number_label(text) if is_plain(value) else None
-            labels[key] = text if number is None else number
-    return labels
-
-
-def _names(source: Source, node: Node, about: About) -> list[str] | None:
-    if isinstance(node, ScalarNode):
-        text = source.text(node, about)
-        return None if text is None else [text]
-    items = source.sequence(node, about)
-    if items is None:
-        return None
-    texts = [source.text(item, about) for item in items]
-    # With an item missing the indices would be wrong, and the list would look shorter than it is.
-    return None if None in texts else [text for text in texts if text is not None]
-
-
-Field = Callable[[Source, Node, About], Any]
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What an entry may hold. `needed` are the fields without which there is nothing, each with a
-    value that is used in its place so that the other fields can be checked all the same."""
-
-    word: str
-    fields: dict[str, Field]
-    needed: dict[str, Any]
-    example: str
-
-
-_MACHINE = _Kind(
-    "machine",
-    {"name": _text, "capacity": _amounts, "labels": _labels},
-    {"name": "unnamed", "capacity": {}},
-    "capacity: {cpu: 16, memory: 64GiB}",
-)
-_TENANT = _Kind(
-    "tenant",
-    {"name": _text, "weight": _text, "pool": _names, "parent": _text, "limit": _amounts},
-    {"name": "unnamed"},
-    "",
-)
-_JOB = _Kind(
-    "job",
-    {
-        "name": _text,
-        "tenant": _text,
-        "demand": _amounts,
-        "tasks": _text,
-        "where": _text,
-        "machines": _names,
-        "exclude": _names,
-        "spread": _boolean,
-        "prefer": _text,
-        "prefer_for": _text,
-    },
-    {"name": "unnamed", "demand": {"anything": 1}},
-    "demand: {cpu: 1, memory: 4GiB}",
-)
-
-_PARTNERS = {"prefer": "prefer_for", "prefer_for": "prefer"}
-"""Without the one, the other would look mistaken."""
-
-_SECTIONS = ("machines", "tenants", "devices", "jobs")
-
-
 @dataclass
 class _Reader:
-    """Everything read so far, and where it was written."""
+    """Everything read so far, and where it was written.
+
+    `partial` are entries with mistakes, as far as they could be read; `entries` knows all by kind
+    and name; `unknown` the kinds of which something was written that has no name.
+    """
 
     machines: list[Machine] = field(default_factory=list)
     tenants: list[Tenant] = field(default_factory=list)
     devices: list[str] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
+    partial: list[Machine | Tenant | Job] = field(default_factory=list)
     mistakes: Mistakes = field(default_factory=Mistakes)
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
     unread: set[tuple[str, str]] = field(default_factory=set)
-    unread_kinds: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
     start: Place | None = None
+
+    def mistaken(self) -> Mistaken:
+        """What was written but is not among the values."""
+        return Mistaken(
+            names=frozenset(self.unread),
+            kinds=frozenset(self.unknown),
+            machines=tuple(each for each in self.partial if isinstance(each, Machine)),
+            tenants=tuple(each for each in self.partial if isinstance(each, Tenant)),
+            jobs=tuple(each for each in self.partial if isinstance(each, Job)),
+        )
+
+    def place(self, about: About) -> Place | None:
+        """Where what a mistake is about was written; the start of all where nothing was."""
+        kind, name, *path = about if len(about) > 1 else (*about, "")
+        if kind == "devices":
+            kind, name, path = "device", path[0], []
+        entry = self.entries.get((str(kind), str(name)))
+        return entry[0].find(entry[1], path) if entry else self.start
 
     def read(self, file: str, text: str) -> None:
         """Read one more text."""
@@ -171,15 +114,12 @@ class _Reader:
         before = len(self.mistakes)
         found = documents(file, text, self.mistakes)
         if len(self.mistakes) > before:
-            self.unread_kinds.update(("machine", "tenant", "job"))
+            self._lose_all()
         elif all(is_null(document) for document in found):
-            self.mistakes.append(
-                Mistake(
-                    "nothing is written here",
-                    "write machines:, tenants:, devices: or jobs:",
-                    Place(file, 1, 1),
-                )
-            )
+            right = f"write {', '.join(SECTIONS[:-1])} or {SECTIONS[-1]}"
+            what = "nothing is written here"
+            self.mistakes.append(Mistake(what, right, Place(file, 1, 1)))
+            self._lose_all()
         source = Source(file, self.mistakes)
         try:
             for document in found:
@@ -187,167 +127,149 @@ class _Reader:
                     self._document(source, document)
         except InputError as error:  # more than can be read: the rest of the file is not
             self.mistakes.extend(error.mistakes)
-            self.unread_kinds.update(("machine", "tenant", "job"))
+            self._lose_all()
 
-    def place(self, about: About) -> Place | None:
-        """Where what a mistake is about was written."""
-        kind, name, *path = (*about, "", "")[: max(2, len(about))]
-        entry = self.entries.get((str(kind), str(name)))
-        if kind == "devices":
-            entry = self.entries.get(("device", str(path[0]) if path else ""))
-            path = []
-        if entry is None:
-            return self.start
-        source, node = entry
-        return source.find(node, path)
+    def _lose_all(self) -> None:
+        """Anything may have been written in what could not be read."""
+        self.unknown.update(kind.word for kind in _KINDS.values())
 
     def _document(self, source: Source, node: Node) -> None:
-        sections = source.mapping(node, (), _SECTIONS)
-        if sections is None:
-            self.unread_kinds.update(("machine", "tenant", "job"))
-            return
-        if len(sections) < len(node.value):  # an unknown key may be a section with a slip in it
-            self.unread_kinds.update(("machine", "tenant", "job"))
-        for kind, section, add in (
-            (_MACHINE, "machines", self._machines),
-            (_TENANT, "tenants", self._tenant),
-            (_JOB, "jobs", self._job),
-        ):
-            content = sections.get(section)
+        before = len(self.mistakes)
+        sections = source.mapping(node, (), SECTIONS)
+        if len(self.mistakes) > before:  # an unknown key may be a section with a slip in it
+            self._lose_all()
+        for section, kind in _KINDS.items():
+            content = (sections or {}).get(section)
             if content is None or is_null(content):
                 continue
             entries = source.sequence(content, (section,))
             if entries is None:
-                self.unread_kinds.add(kind.word)
+                self.unknown.add(kind.word)
             for entry in entries or ():
-                self._entry(source, entry, kind, add)
-        if "devices" in sections and not is_null(sections["devices"]):
-            for item in source.sequence(sections["devices"], ("devices",)) or ():
+                self._entry(source, entry, kind)
+        devices = (sections or {}).get("devices")
+        if devices is not None and not is_null(devices):
+            for item in source.sequence(devices, ("devices",)) or ():
                 resource = source.text(item, ("devices",))
                 if resource is not None:
                     self.devices.append(resource)
                     self.entries.setdefault(("device", resource), (source, item))
 
-    def _entry(
-        self,
-        source: Source,
-        node: Node,
-        kind: _Kind,
-        add: Callable[[Entry, dict[str, Any], bool], None],
-    ) -> None:
-        """Read one entry. `add` gets its fields and whether they are all; it raises InputError
-        where they are wrong, and keeps what they mean if they are all."""
+    def _entry(self, source: Source, node: Node, kind: Kind) -> None:
+        """Read one entry and keep what it means, or what can be told of it and its mistakes."""
         before = len(self.mistakes)
-        values, name = self._fields(source, node, kind)
-        if values is None:
-            self.unread_kinds.add(kind.word)
-            return
+        about, values = _values(source, node, kind)
+        names: tuple[str, ...] = about[1:2]  # type: ignore[assignment]  # the name is a text
+        if names and kind is MACHINE:
+            names = self._expanded(source, node, names[0])
+        if names:
+            self._once(kind, (source, node), names)
+        thing = None
+        if values is not None:
+            if names:
+                values["name"] = names[0]
+            thing = self._make(source, node, kind, values, about)
+        if len(self.mistakes) > before:
+            self.unread.update((kind.word, name) for name in names)
+            if not names:
+                self.unknown.add(kind.word)
+            if thing is not None:
+                self.partial.append(thing)
+        elif isinstance(thing, Machine):
+            self.machines.append(thing)
+            capacity, labels = thing.capacity, thing.labels
+            self.machines.extend(Machine(name, capacity, labels) for name in names[1:])
+        elif isinstance(thing, Tenant):
+            self.tenants.append(thing)
+        elif thing is not None:
+            self.jobs.append(thing)
+
+    def _make(
+        self, source: Source, node: Node, kind: Kind, values: dict[str, Any], about: About
+    ) -> Machine | Tenant | Job | None:
+        """What the values mean. Mistakes get their places, and the rest of the values counts."""
+        make = _MAKE[kind]
         try:
-            add((source, node), values, len(self.mistakes) == before)
+            return make(**values)  # type: ignore[no-any-return]
         except InputError as error:
+            known = about if len(about) > 1 else (*about, "")
             self.mistakes.extend(
                 replace(
                     mistake,
-                    place=mistake.place or source.find(node, mistake.about[2:]),
-                    about=mistake.about if name else (kind.word, *mistake.about[1:]),
+                    place=source.find(node, mistake.about[2:] or ("name",)),
+                    about=(*known, *mistake.about[2:]),
                 )
                 for mistake in error.mistakes
             )
-        if len(self.mistakes) > before:
-            self._remember(source, node, kind, name)
+            wrong = {str(mistake.about[2]) for mistake in error.mistakes if mistake.about[2:]}
+        for key in wrong:
+            _drop(kind, values, key)
+        try:
+            return make(**values)  # type: ignore[no-any-return]
+        except InputError:  # reported above: the name itself is wrong
+            return None
 
-    def _fields(
-        self, source: Source, node: Node, kind: _Kind
-    ) -> tuple[dict[str, Any] | None, str | None]:
-        """The fields that could be read, with stand-ins for what is needed; and the name."""
-        found = source.mapping(node, (kind.word,), tuple(kind.fields))
-        if found is None:
-            return None, None
-        name = source.text(found["name"], (kind.word,)) if "name" in found else None
-        about: About = (kind.word, name) if name else (kind.word,)
-        values: dict[str, Any] = {}
-        failed: list[str] = []
-        for key, child in found.items():
-            if key == "name":
-                continue
-            value = kind.fields[key](source, child, (*about, key))
-            if value is None:
-                failed.append(key)
-            else:
-                values[key] = value
-        for key, stand_in in kind.needed.items():
-            if key not in found:
-                right = f"write {kind.example}" if key != "name" else "write name: and a name"
-                source.wrong(node, about, f"it has no {key}", right)
-            values.setdefault(key, stand_in)
-        for key in failed:
-            values.pop(_PARTNERS.get(key, ""), None)
-        if name is not None:
-            values["name"] = name
-        return values, name
-
-    def _remember(self, source: Source, node: Node, kind: _Kind, name: str | None) -> None:
-        """Something of this name was written, though it is mistaken."""
-        names: tuple[str, ...] = (name,) if name else ()
-        if name and kind is _MACHINE:
-            try:
-                names = expand(name)
-            except InputError:  # reported already
-                names = ()
-        if not names:
-            self.unread_kinds.add(kind.word)
-        for each in names:
-            self.unread.add((kind.word, each))
-            self.entries.setdefault((kind.word, each), (source, node))
-
-    def _machines(self, entry: Entry, values: dict[str, Any], complete: bool) -> None:
-        name = values.pop("name")
+    def _expanded(self, source: Source, node: Node, name: str) -> tuple[str, ...]:
+        """The names of the machines of an entry, or none and a mistake."""
+        about: About = ("machine", name, "name")
         mistakes = Mistakes()
-        names = mistakes.attempt(("machine", name, "name"), expand, name) or ("unnamed",)
-        first = mistakes.attempt((), _machine, names[0], values)
+        names = mistakes.attempt(about, expand, name) or ()
         if len(self.machines) + len(names) > MOST_NAMES:
             mistakes.add(
-                ("machine", name, "name"), f"more than {MOST_NAMES} machines", "describe fewer"
+                about, f"with these there are more than {MOST_NAMES} machines", "use fewer"
             )
-        mistakes.report()
-        if first is None or not complete:
-            return
+            names = ()
+        elif len(set(names)) < len(names):
+            mistakes.add(about, "the range names a machine twice", "name each once")
+            names = tuple(dict.fromkeys(names))
+        place = source.find(node, ("name",))
+        self.mistakes.extend(replace(mistake, place=place) for mistake in mistakes)
+        return names
+
+    def _once(self, kind: Kind, entry: Entry, names: tuple[str, ...]) -> None:
+        """Remember where the names were written; each is written once."""
         twice = [
-            each for each in names if self.entries.setdefault(("machine", each), entry) is not entry
+            name for name in names if self.entries.setdefault((kind.word, name), entry) is not entry
         ]
         if twice:
-            self._already("machine", twice, ("machine", name, "name"))
-        if len(set(names)) < len(names):
-            mistakes.add(
-                ("machine", name, "name"), "the range names a machine twice", "name it once"
+            first, node = self.entries[kind.word, twice[0]]
+            self.mistakes.append(
+                Mistake(
+                    f"there is a {kind.word} {shown(twice)} already,"
+                    f" at {first.find(node, ('name',))}",
+                    "give each its own name",
+                    entry[0].find(entry[1], ("name",)),
+                )
             )
-            mistakes.report()
-        self.machines.append(first)
-        capacity, labels = first.capacity, first.labels
-        self.machines.extend(Machine(each, capacity, labels) for each in names[1:])
-
-    def _tenant(self, entry: Entry, values: dict[str, Any], complete: bool) -> None:
-        tenant = Tenant(**values)
-        if complete:
-            self._once("tenant", tenant.name, entry)
-            self.tenants.append(tenant)
-
-    def _job(self, entry: Entry, values: dict[str, Any], complete: bool) -> None:
-        job = Job(**values)
-        if complete:
-            self._once("job", job.name, entry)
-            self.jobs.append(job)
-
-    def _once(self, kind: str, name: str, entry: Entry) -> None:
-        if self.entries.setdefault((kind, name), entry) is not entry:
-            self._already(kind, [name], (kind, name, "name"))
-
-    def _already(self, kind: str, names: list[str], about: About) -> None:
-        source, node = self.entries[kind, names[0]]
-        where = source.find(node, ("name",))
-        what = f"there is a {kind} {shown(names)} already, at {where}"
-        raise InputError(Mistake(what, "give each its own name", about=about))
 
 
-def _machine(name: str, values: dict[str, Any]) -> Machine:
-    return Machine(name, **values)
+def _values(source: Source, node: Node, kind: Kind) -> tuple[About, dict[str, Any] | None]:
+    """What an entry is about, and its fields as far as they can be read, with stand-ins for those
+    that are needed; None if it has no fields at all."""
+    about: About = (kind.word, *source.peek(node, "name"))
+    found = source.mapping(node, about, tuple(kind.fields))
+    if found is None:
+        return about, None
+    values: dict[str, Any] = {}
+    failed: list[str] = []
+    for key, child in found.items():
+        value = kind.fields[key](source, child, (*about, key))
+        if value is None:
+            failed.append(key)
+        else:
+            values[key] = value
+    for key in kind.needed:
+        if key not in found:
+            source.wrong(node, about, f"it has no {key}", f"write {kind.needed[key].example}")
+            failed.append(key)
+    for key in failed:
+        _drop(kind, values, key)
+    return about, values
+
+
+def _drop(kind: Kind, values: dict[str, Any], key: str) -> None:
+    """Do without a field that is mistaken, so that the others can be checked all the same."""
+    values.pop(key, None)
+    values.pop(kind.partner.get(key, ""), None)
+    if key in kind.needed:
+        values[key] = kind.needed[key].stand_in

@@ -1,0 +1,126 @@
+"""What may be written about a machine, a tenant and a job, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from yaml.nodes import Node, ScalarNode
+
+from fairlead.model.errors import About
+from fairlead.model.machine import number_label
+from fairlead.model.nodes import Source, is_plain, said
+
+# What a field holds: each function gives what the constructor takes, or None and a mistake.
+
+
+def _text(source: Source, node: Node, about: About) -> str | None:
+    return source.text(node, about)
+
+
+def _boolean(source: Source, node: Node, about: About) -> bool | None:
+    if isinstance(node, ScalarNode) and is_plain(node):
+        if node.value in ("true", "True", "TRUE"):
+            return True
+        if node.value in ("false", "False", "FALSE"):
+            return False
+    source.wrong(
+        node, about, f"{said(node)} is neither true nor false", "write true or false without quotes"
+    )
+    return None
+
+
+def _amounts(source: Source, node: Node, about: About) -> dict[str, str] | None:
+    values = source.mapping(node, about)
+    if values is None:
+        return None
+    texts = {key: source.text(value, (*about, key)) for key, value in values.items()}
+    return {key: text for key, text in texts.items() if text is not None}
+
+
+def _labels(source: Source, node: Node, about: About) -> dict[str, str | Decimal] | None:
+    values = source.mapping(node, about)
+    if values is None:
+        return None
+    labels: dict[str, str | Decimal] = {}
+    for key, value in values.items():
+        text = source.text(value, (*about, key))
+        if text is not None:
+            number = number_label(text) if is_plain(value) else None
+            labels[key] = text if number is None else number
+    return labels
+
+
+def _names(source: Source, node: Node, about: About) -> list[str] | None:
+    if isinstance(node, ScalarNode):
+        text = source.text(node, about)
+        return None if text is None else [text]
+    items = source.sequence(node, about)
+    if items is None:
+        return None
+    texts = [source.text(item, about) for item in items]
+    # With an item missing the indices would be wrong, and the list would look shorter than it is.
+    return None if None in texts else [text for text in texts if text is not None]
+
+
+Field = Callable[[Source, Node, About], Any]
+
+
+@dataclass(frozen=True)
+class Need:
+    """A field that every entry has: an example for who forgot it, and what stands in for it so
+    that the other fields can be checked all the same."""
+
+    example: str
+    stand_in: object
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """What an entry may hold. Without a field, its `partner` would look mistaken."""
+
+    word: str
+    fields: dict[str, Field]
+    needed: dict[str, Need]
+    partner: dict[str, str]
+
+
+MACHINE = Kind(
+    "machine",
+    {"name": _text, "capacity": _amounts, "labels": _labels},
+    {
+        "name": Need('name: a01, or name: "a[01-25]" for 25 of them', "unnamed"),
+        "capacity": Need("capacity: {cpu: 16, memory: 64GiB}", {}),
+    },
+    {},
+)
+TENANT = Kind(
+    "tenant",
+    {"name": _text, "weight": _text, "pool": _names, "parent": _text, "limit": _amounts},
+    {"name": Need("name: vision", "unnamed")},
+    {},
+)
+JOB = Kind(
+    "job",
+    {
+        "name": _text,
+        "tenant": _text,
+        "demand": _amounts,
+        "tasks": _text,
+        "where": _text,
+        "machines": _names,
+        "exclude": _names,
+        "spread": _boolean,
+        "prefer": _text,
+        "prefer_for": _text,
+    },
+    {
+        "name": Need("name: train", "unnamed"),
+        "demand": Need("demand: {cpu: 1, memory: 4GiB}", {"anything": 1}),
+    },
+    {"prefer": "prefer_for", "prefer_for": "prefer"},
+)
+
+SECTIONS = ("machines", "tenants", "devices", "jobs")
