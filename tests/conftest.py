@@ -32,6 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--update-docs", action="store_true", help="rewrite the outputs that docs and examples show"
     )
+    group.addoption("--left-out", type=Path, help="a file to add the names of what was left out to")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -116,11 +117,16 @@ def pytest_terminal_summary(
     skipped, deselected = config.stash[SKIPPED], config.stash[DESELECTED]
     if not skipped and not deselected:
         return
-    terminalreporter.section("left out")
-    if deselected:
-        terminalreporter.line(f"{deselected} tests that were not asked for")
-    for test, why in skipped.items():
-        terminalreporter.line(f"{test}: {why}")
+    lines = [f"tests that were not asked for: {deselected}"] if deselected else []
+    lines += [f"{test}: {why}" for test, why in skipped.items()]
+    collected = config.getoption("--left-out")
+    if collected:
+        with collected.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    else:
+        terminalreporter.section("left out")
+        for line in lines:
+            terminalreporter.line(line)
     if in_ci():
         for test in unexpected(config):
             terminalreporter.line(f"FAILED: CI did not expect {test} to be skipped", red=True)

@@ -20,7 +20,17 @@ MACHINE_PATH = re.compile(rf"(?<![\w.~$}}/-])/(?:{'|'.join(FOLDERS)})/[\w.-]+")
 def tracked() -> list[Path]:
     """The files of the project: those that git knows, and new ones that it would take."""
     done = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        # CI may run as another user than the one who owns the checkout.
+        [
+            "git",
+            "-c",
+            "safe.directory=*",
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ],
         cwd=ROOT,
         capture_output=True,
         encoding="utf-8",
