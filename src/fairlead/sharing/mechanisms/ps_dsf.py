@@ -117,8 +117,6 @@ def _swept(cluster: _Cluster, state: _State) -> _State:
         # A job at the level of the limit may rise with it, the others keep what they have.
         at_level = total[jobs] >= levels[i] * unit * (1 - 1e-9)
         room = np.where(at_level, np.inf, total[jobs])
-        if float(demand[:, 0] @ total[jobs]) >= limit.amount:
-            room = total[jobs]
         held, _ = level(demand, np.array([limit.amount]), unit, np.zeros(len(jobs)), room)
         below = held < room
         levels[i] = float(np.max(held[below] / unit[below])) if below.any() else np.inf
