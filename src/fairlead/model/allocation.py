@@ -155,3 +155,17 @@ class Allocation:
             if tenant.name == name:
                 return tenant
         raise KeyError(name)
+
+    def to_json(self) -> str:
+        """The answer as `fairlead.allocation/1`, the same bytes for the same answer."""
+        import json
+
+        from fairlead.model.report import allocation_tree
+
+        return json.dumps(allocation_tree(self), indent=2, ensure_ascii=False)
+
+    def table(self) -> list[dict[str, str | float | int | None]]:
+        """One row per job, with its tenant's share beside it, as pandas and polars take them."""
+        from fairlead.model.report import rows
+
+        return rows(self)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.model.allocation import Allocation, JobShare, Stop, Tasks
+from fairlead.model.allocation import Allocation, JobShare, Level, Stop, Tasks
 from fairlead.model.check import check, with_implied_tenants
-from fairlead.model.eligibility import may_use, nowhere
+from fairlead.model.eligibility import nowhere
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.model.proof import Proof, Scale
-from fairlead.sharing import answer
+from fairlead.model.proof import PoolProof, Proof, Round, Scale
+from fairlead.sharing import answer as back
 from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.certificate import certify
 from fairlead.sharing.compile import compile_problem
@@ -30,7 +30,9 @@ MAY_NOT_FIT = (
     "{policy} looks at one machine that holds everything: the tasks may not fit the real machines,"
     " and there are no placements"
 )
-DIVIDED = "job {job}: a task is larger than every machine that it may use, so it gets part of a task"
+DIVIDED = (
+    "job {job}: a task is larger than every machine that it may use, so it gets part of a task"
+)
 
 
 def allocate(
@@ -51,18 +53,31 @@ def allocate(
     rule = parse(policy) if isinstance(policy, str) else policy
     problem = compile_problem(cluster, jobs)
     if isinstance(rule, Mechanism):
-        found = _by_mechanism(cluster, jobs, problem, rule)
+        found = _by_mechanism(cluster, problem, rule)
     elif rule.view is View.EACH_MACHINE:
-        found = _by_each_machine(cluster, jobs, problem, rule)
+        found = _by_each_machine(cluster, problem, rule)
     else:
-        found = _by_policy(cluster, jobs, problem, rule)
-    found = replace(found, jobs=_with_reasons(cluster, jobs, found.jobs))
-    return replace(found, certificate=certify(cluster, jobs, found, found.proof))
+        found = _by_policy(cluster, problem, rule)
+    answer = _in_words(cluster, jobs, problem, rule.spec, found)
+    return replace(answer, certificate=certify(cluster, jobs, answer, answer.proof))
 
 
-def _by_policy(
-    cluster: Cluster, jobs: Sequence[Job], problem: Problem, policy: Policy
-) -> Allocation:
+@dataclass(frozen=True)
+class _Found:
+    """What a rule found, in arrays. `scale` is None where no one scale holds for all machines;
+    shares are then tasks over `alone`. `pooled`: there is one machine, and no placements."""
+
+    names: Names
+    tasks: Floats  # (J, C)
+    weight: Floats  # (T,)
+    scale: Floats | None
+    levels: tuple[Level, ...] = ()
+    proof: Proof | None = None
+    prices: tuple[Stop, ...] = ()
+    pooled: bool = False
+
+
+def _by_policy(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
     """One filling of the whole cluster, as the policy sees it."""
     is_pooled = policy.view is View.POOLED
     view = pooled(problem) if is_pooled else problem
@@ -70,51 +85,32 @@ def _by_policy(
     weights = tenant_weights(problem, scale)
     filling = fill(view, scale, weights.weight)
     names = _names(cluster, view)
-    reached = answer.levels(names, filling)
-    share = _shares(filling.tasks.sum(axis=1), scale)
-    return Allocation(
-        policy=policy.spec,
-        tasks=Tasks.DIVISIBLE,
-        tenants=answer.tenant_shares(names, weights.weight, share, reached),
-        jobs=answer.job_shares(
+    return _Found(
+        names=names,
+        tasks=filling.tasks,
+        weight=weights.weight,
+        scale=scale,
+        levels=back.levels(names, filling),
+        proof=_proof(
+            policy,
             names,
-            [job.name for job in jobs],
             filling.tasks,
-            scale,
-            share,
-            reached,
-            placed=not is_pooled,
-            alone=problem.alone,
-        ),
-        classes=names.classes(),
-        levels=reached,
-        certificate=None,
-        warnings=(
-            (MAY_NOT_FIT.format(policy=policy.spec),)
-            if is_pooled
-            else _divided(problem, filling.tasks)
-        ),
-        proof=Proof(
-            policy=policy.spec,
-            classes=names.classes(),
-            placements=_placements(names, filling.tasks),
-            rounds=tuple(answer.proof_rounds(names, filling)),
+            rounds=tuple(back.proof_rounds(names, filling)),
             pools=weights.proofs(_names(cluster, problem)),
-            view=policy.view.value,
             scales=tuple(_scales(problem, scale)),
         ),
+        pooled=is_pooled,
     )
 
 
-def _by_each_machine(
-    cluster: Cluster, jobs: Sequence[Job], problem: Problem, policy: Policy
-) -> Allocation:
-    """A filling of every class of machines by itself. Shares are tasks over `alone`: the scale
-    is another one on every machine."""
+def _by_each_machine(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
+    """A filling of every class of machines by itself: the scale is another one on every machine."""
     names = _names(cluster, problem)
     weights = tenant_weights(problem, problem.alone)
     tasks = np.zeros_like(problem.holds)
-    levels, rounds, scales = [], [], []
+    levels: list[Level] = []
+    rounds: list[Round] = []
+    scales: list[Scale] = []
     for c in names.order:
         view = one_class(problem, c)
         scale = policy.scale(view)
@@ -122,48 +118,31 @@ def _by_each_machine(
         tasks[:, c] = filling.tasks[:, 0] * problem.count[c]
         number = names.show[c]
         alone = Names(view, (number,), (0,))
-        levels += answer.levels(alone, filling, number)
-        rounds += answer.proof_rounds(alone, filling, number)
+        levels += back.levels(alone, filling, number)
+        rounds += back.proof_rounds(alone, filling, number)
         scales += _scales(problem, scale, number)
-    share = _shares(tasks.sum(axis=1), problem.alone)
-    return Allocation(
-        policy=policy.spec,
-        tasks=Tasks.DIVISIBLE,
-        tenants=answer.tenant_shares(names, weights.weight, share, ()),
-        jobs=answer.job_shares(
-            names,
-            [job.name for job in jobs],
-            tasks,
-            None,
-            share,
-            (),
-            placed=True,
-            alone=problem.alone,
-        ),
-        classes=names.classes(),
+    return _Found(
+        names=names,
+        tasks=tasks,
+        weight=weights.weight,
+        scale=None,
         levels=tuple(levels),
-        certificate=None,
-        warnings=_divided(problem, tasks),
-        proof=Proof(
-            policy=policy.spec,
-            classes=names.classes(),
-            placements=_placements(names, tasks),
+        proof=_proof(
+            policy,
+            names,
+            tasks,
             rounds=tuple(rounds),
             pools=weights.proofs(names),
-            view=policy.view.value,
             scales=tuple(scales),
         ),
     )
 
 
-def _by_mechanism(
-    cluster: Cluster, jobs: Sequence[Job], problem: Problem, mechanism: Mechanism
-) -> Allocation:
-    """What a mechanism gives. It has no scale and no levels; shares are tasks over `alone`."""
+def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _Found:
+    """What a mechanism gives: it has no scale, no levels and nothing to prove."""
     weights = tenant_weights(problem, problem.alone)
     outcome = mechanism.allocate(problem, weights.weight)
     names = _names(cluster, problem)
-    share = _shares(outcome.tasks.sum(axis=1), problem.alone)
     prices: tuple[Stop, ...] = ()
     if outcome.prices is not None:
         prices = tuple(
@@ -175,30 +154,70 @@ def _by_mechanism(
             for c in names.order
             for r in np.flatnonzero(outcome.prices[c] > 0)
         )
+    return _Found(
+        names=names, tasks=outcome.tasks, weight=weights.weight, scale=None, prices=prices
+    )
+
+
+def _in_words(
+    cluster: Cluster, jobs: Sequence[Job], problem: Problem, spec: str, found: _Found
+) -> Allocation:
+    """What was found, by name. The certificate is still to come."""
+    names, tasks, alone = found.names, found.tasks, problem.alone
+    share = _shares(tasks.sum(axis=1), alone if found.scale is None else found.scale)
+    # Where each class is filled by itself a level is that class's own: nobody has one of it all.
+    reached = () if found.scale is None else found.levels
+    shares = back.job_shares(
+        names,
+        [job.name for job in jobs],
+        tasks,
+        found.scale,
+        share,
+        reached,
+        placed=not found.pooled,
+        alone=alone,
+    )
+    warnings = (MAY_NOT_FIT.format(policy=spec),) if found.pooled else _divided(problem)
     return Allocation(
-        policy=mechanism.spec,
+        policy=spec,
         tasks=Tasks.DIVISIBLE,
-        tenants=answer.tenant_shares(names, weights.weight, share, ()),
-        jobs=answer.job_shares(
-            names,
-            [job.name for job in jobs],
-            outcome.tasks,
-            None,
-            share,
-            (),
-            placed=True,
-            alone=problem.alone,
-        ),
+        tenants=back.tenant_shares(names, found.weight, share, reached),
+        jobs=_with_reasons(cluster, jobs, shares),
         classes=names.classes(),
-        levels=(),
+        levels=found.levels,
         certificate=None,
-        warnings=_divided(problem, outcome.tasks),
-        prices=prices,
+        warnings=warnings,
+        prices=found.prices,
+        proof=found.proof,
     )
 
 
 def _names(cluster: Cluster, problem: Problem) -> Names:
-    return answer.names_of(problem, [machine.name for machine in cluster.machines])
+    return back.names_of(problem, [machine.name for machine in cluster.machines])
+
+
+def _proof(
+    policy: Policy,
+    names: Names,
+    tasks: Floats,
+    *,
+    rounds: tuple[Round, ...],
+    pools: tuple[PoolProof, ...],
+    scales: tuple[Scale, ...],
+) -> Proof:
+    """The proof, with the placements of all jobs that have any, by name."""
+    found = (
+        (name, back.placements(names, tasks, j)) for j, name in enumerate(names.problem.job_names)
+    )
+    return Proof(
+        policy=policy.spec,
+        classes=names.classes(),
+        placements=tuple(sorted((name, places) for name, places in found if places)),
+        rounds=rounds,
+        pools=pools,
+        view=policy.view.value,
+        scales=scales,
+    )
 
 
 def _shares(tasks: Floats, scale: Floats) -> Floats:
@@ -213,15 +232,7 @@ def _scales(problem: Problem, scale: Floats, number: int | None = None) -> Itera
         yield Scale(problem.job_names[j], float(scale[j]), number)
 
 
-def _placements(names: Names, tasks: Floats) -> tuple[tuple[str, tuple[answer.Placement, ...]], ...]:
-    """The placements of all jobs that have any, by name."""
-    found = (
-        (name, answer.placements(names, tasks, j)) for j, name in enumerate(names.problem.job_names)
-    )
-    return tuple(sorted((name, places) for name, places in found if places))
-
-
-def _divided(problem: Problem, tasks: Floats) -> tuple[str, ...]:
+def _divided(problem: Problem) -> tuple[str, ...]:
     """A warning for each job whose single task no machine that it may use can hold whole."""
     largest = np.where(problem.usable, problem.holds, 0.0).max(axis=1, initial=0.0)
     return tuple(

@@ -69,12 +69,9 @@ def stops(
     """Everything that is scarce in a round, with its price, written by `number`."""
     problem = names.problem
     for c in names.order:
-        for r in np.flatnonzero(part.price[c] > 0):
-            yield Stop(
-                number(part.price[c, r]),
-                machine_class=names.show[c],
-                resource=problem.resources[r],
-            )
+        for r, resource in enumerate(problem.resources):
+            if part.price[c, r] > 0:
+                yield Stop(number(part.price[c, r]), machine_class=names.show[c], resource=resource)
     for limit, price in zip(problem.tree.limits, part.limit_price, strict=True):
         if price > 0:
             yield Stop(
@@ -84,8 +81,8 @@ def stops(
             )
     for j in np.flatnonzero(part.task_price > 0):
         yield Stop(number(part.task_price[j]), job=problem.job_names[j])
-    for (j, c), price in part.spread_price.items():
-        yield Stop(number(price), job=problem.job_names[j], machine_class=names.show[c])
+    for (job, c), price in part.spread_price.items():
+        yield Stop(number(price), job=problem.job_names[job], machine_class=names.show[c])
 
 
 def proof_rounds(names: Names, filling: Filling, only: int | None = None) -> Iterator[Round]:
@@ -154,8 +151,8 @@ def _together(first: Level, then: Level) -> Level:
 def jobs_below(tree: Tree) -> list[list[int]]:
     """For each tenant the jobs that hang on it or on a tenant below it."""
     below: list[list[int]] = [[] for _ in tree.names]
-    for j, t in enumerate(tree.job_tenant):
-        below[int(t)].append(j)
+    for j, tenant in enumerate(tree.job_tenant):
+        below[int(tenant)].append(j)
     for t in reversed(range(len(below))):  # parents come before their children
         if tree.parent[t] >= 0:
             below[int(tree.parent[t])] += below[t]

@@ -40,6 +40,7 @@ def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
     spread = np.array([job.spread for job in jobs], dtype=bool)
     eligible = allowed[of_job] if jobs else np.zeros((0, len(members)), dtype=bool)
     tenants = _in_order(cluster.tenants)
+    own = [job.name for job in jobs if job.tenant is None]
 
     class_order = _class_order(capacity, count, eligible)
     capacity, count, eligible = capacity[class_order], count[class_order], eligible[:, class_order]
@@ -64,7 +65,7 @@ def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
         eligible=eligible,
         holds=holds,
         usable=eligible & (holds > 0),
-        tree=_tree(tenants, jobs, resources, class_machines),
+        tree=_tree(tenants, own, jobs, resources, class_machines),
     )
 
 
@@ -177,12 +178,12 @@ def _weight_chains(tenants: Sequence[Tenant], jobs: Sequence[Job]) -> list[tuple
 
 def _tree(
     tenants: Sequence[Tenant],
+    own: Sequence[str],
     jobs: Sequence[Job],
     resources: Names,
     class_machines: Sequence[Names],
 ) -> Tree:
-    """The tenants as a tree; a job without a tenant gets a node of its own."""
-    own = [job.name for job in jobs if job.tenant is None]
+    """The tenants as a tree; the jobs without a tenant get nodes of their own."""
     names = (*(tenant.name for tenant in tenants), *own)
     node = {name: t for t, name in enumerate(names)}
     weight = np.ones(len(names))
