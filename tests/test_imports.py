@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
 import pytest
 
 CLUSTER = """\
@@ -92,3 +93,9 @@ def test_checking_a_proof_never_meets_what_made_it(directory: Path) -> None:
     made_it = ("problem", "compile", "filling", "solvers", "mechanisms", "policies")
     assert sorted(modules & {f"fairlead.sharing.{part}" for part in made_it}) == []
     assert not tops(modules) & {"highspy", "scipy", "clarabel"}
+
+
+def test_the_checker_is_built_on_the_model_alone() -> None:
+    graph = grimp.build_graph("fairlead", cache_dir=None)
+    built_on = graph.find_upstream_modules("fairlead.sharing.certificate", as_package=True)
+    assert [name for name in sorted(built_on) if not name.startswith("fairlead.model")] == []
