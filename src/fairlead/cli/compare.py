@@ -159,7 +159,9 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     size = counted(len(first.allocation.jobs), "job")
     yield f"tasks of {size}, {first.allocation.tasks.value}, and the change against {first.policy}"
     yield ""
-    header, right = ["job", "tenant", first.policy], "<<>"
+    tenants = any(job.tenant != job.name for job in first.allocation.jobs)
+    header = ["job", *["tenant"] * tenants, first.policy]
+    right = "<" + "<" * tenants + ">"
     for outcome in applied[1:]:
         header += [outcome.policy, ""]
         right += "><"
@@ -167,7 +169,7 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     body = []
     for job in first.allocation.jobs:
         own = job.tenant if job.tenant != job.name else ""
-        cells = [shown(job.name), shown(own), number(job.tasks)]
+        cells = [shown(job.name), *[shown(own)] * tenants, number(job.tasks)]
         for after in tasks[1:]:
             cells += [number(after[job.name]), signed(change(job.tasks, after[job.name]))]
         body.append(cells)

@@ -97,6 +97,7 @@ def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
         "excluded": nowhere_tree(why.excluded),
         "stopped_by": [
             stop_tree(scarce.stop)
+            | _machines(why, scarce.stop.machine_class)
             | {
                 "price": scarce.price,
                 "own": scarce.own,
@@ -128,3 +129,12 @@ def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
             for change in changes
         ],
     }
+
+
+def _machines(why: Explanation, index: int | None) -> dict[str, object]:
+    from fairlead.model.names import compress
+
+    if index is None:
+        return {}
+    group = next(group for group in why.allocation.classes if group.index == index)
+    return {"machines": list(compress(group.machines))}

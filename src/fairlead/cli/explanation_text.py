@@ -8,7 +8,7 @@ from fairlead.cli.allocation_text import machines_of
 from fairlead.cli.screen import Screen, shown, wrapped
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
-from fairlead.model.report import exclusions, nowhere_sentence, warnings
+from fairlead.model.report import LISTS, exclusions, nowhere_sentence, warnings
 from fairlead.model.words import (
     amount,
     amounts,
@@ -213,7 +213,9 @@ def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> st
     if change.kind is Kind.LIMIT:
         return f"{_more(change)} in the limit of {shown(change.subject)}"
     keeps = f"which alone keeps it from {counted(len(names), 'machine')}: {on}"
-    return f"Without `{shown(change.subject)}` ({keeps})"
+    part = f"`{shown(change.subject)}`"
+    own = "its list of " if change.subject in LISTS else ""
+    return f"Without {own}{part} ({keeps})"
 
 
 def _more(change: Change) -> str:

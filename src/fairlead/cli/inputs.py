@@ -41,7 +41,7 @@ def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
 
 def say(lines: Iterable[str]) -> None:
     """Prints a finished result at once, so that a failure leaves nothing on stdout."""
-    from fairlead.cli.main import OutputError
+    from fairlead.model.errors import OutputError
 
     try:
         sys.stdout.write("".join(f"{line}\n" for line in lines))

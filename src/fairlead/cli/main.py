@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from fairlead.model.errors import FairleadError, InputError, Mistake
+from fairlead.model.errors import FairleadError, InputError, Mistake, OutputError
 
 
 class Exit(IntEnum):
@@ -105,10 +105,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             " with the input and what the same command prints with --debug.",
         )
         return Exit.INTERNAL
-
-
-class OutputError(FairleadError):
-    """The result could not be written."""
 
 
 def run(words: list[str]) -> int:

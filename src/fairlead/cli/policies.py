@@ -25,9 +25,12 @@ def run(args: argparse.Namespace) -> int:  # noqa: ARG001  (every command takes 
     from fairlead.sharing.registry import describe, mechanism_names, policy_names
 
     screen = screen_of(sys.stdout)
-    for index, (title, names) in enumerate(
-        (("policy", policy_names()), ("mechanism", mechanism_names()))
+    for index, (title, what, names) in enumerate(
+        (
+            ("policy", "the tasks that make one unit of share", policy_names()),
+            ("mechanism", "what it is", mechanism_names()),
+        )
     ):
         rows = [list(describe(name)) for name in names]
-        say([""] * bool(index) + table([title, "what is made equal"], rows, "<<", screen))
+        say([""] * bool(index) + table([title, what], rows, "<<", screen))
     return 0

@@ -103,6 +103,10 @@ class Mistakes(list[Mistake]):
             raise InputError(self)
 
 
+class OutputError(FairleadError):
+    """A result could not be written where the user wants it."""
+
+
 class InternalError(FairleadError):
     """Fairlead failed, not the user."""
 

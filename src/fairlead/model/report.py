@@ -95,13 +95,13 @@ def _of_one(part: str) -> str:
     return text
 
 
-_LISTS = {"machines": "not on its list of `machines`", "exclude": "on its list `exclude`"}
+LISTS = {"machines": "not in its list of `machines`", "exclude": "in its list of `exclude`"}
 
 
 def exclusions(reason: Nowhere) -> list[str]:
     """What keeps a job from machines, counted: `20 are excluded by ...`, `4 have no gpu`."""
     parts = [
-        f"{count} {plural('is', count)} {_LISTS.get(part) or f'excluded by `{part}`'}"
+        f"{count} {plural('is', count)} {LISTS.get(part) or f'excluded by `{part}`'}"
         for part, count in reason.constraint
     ]
     parts += [f"{count} {plural('has', count)} no {name}" for name, count in reason.resources]

@@ -20,6 +20,7 @@ from fairlead.sharing.filling import Filling, FillingRound
 from fairlead.sharing.problem import Floats, Problem, Tree
 
 DIGITS = 12  # significant digits of every number that is shown: doubles carry noise beyond them
+NOISE = 1e-13  # relative: a price worth less than this part of the greatest one is rounding
 SAME_LEVEL = 1e-11  # relative: rounds closer than this are steps of zero, within one level
 
 
@@ -68,21 +69,28 @@ def stops(
 ) -> Iterator[Stop]:
     """Everything that is scarce in a round, with its price, written by `number`."""
     problem = names.problem
+    # What all there is of something is worth, in share: the measure of what a price means.
+    worth = part.price * problem.capacity * problem.count[:, None]
+    caps = np.array([limit.amount for limit in problem.tree.limits])
+    tasks = np.where(part.task_price > 0, problem.tasks, 0.0) * part.task_price
+    spread = {key: price * problem.count[key[1]] for key, price in part.spread_price.items()}
+    noise = NOISE * max(worth.max(initial=0.0), tasks.max(initial=0.0), *spread.values(), 0.0)
     for c in names.order:
         for r, resource in enumerate(problem.resources):
-            if part.price[c, r] > 0:
+            if worth[c, r] > noise:
                 yield Stop(number(part.price[c, r]), machine_class=names.show[c], resource=resource)
-    for limit, price in zip(problem.tree.limits, part.limit_price, strict=True):
-        if price > 0:
+    for limit, cap, price in zip(problem.tree.limits, caps, part.limit_price, strict=True):
+        if price * cap > noise:
             yield Stop(
                 number(price),
                 tenant=problem.tree.names[limit.tenant],
                 resource=problem.resources[limit.resource],
             )
-    for j in np.flatnonzero(part.task_price > 0):
+    for j in np.flatnonzero(tasks > noise):
         yield Stop(number(part.task_price[j]), job=problem.job_names[j])
     for (job, c), price in part.spread_price.items():
-        yield Stop(number(price), job=problem.job_names[job], machine_class=names.show[c])
+        if spread[job, c] > noise:
+            yield Stop(number(price), job=problem.job_names[job], machine_class=names.show[c])
 
 
 def proof_rounds(names: Names, filling: Filling, only: int | None = None) -> Iterator[Round]:
