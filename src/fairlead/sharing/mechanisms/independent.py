@@ -19,7 +19,7 @@ def independent(problem: Problem, weight: Floats) -> Outcome:
     cannot use of its part is lost: nothing is handed on. A job that would exceed its number of
     tasks, and the jobs that would exceed a limit together, are scaled down alike everywhere.
     """
-    present = runnable(problem)
+    present = runnable(problem, weight)
     whole = tasks_that_fit(problem.demand, problem.capacity, np.zeros_like(problem.spread))
     tasks = np.zeros(problem.usable.shape)
     for c in range(len(problem.count)):

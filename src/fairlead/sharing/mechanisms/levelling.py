@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.problem import Floats, Ints
 
 NONE = -1
 OWN_END = -2
@@ -36,8 +36,8 @@ def level(
             given[rising] = room[rising]
             break
         given[rising] = np.clip(height * unit - elsewhere, 0.0, room)[rising]
-        for r in np.flatnonzero(reached <= height * (1 + 1e-13)):
-            stops: Bools = rising & (demand[:, r] > 0)
+        for r in np.flatnonzero(reached <= height * (1 + 1e-13)).tolist():
+            stops = rising & (demand[:, r] > 0)
             stopped[stops & (end > height)] = r
             rising &= ~stops
     return given, stopped

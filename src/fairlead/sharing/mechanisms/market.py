@@ -25,7 +25,7 @@ def market(problem: Problem, weight: Floats) -> Outcome:
     resource on one class: a job that none of those rows stops spends exactly its budget. Raises
     SolverError with the gap where the conditions of the equilibrium do not hold to TOLERANCE.
     """
-    present = runnable(problem)
+    present = runnable(problem, weight)
     tasks = np.zeros(problem.usable.shape)
     prices = np.zeros(problem.capacity.shape)
     if not present.any():

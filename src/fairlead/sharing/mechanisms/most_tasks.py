@@ -23,7 +23,7 @@ def most_tasks(problem: Problem, weight: Floats) -> Outcome:
     effective weight, the least as large as can be, then the second least, and so on. So every
     job's tasks are determined. Weights matter for that choice only.
     """
-    present = runnable(problem)
+    present = runnable(problem, weight)
     tasks = np.zeros(problem.usable.shape)
     if not present.any():
         return Outcome(tasks)
@@ -78,16 +78,18 @@ def _fairest(
         np.concatenate([coefficient[entries], per_share[columns]]),
     )
     active = np.arange(len(jobs))
+    found = np.zeros(0)
     while len(active):
         step = program.columns
         ones = np.ones(len(active))
         _add_columns(program, -np.ones(1), count + active, np.zeros_like(active), -ones)
         answer = program.solve()
-        program.fix_column(step, float(answer.column_value[step]))
+        found = answer.column_value
+        program.fix_column(step, float(found[step]))
         multiplier = answer.row_dual[count + active]
         active = active[multiplier <= POSITIVE * multiplier.max()]
     amount = np.zeros(len(kept))
-    amount[columns] = answer.column_value[: len(columns)]
+    amount[columns] = found[: len(columns)]
     return amount
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairlead.model.errors import SolverError
 from fairlead.sharing.mechanism import Outcome
-from fairlead.sharing.mechanisms.levelling import NONE, OWN_END, level
+from fairlead.sharing.mechanisms.levelling import NONE, level
 from fairlead.sharing.mechanisms.weights import job_weights, jobs_capped, runnable
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.registry import mechanism
@@ -22,9 +22,9 @@ LARGEST_SYSTEM = 2000
 
 @mechanism("ps-dsf")
 def ps_dsf(problem: Problem, weight: Floats) -> Outcome:
-    """Per-server dominant-share fairness (Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao,
-    2017, Definition 3 and Theorem 1).
+    """Shares that are fair from the view of every machine (Khamse-Ashari and others, 2017).
 
+    Per-server dominant-share fairness, by Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao.
     From the view of a machine, a job's virtual share is all its tasks, wherever they run, over
     its effective weight and the tasks that it could run alone on that machine. The allocation is
     fair from every view: on every machine that it may use, a job that has tasks left has a
@@ -79,7 +79,7 @@ class _State:
 
 
 def _cluster(problem: Problem, weight: Floats) -> _Cluster:
-    present = runnable(problem)
+    present = runnable(problem, weight)
     share = job_weights(problem, weight, present)
     capped = tuple(jobs[present[jobs]] for jobs in jobs_capped(problem))
     return _Cluster(
@@ -144,12 +144,13 @@ def _solved(cluster: _Cluster, state: _State) -> list[_State]:
     def add(columns: Ints, values: Floats, right: float) -> None:
         equations.append((columns, values, right))
 
-    for k, (j, at_class, why) in enumerate(zip(job, c, stop, strict=True)):
+    for k in range(len(job)):
+        j, at_class, why = int(job[k]), int(c[k]), int(stop[k])
         mine = of_job[j]
         if why >= 0:
             unit = cluster.alone[j, at_class]
             add(
-                np.append(mine, at[int(at_class), int(why)]),
+                np.append(mine, at[at_class, why]),
                 np.append(np.full(len(mine), 1 / unit), -1.0),
                 0.0,
             )
@@ -202,7 +203,7 @@ def distance(problem: Problem, weight: Floats, tasks: Floats) -> float:
     limit, the part that is left or the part that somebody with a larger virtual share holds
     (or how much larger that is, if less).
     """
-    present = runnable(problem)
+    present = runnable(problem, weight)
     cluster = _cluster(problem, weight)
     total = tasks.sum(axis=1)
     finite = np.isfinite(problem.tasks) & present

@@ -1,4 +1,4 @@
-"""Slots: machines cut into equal bundles, shared one resource at a time as Hadoop's schedulers do."""
+"""Slots: machines cut into equal bundles, which are shared as one resource (Hadoop)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUNDING = 1e-12
 
 
 @mechanism("slots")
-def slots(problem: Problem, weight: Floats, **bundle: float) -> Outcome:
+def slots(problem: Problem, weight: Floats, **amount: float) -> Outcome:
     """Max-min fair shares of slots (DRF sections 2 and 7; the fair scheduler of Hadoop).
 
     A machine has as many slots as it holds bundles, whole ones, and a task takes as many slots
@@ -28,9 +28,9 @@ def slots(problem: Problem, weight: Floats, **bundle: float) -> Outcome:
     Resources that a given bundle leaves out are shared as they are, so no machine is
     oversubscribed.
     """
-    _check(problem, bundle)
-    if bundle:
-        size = np.array([bundle.get(name, np.inf) for name in problem.resources])
+    _check(problem, amount)
+    if amount:
+        size = np.array([amount.get(name, np.inf) for name in problem.resources])
         count = _whole(_least(problem.capacity, size))
         takes = np.maximum(1.0, -_whole(-_most(problem.demand, size)))
         fits: Bools = takes[:, None] <= count[None, :]
@@ -63,15 +63,15 @@ def slots(problem: Problem, weight: Floats, **bundle: float) -> Outcome:
     return Outcome(fill(cut, scale, weight).tasks)
 
 
-def _check(problem: Problem, bundle: dict[str, float]) -> None:
+def _check(problem: Problem, amount: dict[str, float]) -> None:
     mistakes = [
         Mistake(f"slots: no job demands {name}", f"leave out {name}={size:g}")
-        for name, size in bundle.items()
+        for name, size in amount.items()
         if name not in problem.resources
     ]
     mistakes += [
         Mistake(f"slots: {name}={size:g}", "a slot has a positive finite amount of each resource")
-        for name, size in bundle.items()
+        for name, size in amount.items()
         if not 0 < size < np.inf
     ]
     if mistakes:

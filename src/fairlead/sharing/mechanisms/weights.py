@@ -8,9 +8,14 @@ from fairlead.sharing.answer import jobs_below
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 
 
-def runnable(problem: Problem) -> Bools:
-    """(J,) whether a job can run at least a part of a task somewhere and is allowed to."""
+def runnable(problem: Problem, weight: Floats) -> Bools:
+    """(J,) whether a job can run at least a part of a task somewhere, is allowed to by the limits
+    above it, and has a weight above it (a pool that gives nothing weighs nothing)."""
     runs: Bools = problem.usable.any(axis=1) & (problem.tasks > 0)
+    heavy = weight > 0
+    for node, parent in enumerate(problem.tree.parent.tolist()):  # parents come first
+        heavy[node] &= parent < 0 or heavy[parent]
+    runs &= heavy[problem.tree.job_tenant]
     for limit, capped in zip(problem.tree.limits, jobs_capped(problem), strict=True):
         if limit.amount <= 0:
             runs[capped] = False
@@ -48,7 +53,7 @@ def job_weights(problem: Problem, weight: Floats, present: Bools) -> Floats:
             occupied[tree.parent[node]] = True
             children[tree.parent[node]] += weight[node]
     per_child = np.zeros(tenants)
-    for node in np.flatnonzero(occupied):
+    for node in np.flatnonzero(occupied).tolist():
         parent = tree.parent[node]
         above = per_child[parent] if parent >= 0 else 1.0
         per_child[node] = weight[node] * above / children[node]

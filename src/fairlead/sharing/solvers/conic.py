@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 import clarabel
 import numpy as np
 from scipy import sparse
@@ -135,61 +136,103 @@ def _interior(buyer: Ints, weight: Floats, rows: sparse.csr_array) -> tuple[Floa
     return amount, multiplier
 
 
+@dataclass(frozen=True)
+class _Point:
+    """Amounts z with the margins s of their columns, multipliers y with the slacks v of their rows;
+    or a change of them."""
+
+    z: Floats
+    y: Floats
+    s: Floats
+    v: Floats
+
+    def room(self, change: _Point) -> float:
+        """How far this can go along the change before something of it is 0, at most 1."""
+        pairs = ((self.z, change.z), (self.y, change.y), (self.s, change.s), (self.v, change.v))
+        return min(float(np.min(-value[by < 0] / by[by < 0], initial=1.0)) for value, by in pairs)
+
+    def moved(self, change: _Point, length: float) -> _Point:
+        """This, so far along the change."""
+        return _Point(
+            self.z + length * change.z,
+            self.y + length * change.y,
+            self.s + length * change.s,
+            self.v + length * change.v,
+        )
+
+    def mean(self) -> float:
+        """The mean of the products that are 0 at the optimum."""
+        return float(self.z @ self.s + self.y @ self.v) / (len(self.z) + len(self.y))
+
+    def least(self) -> float:
+        """The least of all."""
+        return min(float(values.min()) for values in (self.z, self.y, self.s, self.v))
+
+
+class _Newton:
+    """Newton's steps from one point, by one factorisation of the normal equations. A row of its
+    own for every buyer keeps out the cancellation that eliminating the buyers would bring."""
+
+    def __init__(self, market: _Market, at: _Point) -> None:
+        self._at = at
+        u = market.sums @ at.z
+        self._dual = market.rows.T @ at.y - at.s - (market.weight / u)[market.buyer]
+        self._primal = market.rows @ at.z + at.v - 1.0
+        self._both = sparse.vstack([market.rows, market.sums]).tocsr()
+        self._turned = self._both.T.tocsr()
+        self._ratio = at.z / at.s
+        self._diagonal = np.concatenate([at.v / at.y, u**2 / market.weight])
+        normal = sparse.csr_array(self._both * self._ratio) @ self._turned
+        normal = normal + sparse.diags_array(self._diagonal)
+        self._size = 1.0 / np.sqrt(normal.diagonal())
+        size = sparse.diags_array(self._size)
+        scaled = size @ normal @ size + REGULAR * sparse.eye_array(len(self._size))
+        self._factor = splu(
+            sparse.csc_matrix(scaled), "MMD_AT_PLUS_A", diag_pivot_thresh=0, options=SYMMETRIC
+        )
+
+    def step(self, low: Floats, high: Floats) -> _Point:
+        """The change that takes z * s by `low` and y * v by `high`, and mends all the rest."""
+        at, count = self._at, len(self._at.y)
+        pull = low / at.z - self._dual
+        right = self._both @ (self._ratio * pull)
+        right[:count] += self._primal + high / at.y
+        found = np.zeros(len(right))
+        for _ in range(REFINEMENTS):
+            left = right - self._both @ (self._ratio * (self._turned @ found))
+            left -= self._diagonal * found
+            found += self._size * self._factor.solve(self._size * left)
+        z, y = self._ratio * (pull - self._turned @ found), found[:count]
+        return _Point(z, y, (low - at.s * z) / at.z, (high - at.v * y) / at.y)
+
+
 def _by_interior_steps(
     market: _Market, amount: Floats, multiplier: Floats
 ) -> tuple[Floats, Floats]:
-    """The best point met by primal-dual interior steps from there."""
-    buyer, weight, rows, sums = market.buyer, market.weight, market.rows, market.sums
-    columns, count = len(buyer), rows.shape[0]
-    both = sparse.vstack([rows, sums]).tocsr()
-    turned = both.T.tocsr()
+    """The best point met by primal-dual interior steps from there (Mehrotra's)."""
     best, least, since = (amount, multiplier), market.error(amount, multiplier), 0
     # Away from the boundary, where interior steps work.
-    z = np.maximum(amount, START * (sums @ amount)[buyer])
-    v = np.maximum(1.0 - rows @ z, START)
+    z = np.maximum(amount, START * (market.sums @ amount)[market.buyer])
+    v = np.maximum(1.0 - market.rows @ z, START)
     y = np.maximum(multiplier, START / v)
-    s = np.maximum(rows.T @ y - (weight / (sums @ z))[buyer], START / z)
+    s = market.rows.T @ y - (market.weight / (market.sums @ z))[market.buyer]
+    at = _Point(z, y, np.maximum(s, START / z), v)
     for _ in range(POLISH_STEPS):
         if least < ACCURATE or since > PATIENCE:
             break
-        u = sums @ z
-        dual = rows.T @ y - s - (weight / u)[buyer]
-        primal = rows @ z + v - 1.0
-        ratio = z / s
-        diagonal = np.concatenate([v / y, u**2 / weight])
-        normal = (both * ratio) @ turned + sparse.diags_array(diagonal)
-        size = 1.0 / np.sqrt(normal.diagonal())
-        scaled = sparse.csc_matrix(sparse.diags_array(size) @ normal @ sparse.diags_array(size))
-        scaled += REGULAR * sparse.eye_array(len(size))
-        factor = splu(scaled, "MMD_AT_PLUS_A", diag_pivot_thresh=0, options=SYMMETRIC)
-
-        def step(low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-            """The step that takes z * s by `low` and y * v by `high`, and mends the rest."""
-            pull = low / z - dual
-            right = both @ (ratio * pull)
-            right[:count] += primal + high / y
-            found = np.zeros(len(right))
-            for _ in range(REFINEMENTS):
-                left = right - both @ (ratio * (turned @ found)) - diagonal * found
-                found += size * factor.solve(size * left)
-            dz = ratio * (pull - turned @ found)
-            dy = found[:count]
-            return dz, dy, (low - s * dz) / z, (high - v * dy) / y
-
-        mean = (z @ s + y @ v) / (columns + count)
-        dz, dy, ds, dv = step(-z * s, -y * v)
-        length = _room((z, dz), (s, ds), (y, dy), (v, dv))
-        reached = (z + length * dz) @ (s + length * ds) + (y + length * dy) @ (v + length * dv)
-        aim = mean * (reached / (mean * (columns + count))) ** 3
-        dz, dy, ds, dv = step(aim - z * s - dz * ds, aim - y * v - dy * dv)
-        length = min(1.0, max(0.99, 1.0 - mean) * _room((z, dz), (s, ds), (y, dy), (v, dv)))
-        z, y, s, v = z + length * dz, y + length * dy, s + length * ds, v + length * dv
-        lowest = min(float(values.min()) for values in (z, y, s, v))
-        if not lowest > UNDERFLOW:
+        newton = _Newton(market, at)
+        first = newton.step(-at.z * at.s, -at.y * at.v)
+        mean = at.mean()
+        aim = mean * (at.moved(first, at.room(first)).mean() / mean) ** 3
+        change = newton.step(
+            aim - at.z * at.s - first.z * first.s, aim - at.y * at.v - first.y * first.v
+        )
+        at = at.moved(change, max(0.99, 1.0 - mean) * at.room(change))
+        if not at.least() > UNDERFLOW:
             break
-        now, since = market.error(z, y), since + 1
+        now, since = market.error(at.z, at.y), since + 1
         if now < least:
-            best, least, since = (z, y), now, 0
+            best, least, since = (at.z, at.y), now, 0
     return best
 
 
@@ -233,14 +276,6 @@ def _by_signs(market: _Market, amount: Floats, multiplier: Floats) -> tuple[Floa
         z[c] += length * step[: len(c)]
         y[r] += length * step[len(c) :]
     return best
-
-
-def _room(*pairs: tuple[Floats, Floats]) -> float:
-    """How far the values can go along their changes before the first of them is 0, at most 1."""
-    return min(
-        float(np.min(-value[change < 0] / change[change < 0], initial=1.0))
-        for value, change in pairs
-    )
 
 
 def _apart(value: Floats, other: Floats) -> float:
