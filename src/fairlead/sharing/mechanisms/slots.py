@@ -87,13 +87,13 @@ def _least(capacity: Floats, size: Floats) -> Floats:
     counts = (size > 0) & np.isfinite(size)
     ratio = np.full(capacity.shape, np.inf)
     np.divide(capacity, size, out=ratio, where=np.broadcast_to(counts, capacity.shape))
-    least: Floats = ratio.min(axis=1)
+    least: Floats = ratio.min(axis=1, initial=np.inf)
     return least
 
 
 def _most(demand: Floats, size: Floats) -> Floats:
     """For each row the most of demand / size."""
-    most: Floats = (demand / size).max(axis=1)
+    most: Floats = (demand / size).max(axis=1, initial=0.0)
     return most
 
 
