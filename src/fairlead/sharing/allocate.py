@@ -18,6 +18,7 @@ from fairlead.sharing import answer as back
 from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.certificate import certify
 from fairlead.sharing.compile import compile_problem
+from fairlead.sharing.each_machine import parts
 from fairlead.sharing.filling import fill
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
@@ -111,9 +112,12 @@ def _by_each_machine(cluster: Cluster, problem: Problem, policy: Policy) -> _Fou
     levels: list[Level] = []
     rounds: list[Round] = []
     scales: list[Scale] = []
+    each = np.zeros_like(problem.holds)
     for c in names.order:
-        view = one_class(problem, c)
-        scale = policy.scale(view)
+        each[:, c] = policy.scale(one_class(problem, c))
+    shared = parts(problem, each, weights.weight)
+    for c in names.order:
+        view, scale = one_class(problem, c, shared), each[:, c]
         filling = fill(view, scale, weights.weight)
         tasks[:, c] = filling.tasks[:, 0] * problem.count[c]
         number = names.show[c]

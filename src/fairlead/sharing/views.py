@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fairlead.sharing.each_machine import Parts
 from fairlead.sharing.problem import Problem, Tree, tasks_that_fit
 
 
@@ -35,22 +36,28 @@ def pooled(problem: Problem) -> Problem:
     )
 
 
-def one_class(problem: Problem, machine_class: int) -> Problem:
+def one_class(problem: Problem, machine_class: int, shared: Parts | None = None) -> Problem:
     """The same jobs on a single machine of one class.
 
-    Numbers of tasks and limits are those of the whole cluster: whoever fills machines one by one
-    must see to it that they hold for all machines together.
+    `shared` says what the machine may have of finite jobs and limits; without it, all of them.
     """
     at = slice(machine_class, machine_class + 1)
+    tree, tasks = _without_pools(problem.tree), problem.tasks
+    if shared is not None:
+        tasks = shared.tasks[:, machine_class]
+        amounts = shared.limits[:, machine_class].tolist()
+        limits = zip(tree.limits, amounts, strict=True)
+        tree = replace(tree, limits=tuple(replace(each, amount=part) for each, part in limits))
     return replace(
         problem,
         class_machines=(problem.class_machines[machine_class][:1],),
+        tasks=tasks,
         capacity=problem.capacity[at],
         count=np.ones(1, dtype=np.int64),
         eligible=problem.eligible[:, at],
         holds=problem.holds[:, at],
         usable=problem.usable[:, at],
-        tree=_without_pools(problem.tree),
+        tree=tree,
     )
 
 

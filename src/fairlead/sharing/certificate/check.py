@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -118,13 +118,31 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
             classes.usable[:, at],
             {number: 0},
         )
-        scarce = Scarce(seen, one, given.tree, seen.tasks)
+        scarce = _on_one_machine(given, one, tasks, tasks[:, column] / classes.count[column])
         scale = _scale(given, proof, known, one, number)
         rounds = [each for each in proof.rounds if each.machine_class == number]
         found = check_rounds(scarce, weight, scale, tasks[:, at] / classes.count[column], rounds)
         figures = figures.worse(found.feasibility, found.gap)
         active[number] = scale > 0
     return Proved(figures, _assumed(proof, known), Looks.EACH_MACHINE, weight, None, tasks, active)
+
+
+def _on_one_machine(given: Input, one: Classes, tasks: Floats, here: Floats) -> Scarce:
+    """What is scarce on one machine, whose jobs have `here` tasks on it, of `tasks` (J, C) in all.
+
+    What all machines share, numbers of tasks and limits, is parted among them: where all of it is
+    used, a machine's part is what is used there.
+    """
+    seen, tree = given.seen, given.tree
+    each = tasks.sum(axis=1)
+    used_up = each >= seen.tasks * (1 - EXACT)
+    caps = tuple(
+        replace(cap, most=float(cap.need @ here))
+        if cap.need @ each >= cap.most * (1 - EXACT)
+        else cap
+        for cap in tree.caps
+    )
+    return Scarce(seen, one, replace(tree, caps=caps), np.where(used_up, here, seen.tasks))
 
 
 def _scale(

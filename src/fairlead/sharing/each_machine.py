@@ -1,0 +1,104 @@
+"""Every machine by itself: how finite jobs and limits, which all machines share, are parted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.sharing.answer import jobs_below
+from fairlead.sharing.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.rates import rates
+
+TOGETHER = 1e-12
+"""Relative: events closer than this are one, what is left apart is rounding."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What one machine of each class may have of what all machines share."""
+
+    tasks: Floats  # (J, C) at most so many tasks of a finite job
+    limits: Floats  # (L, C) of each limit
+
+
+def parts(problem: Problem, scale: Floats, weight: Floats) -> Parts:
+    """The parts of finite jobs and limits that each machine uses when all fill at the same pace.
+
+    One clock for all machines: on each of them the shares of its active jobs rise with it, until a
+    resource of the machine is used up. A job whose tasks are used up freezes everywhere at that
+    time, and so do all jobs under a limit that is used up. `scale` is (J, C), 0 where a job may
+    not run. What is never used up is not parted: every machine may have all of it.
+    """
+    clock = _Clock(problem, scale, weight)
+    while clock.active.any():
+        clock.tick()
+    return Parts(clock.tasks, clock.limits)
+
+
+class _Clock:
+    """All machines filling at the same pace."""
+
+    def __init__(self, problem: Problem, scale: Floats, weight: Floats) -> None:
+        self.problem, self.scale, self.weight = problem, scale, weight
+        self.active: Bools = scale > 0
+        self.held = np.zeros_like(scale)  # (J, C) tasks on one machine
+        self.speed = np.zeros_like(scale)
+        self.left = problem.capacity.copy()
+        self.use = np.zeros_like(self.left)
+        self.tasks = np.repeat(problem.tasks[:, None], scale.shape[1], axis=1)
+        amounts = np.array([limit.amount for limit in problem.tree.limits])
+        self.limits = np.repeat(amounts[:, None], scale.shape[1], axis=1)
+        self.open = amounts >= 0
+        self.need = np.zeros((len(amounts), len(scale)))
+        below = jobs_below(problem.tree)
+        for row, limit in enumerate(problem.tree.limits):
+            self.need[row, below[limit.tenant]] = problem.demand[
+                below[limit.tenant], limit.resource
+            ]
+        self._changed(np.arange(scale.shape[1]))
+
+    def tick(self) -> None:
+        """On to the next event: something is used up, and whoever needs it freezes."""
+        problem, count = self.problem, self.problem.count
+        running = self.speed @ count
+        held = self.held @ count
+        limit_speed = np.where(self.open, self.need @ running, 0.0)
+        limit_left = np.array([limit.amount for limit in problem.tree.limits]) - self.need @ held
+        until = (
+            _until(self.left, self.use),
+            _until(problem.tasks - held, np.where(np.isfinite(problem.tasks), running, 0.0)),
+            _until(limit_left, limit_speed),
+            _until(1.0 - self.held, np.where(problem.spread[:, None], self.speed, 0.0)),
+        )
+        step = min(float(times.min(initial=np.inf)) for times in until)
+        resource, job, limit, spread = (times <= step * (1 + TOGETHER) for times in until)
+        self.held += self.speed * step
+        self.left = np.maximum(self.left - self.use * step, 0.0)
+        frozen = spread & self.active
+        for r in range(problem.capacity.shape[1]):
+            frozen |= np.outer(problem.demand[:, r] > 0, resource[:, r])
+        for row in np.flatnonzero(limit):
+            self.open[row] = False
+            frozen[self.need[row] > 0] = True
+            part = self.need[row] @ self.held
+            self.limits[row] = np.where(part > 0, part, self.limits[row])
+        frozen[job] = True
+        self.tasks[job] = np.where(self.held[job] > 0, self.held[job], self.tasks[job])
+        frozen &= self.active
+        self.active &= ~frozen
+        self._changed(np.flatnonzero(frozen.any(axis=0)))
+
+    def _changed(self, classes: Ints) -> None:
+        """The speeds on these classes, now that others are active there."""
+        tree = self.problem.tree
+        for c in classes:
+            self.speed[:, c] = rates(tree, self.weight, self.active[:, c]) * self.scale[:, c]
+            self.use[c] = self.speed[:, c] @ self.problem.demand
+
+
+def _until(left: Floats, speed: Floats) -> Floats:
+    """When what is left is used up at this speed; inf where it is not used."""
+    rest = np.maximum(left, 0.0)
+    times: Floats = np.divide(rest, speed, out=np.full_like(rest, np.inf), where=speed > 0)
+    return times

@@ -1,0 +1,154 @@
+"""Every machine by itself: finite jobs and limits are parted among machines at one pace."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import fairlead
+from fairlead.model.allocation import Allocation
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+
+POLICY = "per-machine-drf"
+AB = (Machine("a", {"cpu": 8}), Machine("b", {"cpu": 8, "disk": 1}))
+
+
+def allocate(cluster: Cluster, *jobs: Job) -> Allocation:
+    return fairlead.allocate(cluster, jobs, policy=POLICY)
+
+
+def tasks(found: Allocation) -> dict[str, float]:
+    return {job.name: job.tasks for job in found.jobs}
+
+
+def placed(found: Allocation, name: str) -> dict[str, float]:
+    members = {each.index: each.machines for each in found.classes}
+    return {
+        " ".join(members[place.machine_class]): place.tasks
+        for place in found.job(name).placements or ()
+    }
+
+
+def test_a_finite_job_uses_the_machines_alike_and_leaves_the_rest_to_others() -> None:
+    found = allocate(
+        Cluster(AB), Job("j", {"cpu": 1}, tasks=3), Job("k", {"cpu": 1}, machines=["a"])
+    )
+    assert placed(found, "j") == pytest.approx({"a": 1.5, "b": 1.5})
+    assert tasks(found) == pytest.approx({"j": 3, "k": 6.5})
+
+
+def test_a_finite_job_goes_on_where_it_has_not_been_stopped() -> None:
+    # On a it stops at 4, in a tie with k; on b it goes on until its tasks are used up.
+    found = allocate(
+        Cluster(AB), Job("j", {"cpu": 1}, tasks=10), Job("k", {"cpu": 1}, machines=["a"])
+    )
+    assert placed(found, "j") == pytest.approx({"a": 4, "b": 6})
+
+
+def test_a_limit_is_parted_among_machines() -> None:
+    cluster = Cluster(AB, [Tenant("t", limit={"cpu": 4})])
+    found = allocate(
+        cluster, Job("j", {"cpu": 1}, tenant="t"), Job("k", {"cpu": 1}, machines=["a"])
+    )
+    assert placed(found, "j") == pytest.approx({"a": 2, "b": 2})
+    assert tasks(found) == pytest.approx({"j": 4, "k": 6})
+
+
+def test_a_job_that_spreads_has_one_task_on_each_machine() -> None:
+    found = allocate(Cluster(AB), Job("j", {"cpu": 1}, spread=True), Job("k", {"cpu": 1}))
+    assert tasks(found) == pytest.approx({"j": 2, "k": 14})
+
+
+def test_one_of_many_machines_is_no_different_in_a_class() -> None:
+    """A label that a job asks for splits a class; nobody's tasks change."""
+    plain = [Machine(f"m{i}", {"cpu": 8, "memory": 4}) for i in range(4)]
+    split = [Machine(f"m{i}", {"cpu": 8, "memory": 4}, {"odd": str(i % 2)}) for i in range(4)]
+    jobs = (
+        Job("j", {"cpu": 2, "memory": 1}, tasks=5),
+        Job("k", {"cpu": 1, "memory": 2}, where="odd != 7"),
+    )
+    other = (jobs[0], Job("k", {"cpu": 1, "memory": 2}, machines=["m0", "m1", "m2", "m3"]))
+    first = allocate(Cluster(plain), *other)
+    assert tasks(allocate(Cluster(split), *jobs)) == pytest.approx(tasks(first))
+
+
+def random_case(seed: int) -> tuple[Cluster, list[Job]]:
+    draw = random.Random(seed)
+    machines = [
+        Machine(f"m{i}", {"cpu": draw.randint(0, 8), "memory": draw.randint(1, 8)})
+        for i in range(draw.randint(1, 4))
+    ]
+    tenants = [
+        Tenant("t", weight=draw.randint(1, 3), limit={"cpu": draw.randint(1, 9)}),
+        Tenant("t1", parent="t", weight=2),
+        Tenant("t2", parent="t", limit={"memory": draw.randint(1, 9)}),
+    ]
+    names = [machine.name for machine in machines]
+    jobs = [
+        Job(
+            f"j{i}",
+            {"cpu": draw.randint(0, 3), "memory": draw.randint(1, 3)},
+            tenant=draw.choice([None, "t", "t1", "t2"]),
+            tasks=draw.choice([None, 1, 2, 5]),
+            machines=draw.sample(names, draw.randint(1, len(names))),
+            spread=draw.random() < 0.2,
+        )
+        for i in range(draw.randint(1, 6))
+    ]
+    return Cluster(machines, tenants), jobs
+
+
+def test_random_answers_are_proved_and_leave_nobody_waiting(cases: int) -> None:
+    """`allocate` checks each answer; beyond that, whoever has tasks and room is stopped."""
+    for seed in range(150 * cases):
+        cluster, jobs = random_case(seed)
+        found = allocate(cluster, *jobs)
+        assert found.certificate is not None
+        used = {m.name: {"cpu": 0.0, "memory": 0.0} for m in cluster.machines}
+        alone: dict[tuple[str, str], float] = {}
+        for job in jobs:
+            for names, count in placed(found, job.name).items():
+                machines = names.split()
+                for name in machines:
+                    alone[job.name, name] = count / len(machines)
+                    for resource, need in job.demand.items():
+                        used[name][resource] += float(need) * count / len(machines)
+        for job in jobs:
+            if job.tasks is not None and found.job(job.name).tasks > float(job.tasks) - 1e-6:
+                continue
+            if at_limit(cluster, jobs, found, job):
+                continue
+            for machine in cluster.machines:
+                if machine.name in (job.machines or ()):
+                    full = any(
+                        need and used[machine.name][r] > float(machine.capacity.get(r, 0)) - 1e-6
+                        for r, need in job.demand.items()
+                    )
+                    assert full or (job.spread and alone[job.name, machine.name] > 1 - 1e-6)
+
+
+def at_limit(cluster: Cluster, jobs: list[Job], found: Allocation, job: Job) -> bool:
+    """Whether a limit above the job is used up."""
+    parents = {tenant.name: tenant.parent for tenant in cluster.tenants}
+
+    def above(one: Job) -> list[str]:
+        chain, name = [], one.tenant
+        while name is not None:
+            chain.append(name)
+            name = parents[name]
+        return chain
+
+    for tenant in cluster.tenants:
+        for resource, most in tenant.limit.items():
+            if tenant.name in above(job) and job.demand.get(resource):
+                held = sum(
+                    float(other.demand.get(resource, 0)) * found.job(other.name).tasks
+                    for other in jobs
+                    if tenant.name in above(other)
+                )
+                if held > float(most) - 1e-6:
+                    return True
+    return False
