@@ -1,0 +1,119 @@
+"""Setting up a checkout: which Python is taken, and what is said where none will do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = "scripts/environment.sh"
+TOOLS = ("bash", "cat", "cksum", "dirname", "readlink", "tail")
+
+
+def shell(commands: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What bash says after it has read the script."""
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", f". {SCRIPT}\n{commands}"],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with the files that the environment is made from."""
+    for name in (SCRIPT, "requirements/runtime.txt", "pyproject.toml", "src/fairlead/version.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def program(path: Path, body: str) -> Path:
+    """A script that stands for an interpreter."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def only(folder: Path) -> str:
+    """A PATH with what the script needs from the system, and no Python."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for tool in TOOLS:
+        found = shutil.which(tool)
+        assert found, tool
+        (folder / tool).symlink_to(found)
+    return str(folder)
+
+
+def test_named_python_is_taken(checkout: Path) -> None:
+    assert shell("find_python", checkout, FAIRLEAD_PYTHON=sys.executable).stdout.strip() == (
+        sys.executable
+    )
+
+
+def test_named_python_that_is_too_old_is_refused_with_a_sentence(checkout: Path) -> None:
+    old = program(checkout / "old", "exit 1")
+    done = shell("need_environment runtime", checkout, FAIRLEAD_PYTHON=str(old))
+    assert done.returncode == 1
+    assert f"FAIRLEAD_PYTHON is '{old}', which is not a Python of 3.11 or newer" in done.stderr
+    assert not (checkout / ".venv").exists()
+
+
+def test_missing_python_is_said_in_a_sentence(checkout: Path) -> None:
+    path = only(checkout / "bin")
+    done = shell("need_environment runtime", checkout, PATH=path, FAIRLEAD_PYTHON="")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Fairlead needs Python 3.11 or newer, and none was found (there is no python3);"
+        " install one, or set FAIRLEAD_PYTHON to its path.\n"
+    )
+
+
+def test_old_python_is_named_in_the_sentence(checkout: Path) -> None:
+    path = only(checkout / "bin")
+    program(checkout / "bin" / "python3", '[ "$1" = --version ] && echo Python 3.8.18 || exit 1')
+    done = shell("need_environment runtime", checkout, PATH=path, FAIRLEAD_PYTHON="")
+    assert "none was found (Python 3.8.18)" in done.stderr
+
+
+def test_environment_is_installed_once_and_again_when_a_lock_changes(checkout: Path) -> None:
+    calls = checkout / "calls"
+    python = program(
+        checkout / ".venv" / "bin" / "python-fake",
+        f'case "$*" in *" install "*) echo "$*" >>"{calls}";; esac',
+    )
+    (checkout / ".venv" / "bin" / "python").symlink_to(python)
+
+    def installs() -> int:
+        done = shell("need_environment runtime", checkout)
+        assert done.returncode == 0, done.stderr
+        return calls.read_text(encoding="utf-8").count("--require-hashes")
+
+    assert installs() == 1
+    assert installs() == 1
+    lock = checkout / "requirements" / "runtime.txt"
+    lock.write_text(lock.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    assert installs() == 2
+
+
+def test_failing_installation_says_what_pip_needs(checkout: Path) -> None:
+    python = program(
+        checkout / ".venv" / "bin" / "python-fake",
+        'case "$*" in *" install "*) echo "ERROR: no route to host"; exit 1;; esac',
+    )
+    (checkout / ".venv" / "bin" / "python").symlink_to(python)
+    done = shell("need_environment runtime", checkout)
+    assert done.returncode == 1
+    assert "ERROR: no route to host" in done.stderr
+    assert "pip needs to reach a package index the first time" in done.stderr
+    assert not (checkout / ".venv" / "fairlead-runtime").exists()
