@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 def write(directory: Path) -> list[str]:
     """Writes the demo's file, and never over another one."""
-    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.errors import InputError, Mistake, OutputError
 
     target = directory / FILE.name
     try:
@@ -75,7 +75,7 @@ def write(directory: Path) -> list[str]:
         mistake = Mistake(f"{target} is there already", "name another directory")
         raise InputError(mistake) from error
     except OSError as error:
-        raise InputError(Mistake(f"{target} cannot be written: {error.strerror}")) from error
+        raise OutputError(f"{target} cannot be written: {error.strerror}") from error
     return [f"wrote {target}", f"try: fairlead allocate {target}"]
 
 

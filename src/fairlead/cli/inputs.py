@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -49,7 +50,14 @@ def say(lines: Iterable[str]) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
+        forget_stdout()
         raise OutputError(f"the result cannot be written: {error.strerror}") from error
+
+
+def forget_stdout() -> None:
+    """Keeps Python from complaining at its end about what could not be written to stdout."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
 
 
 def as_json(tree: Mapping[str, object]) -> list[str]:
@@ -84,11 +92,10 @@ def as_csv(rows: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[s
 
 def write_whole(file: str, text: str) -> None:
     """Writes a file whole or not at all: under another name beside it, then renamed."""
-    import os
     import tempfile
     from pathlib import Path
 
-    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.errors import OutputError
 
     target = Path(file)
     beside = None
@@ -105,7 +112,7 @@ def write_whole(file: str, text: str) -> None:
         Path(beside).replace(target)
         beside = None
     except OSError as error:
-        raise InputError(Mistake(f"{file} cannot be written: {error.strerror}")) from error
+        raise OutputError(f"{file} cannot be written: {error.strerror}") from error
     finally:
         if beside is not None:
             Path(beside).unlink(missing_ok=True)

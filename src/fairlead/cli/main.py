@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
+from fairlead.cli.inputs import forget_stdout
 from fairlead.model.errors import FairleadError, InputError, Mistake, OutputError
 
 
@@ -90,10 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("interrupted")
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        _forget_stdout()
+        forget_stdout()
         return Exit.PIPE_CLOSED
     except OutputError as error:
-        _forget_stdout()
         _say(f"error: {error}")
         return Exit.OUTPUT
     except Exception as error:  # whatever it is, it ends in a sentence
@@ -182,9 +182,3 @@ def _one_line(error: Exception) -> str:
     if isinstance(error, FairleadError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _forget_stdout() -> None:
-    """Keeps Python from complaining at exit that the reader has gone away."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())

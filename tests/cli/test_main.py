@@ -1,0 +1,182 @@
+"""The command line as a whole: exit codes, streams, hints, interruptions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fairlead.cli import allocate as allocate_command
+from fairlead.cli.main import COMMANDS, Exit, main
+from fairlead.model.errors import CertificateError, SolverError
+from fairlead.version import __version__
+from tests.transcripts import EXAMPLES
+
+FIGURE_4 = str(EXAMPLES / "tsf-figure-4")
+GENERATIONS = str(EXAMPLES / "gpu-generations")
+
+
+def python(*words: str, **options: object) -> subprocess.Popen[bytes]:
+    """A process of the checkout's own command line."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "fairlead", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_help_lists_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == Exit.OK
+    out = capsys.readouterr().out
+    assert all(f"\n  {command} " in out for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == Exit.OK
+    first = capsys.readouterr().out
+    assert first.startswith(f"usage: fairlead {command}")
+    assert f"fairlead {command}" in first.partition("options:")[2] or command == "policies"
+    assert main(["help", command]) == Exit.OK
+    assert capsys.readouterr().out == first
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == Exit.OK
+    assert capsys.readouterr().out == f"fairlead {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["alocate", FIGURE_4], "no command 'alocate'; did you mean 'allocate'?"),
+        (["frobnicate"], "no command 'frobnicate'; the commands are allocate, "),
+        (["--polcy"], "no option '--polcy'; "),
+        ([FIGURE_4], f"to share what it describes, write `fairlead allocate {FIGURE_4}`"),
+        (["allocate"], "fairlead allocate: the following arguments are required: FILE"),
+        (["allocate", "--polcy", "tsf", FIGURE_4], "'--polcy'; did you mean '--policy'?"),
+        (["allocate", FIGURE_4, "--json", "--csv"], "not allowed with argument --json"),
+        (["allocate", FIGURE_4, "--tasks", "halves"], "invalid choice: 'halves'"),
+        (["allocate", FIGURE_4, "--tasks", "whole"], "whole tasks are not built yet"),
+        (["allocate", FIGURE_4, "--policy", "tfs"], "no policy `tfs`; did you mean `tsf`?"),
+        (["allocate", "nowhere.yaml"], "nowhere.yaml cannot be read: No such file"),
+        (["explain", "trian", GENERATIONS], "no job `trian`; did you mean `train`"),
+        (["explain", "zzz", FIGURE_4], "no job `zzz`; the jobs are u1, u2, u3"),
+        (["explain", "vision", GENERATIONS], "is a tenant, not a job; its jobs are train"),
+        (["compare", FIGURE_4, "--policies", "tsf"], "'tsf' is nothing to compare"),
+        (["compare", FIGURE_4, "--policies", "tfs,dfr,tsf"], "no policy `dfr`; did you mean"),
+        (["verify", FIGURE_4], "the following arguments are required: PROOF"),
+        (["verify", FIGURE_4, "nowhere.json"], "the proof nowhere.json cannot be read"),
+    ],
+)
+def test_a_mistake_is_a_sentence_on_stderr_and_nothing_on_stdout(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == Exit.BAD_INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert sentence in err
+    assert "Traceback" not in err
+
+
+def test_all_mistakes_are_reported_together(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", FIGURE_4, "--policies", "tfs,dfr"]) == Exit.BAD_INPUT
+    assert capsys.readouterr().err.count("error: ") == 2
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [SolverError("stopped with a gap of 0.1"), CertificateError("u1 has too much"), ValueError()],
+)
+def test_an_internal_failure_says_that_it_is_ours(
+    failure: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> int:
+        raise failure
+
+    monkeypatch.setattr(allocate_command, "run", fail)
+    assert main(["allocate", FIGURE_4]) == Exit.INTERNAL
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"internal error: {failure}".strip() in err or "internal error: ValueError" in err
+    assert "not yours" in err
+    assert "Traceback" not in err
+    with pytest.raises(type(failure)):
+        main(["allocate", FIGURE_4, "--debug"])
+
+
+def test_an_interruption_ends_with_its_own_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(allocate_command, "run", interrupt)
+    assert main(["allocate", FIGURE_4]) == Exit.INTERRUPTED
+    assert capsys.readouterr() == ("", "interrupted\n")
+
+
+def test_ctrl_c_while_it_waits_for_input_leaves_no_traceback() -> None:
+    process = python("allocate", "-", stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    try:
+        # It reads until the end of the input, which does not come: only the signal ends it. Until
+        # Python is up the signal would end the process silently, so it is waited for.
+        while "fairlead" not in Path(f"/proc/{process.pid}/cmdline").read_text(encoding="utf-8"):
+            time.sleep(0.01)
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == Exit.INTERRUPTED
+    assert (out, err) == (b"", b"interrupted\n")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        [sys.executable, "-m", "fairlead", "allocate", FIGURE_4],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert process.returncode == Exit.PIPE_CLOSED
+    assert process.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+def test_a_result_that_cannot_be_written_is_an_error() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "fairlead", "allocate", FIGURE_4],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert process.returncode == Exit.OUTPUT
+    assert process.stderr == b"error: the result cannot be written: No space left on device\n"
+
+
+def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(
+        "machines: [{name: m, capacity: {cpu: 1}}]\njobs: [{name: naïve, demand: {cpu: 1}}]\n",
+        encoding="utf-8",
+    )
+    process = python("allocate", str(file), env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    assert rb"na\xefve" in out
