@@ -77,16 +77,19 @@ def tenant_weights(problem: Problem, scale: Floats) -> Weights:
     weight = problem.tree.weight.copy()
     pools = []
     below = jobs_below(problem.tree)
+    need = _need_under_limits(problem, below)
     for tenant in np.flatnonzero(np.isnan(weight)):
         jobs = np.array(sorted(below[tenant]), dtype=np.int64)
         able = jobs[scale[jobs] > 0]
         if not able.size:
             weight[tenant] = 1.0
-        elif jobs.size == 1 and not _limits_on(problem, jobs):
-            fits = problem.tree.pool_count[tenant] @ (problem.holds * problem.usable)[jobs[0]]
-            weight[tenant] = min(problem.tasks[jobs[0]], fits) / scale[jobs[0]]
+        elif jobs.size == 1 and not need[:, jobs].any():
+            job = jobs[0]
+            holds = np.where(problem.usable[job], problem.holds[job], 0.0)
+            fits = problem.tree.pool_count[tenant] @ holds
+            weight[tenant] = min(problem.tasks[job], fits) / scale[job]
         else:
-            pool = _largest_share(problem, int(tenant), able, scale)
+            pool = _largest_share(problem, int(tenant), able, scale, need)
             weight[tenant] = pool.share
             pools.append(pool)
         if not weight[tenant] > 0:
@@ -100,17 +103,17 @@ def tenant_weights(problem: Problem, scale: Floats) -> Weights:
     return Weights(weight, tuple(pools))
 
 
-def _limits_on(problem: Problem, jobs: Ints) -> list[int]:
-    """The limits that cap at least one of these jobs: of its tenant, or of one above it."""
-    below = jobs_below(problem.tree)
-    return [
-        index
-        for index, limit in enumerate(problem.tree.limits)
-        if any(j in below[limit.tenant] and problem.demand[j, limit.resource] > 0 for j in jobs)
-    ]
+def _need_under_limits(problem: Problem, below: list[list[int]]) -> Floats:
+    """(L, J) what a task of each job takes of what each limit caps, 0 for jobs not below it."""
+    limits = problem.tree.limits
+    need = np.zeros((len(limits), len(problem.job_names)))
+    for row, limit in enumerate(limits):
+        jobs = below[limit.tenant]
+        need[row, jobs] = problem.demand[jobs, limit.resource]
+    return need
 
 
-def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats) -> _Pool:
+def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats, need: Floats) -> _Pool:
     # Imported here because only pools of several jobs need a solver.
     from fairlead.sharing.solvers.simplex import Simplex
 
@@ -122,7 +125,7 @@ def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats) -> 
     job = jobs[at_job]
     most = pool[machine_class] * problem.holds[job, machine_class]  # tasks on that class alone
     gain = most / scale[job]
-    rows = _rows(problem, pool, job, machine_class)
+    rows = _rows(problem, pool, job, machine_class, need)
     # Columns in parts of what the class alone holds, rows in parts of what there is, and the
     # share in parts of the best column: every number is then of the order of 1.
     unit = float(gain.max())
@@ -161,7 +164,7 @@ class _Row:
     stop: Stop
 
 
-def _rows(problem: Problem, pool: Ints, job: Ints, machine_class: Ints) -> list[_Row]:
+def _rows(problem: Problem, pool: Ints, job: Ints, machine_class: Ints, need: Floats) -> list[_Row]:
     rows = []
     for c in np.unique(machine_class):
         on = np.flatnonzero(machine_class == c)
@@ -180,15 +183,13 @@ def _rows(problem: Problem, pool: Ints, job: Ints, machine_class: Ints) -> list[
             mine = np.flatnonzero(job == j)
             stop = Stop(0.0, job=problem.job_names[j])
             rows.append(_Row(mine, np.ones(mine.size), float(problem.tasks[j]), stop))
-    below = jobs_below(problem.tree)
-    for index in _limits_on(problem, np.unique(job)):
+    for index in np.flatnonzero(need[:, job].any(axis=1)):
         limit = problem.tree.limits[index]
-        need = problem.demand[job, limit.resource]
-        capped = np.flatnonzero(np.isin(job, list(below[limit.tenant])) & (need > 0))
+        capped = np.flatnonzero(need[index, job])
         stop = Stop(
             0.0,
             tenant=problem.tree.names[limit.tenant],
             resource=problem.resources[limit.resource],
         )
-        rows.append(_Row(capped, need[capped], limit.amount, stop))
+        rows.append(_Row(capped, need[index, job[capped]], limit.amount, stop))
     return rows
