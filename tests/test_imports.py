@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import grimp
 import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
 
 CLUSTER = """\
 devices: [gpu]
@@ -43,6 +46,7 @@ def imported(code: str, directory: Path) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", PROBE.format(code=code)],
         cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         encoding="utf-8",
         check=True,
