@@ -28,7 +28,8 @@ def parts(problem: Problem, scale: Floats, weight: Floats) -> Parts:
     One clock for all machines: on each of them the shares of its active jobs rise with it, until a
     resource of the machine is used up. A job whose tasks are used up freezes everywhere at that
     time, and so do all jobs under a limit that is used up. `scale` is (J, C), 0 where a job may
-    not run. What is never used up is not parted: every machine may have all of it.
+    not run. What is never used up is not parted, nor is it where everyone whom it could stop was
+    stopped before: there a machine may have all of it.
     """
     clock = _Clock(problem, scale, weight)
     while clock.active.any():
@@ -81,10 +82,10 @@ class _Clock:
         for row in np.flatnonzero(limit):
             self.open[row] = False
             frozen[self.need[row] > 0] = True
-            part = self.need[row] @ self.held
-            self.limits[row] = np.where(part > 0, part, self.limits[row])
+            here = (self.active & (self.need[row] > 0)[:, None]).any(axis=0)
+            self.limits[row] = np.where(here, self.need[row] @ self.held, self.limits[row])
         frozen[job] = True
-        self.tasks[job] = np.where(self.held[job] > 0, self.held[job], self.tasks[job])
+        self.tasks[job] = np.where(self.active[job], self.held[job], self.tasks[job])
         frozen &= self.active
         self.active &= ~frozen
         self._changed(np.flatnonzero(frozen.any(axis=0)))

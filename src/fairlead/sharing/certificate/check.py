@@ -108,6 +108,7 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
     figures = figures.worse(feasibility=whole.violation(tasks))
     if unknown := {each.machine_class for each in proof.rounds} - classes.column.keys():
         raise CertificateError(f"a round is about the class {unknown.pop()}, which does not exist")
+    time = _times(given, proof, classes)
     active: dict[int | None, Bools] = {}
     for number, column in classes.column.items():
         at = slice(column, column + 1)
@@ -118,7 +119,9 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
             classes.usable[:, at],
             {number: 0},
         )
-        scarce = _on_one_machine(given, one, tasks, tasks[:, column] / classes.count[column])
+        scarce = _on_one_machine(
+            given, one, tasks, tasks[:, column] / classes.count[column], time, column
+        )
         scale = _scale(given, proof, known, one, number)
         rounds = [each for each in proof.rounds if each.machine_class == number]
         found = check_rounds(scarce, weight, scale, tasks[:, at] / classes.count[column], rounds)
@@ -127,22 +130,39 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
     return Proved(figures, _assumed(proof, known), Looks.EACH_MACHINE, weight, None, tasks, active)
 
 
-def _on_one_machine(given: Input, one: Classes, tasks: Floats, here: Floats) -> Scarce:
+def _times(given: Input, proof: Proof, classes: Classes) -> Floats:
+    """(J, C) the share at which each job freezes on each class, -1 where it does not take part."""
+    time = np.full(classes.usable.shape, -1.0)
+    for each in proof.rounds:
+        if each.machine_class is not None:
+            column = classes.column[each.machine_class]
+            rows = [given.seen.job[name] for name in each.frozen if name in given.seen.job]
+            time[rows, column] = each.share
+    return time
+
+
+def _on_one_machine(
+    given: Input, one: Classes, tasks: Floats, here: Floats, time: Floats, column: int
+) -> Scarce:
     """What is scarce on one machine, whose jobs have `here` tasks on it, of `tasks` (J, C) in all.
 
-    What all machines share, numbers of tasks and limits, is parted among them: where all of it is
-    used, a machine's part is what is used there.
+    All machines fill at the same pace. A job whose tasks are used up stops everywhere at that
+    time; so do all jobs under a limit that is used up. Their tasks on a machine are then its part
+    of what all machines share. Who was stopped there before was stopped by something else.
     """
     seen, tree = given.seen, given.tree
     each = tasks.sum(axis=1)
     used_up = each >= seen.tasks * (1 - EXACT)
-    caps = tuple(
-        replace(cap, most=float(cap.need @ here))
-        if cap.need @ each >= cap.most * (1 - EXACT)
-        else cap
-        for cap in tree.caps
-    )
-    return Scarce(seen, one, replace(tree, caps=caps), np.where(used_up, here, seen.tasks))
+    last = time.max(axis=1, initial=0.0) * (1 - EXACT)
+    caps = []
+    for cap in tree.caps:
+        under = cap.need > 0
+        used = cap.need @ each >= cap.most * (1 - EXACT)
+        if used and np.any(time[under, column] >= last[under].max(initial=0.0)):
+            cap = replace(cap, most=float(cap.need @ here))
+        caps.append(cap)
+    part = used_up & (time[:, column] >= last)
+    return Scarce(seen, one, replace(tree, caps=tuple(caps)), np.where(part, here, seen.tasks))
 
 
 def _scale(

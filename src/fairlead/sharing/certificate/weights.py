@@ -21,7 +21,10 @@ def tenant_weights(
 ) -> tuple[Floats, Figures]:
     """The weights of the tree's nodes, and how exact those are that come with a proof."""
     weight = np.ones(len(tree.names))
+    proofs = tuple(proofs)
     by_tenant = {proof.tenant: proof for proof in proofs}
+    if len(by_tenant) != len(proofs):
+        raise CertificateError("two proofs for one pool")
     figures = Figures()
     kinds = seen.all_kinds()
     for tenant in cluster.tenants:
@@ -86,9 +89,11 @@ def _proved(
     shut = np.where(classes.usable, 0.0, np.inf)
     # A class of which the pool has nothing offers nothing, whatever it costs there.
     shut[:, classes.count == 0] = np.inf
-    # Prices that are too low by a part prove a bound that is larger by as much.
     with np.errstate(divide="ignore"):
         short = float((1.0 / (scale[jobs] * prices.cheapest(jobs, shut))).max(initial=0.0))
+    if not short <= 1.0 + EXACT:
+        raise CertificateError(f"{where}: a task costs less on some class than its share is worth")
+    # Prices that are too low by a part prove a bound that is larger by as much.
     bound = prices.bound() * max(short, 1.0)
     if not abs(bound - share) <= EXACT * share or not abs(proof.share - share) <= EXACT * share:
         raise CertificateError(
