@@ -26,11 +26,6 @@ def load(*paths: str | os.PathLike[str]) -> tuple[Cluster, tuple[Job, ...]]:
     return read(texts(paths))
 
 
-def read_files(paths: Iterable[str | os.PathLike[str]]) -> tuple[Cluster, tuple[Job, ...]]:
-    """As `load`, of a list."""
-    return load(*paths)
-
-
 def texts(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[str, str]]:
     """The texts of all files with their names. Raises InputError with every file that cannot be
     read."""

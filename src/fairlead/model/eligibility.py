@@ -80,14 +80,17 @@ def excluded(cluster: Cluster, job: Job) -> Nowhere:
 
 def nowhere(cluster: Cluster, job: Job) -> Nowhere | None:
     """Why the job can run on no machine, counted; None if it can run on some."""
-    where = Chosen()
     listed = None if job.machines is None else frozenset(job.machines)
     barred = frozenset(job.exclude)
-    for group in _alike(cluster.machines):
-        if where.matches(job.where, group[0].labels) and holds(job, group[0]) > 0:
-            for machine in group:
-                if machine.name not in barred and (listed is None or machine.name in listed):
-                    return None
+    runs: dict[tuple[int, int], bool] = {}
+    for machine in cluster.machines:
+        if machine.name in barred or (listed is not None and machine.name not in listed):
+            continue
+        alike = (id(machine.capacity), id(machine.labels))
+        if alike not in runs:
+            runs[alike] = job.where.matches(machine.labels) and holds(job, machine) > 0
+        if runs[alike]:
+            return None
     return excluded(cluster, job)
 
 
@@ -101,7 +104,7 @@ def _alike(machines: Sequence[Machine]) -> list[list[Machine]]:
     return list(groups.values())
 
 
-class Chosen:
+class _Chosen:
     """Remembers for each selector and each object of labels whether they match."""
 
     def __init__(self) -> None:
@@ -155,7 +158,7 @@ def eligibility(cluster: Cluster, jobs: Sequence[Job]) -> Eligibility:
     for index, machine in enumerate(cluster.machines):
         key = (id(machine.capacity), id(machine.labels), tuple(on.get(machine.name, ())))
         groups.setdefault(key, []).append(index)
-    chosen = Chosen()
+    chosen = _Chosen()
     example = [cluster.machines[members[0]] for members in groups.values()]
     rows = []
     for where, machines, exclude in constraints:

@@ -159,8 +159,11 @@ def _short(text: str) -> str:
 def expand_all(texts: Iterable[str]) -> tuple[str, ...]:
     """The names that all these ranges mean together, each once, in the order of the names.
     Raises InputError with every mistake."""
-    if isinstance(texts, str):
-        texts = (texts,)
+    return _expand_all((texts,) if isinstance(texts, str) else tuple(texts))
+
+
+@lru_cache(maxsize=64)
+def _expand_all(texts: tuple[str, ...]) -> tuple[str, ...]:
     names: dict[str, None] = {}
     mistakes: list[Mistake] = []
     for index, text in enumerate(texts):

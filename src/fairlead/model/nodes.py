@@ -231,8 +231,9 @@ class Source:
         for part in parts:
             known = self._merged.get(id(part))
             if known is None:
-                if id(part) in self._merging:
-                    self.wrong(part, about, "a mapping is merged into itself", "take << out")
+                if id(part) in self._merging or len(self._merging) == DEEPEST:
+                    what = f"a mapping is merged into itself, or over more than {DEEPEST} steps"
+                    self.wrong(part, about, what, "write its keys out")
                     continue
                 self._merging.add(id(part))
                 known = self._merged[id(part)] = self.mapping(part, about) or {}
@@ -282,7 +283,7 @@ class Source:
 
     def peek(self, node: Node, key: str) -> tuple[str, ...]:
         """The text of a key of a mapping, if there is one; mistakes are not looked for."""
-        found = _lookup(node, key, 0)
+        found = _lookup(node, key)
         is_text = isinstance(found, ScalarNode) and not is_null(found) and found.value
         return (found.value,) if isinstance(found, ScalarNode) and is_text else ()
 
@@ -290,7 +291,7 @@ class Source:
         """The place of what the path leads to, or of the last step that is there."""
         for step in path:
             if isinstance(node, MappingNode):
-                found = _lookup(node, str(step), 0)
+                found = _lookup(node, str(step))
                 if found is None:
                     break
                 node = found
@@ -299,17 +300,21 @@ class Source:
         return self.place(node)
 
 
-def _lookup(node: Node, name: str, depth: int) -> Node | None:
-    if not isinstance(node, MappingNode) or depth > DEEPEST:
-        return None
-    merges: list[Node] = []
-    for key, value in node.value:
-        if isinstance(key, ScalarNode) and key.value == name:
-            inner: Node = value
-            return inner
-        if isinstance(key, ScalarNode) and key.value == "<<":
-            merges += value.value if isinstance(value, SequenceNode) else [value]
-    return next((found for part in merges if (found := _lookup(part, name, depth + 1))), None)
+def _lookup(node: Node, name: str) -> Node | None:
+    """The value of a key, be it merged in."""
+    waiting, seen = [node], {id(node)}
+    while waiting:
+        mapping = waiting.pop()
+        merges: list[Node] = []
+        for key, value in mapping.value if isinstance(mapping, MappingNode) else ():
+            if isinstance(key, ScalarNode) and key.value == name:
+                found: Node = value
+                return found
+            if isinstance(key, ScalarNode) and key.value == "<<":
+                merges += value.value if isinstance(value, SequenceNode) else [value]
+        waiting += [part for part in reversed(merges) if id(part) not in seen]
+        seen.update(map(id, merges))
+    return None
 
 
 def _item(node: SequenceNode, step: str | int) -> Node:

@@ -22,6 +22,9 @@ from fairlead.model.tree import shown
 
 Entry = tuple[Source, Node]
 
+MOST_LISTED = 10 * MOST_NAMES
+"""Names in all different lists of names together."""
+
 _KINDS = {"machines": MACHINE, "tenants": TENANT, "jobs": JOB}
 _MAKE: dict[Kind, Callable[..., Any]] = {MACHINE: Machine, TENANT: Tenant, JOB: Job}
 
@@ -88,6 +91,8 @@ class _Reader:
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
     unread: set[tuple[str, str]] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
+    lists: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    listed: int = 0
     start: Place | None = None
 
     def mistaken(self) -> Mistaken:
@@ -166,9 +171,10 @@ class _Reader:
             self._once(kind, (source, node), names)
         thing = None
         if values is not None:
-            if names:
-                values["name"] = names[0]
+            if kind is MACHINE:
+                values["name"] = names[0] if names else kind.needed["name"].stand_in
             thing = self._make(source, node, kind, values, about)
+            self._count(source, node, thing)
         if len(self.mistakes) > before:
             self.unread.update((kind.word, name) for name in names)
             if not names:
@@ -183,6 +189,26 @@ class _Reader:
             self.tenants.append(thing)
         elif thing is not None:
             self.jobs.append(thing)
+
+    def _count(self, source: Source, node: Node, thing: Machine | Tenant | Job | None) -> None:
+        """Keeps lists of names from filling the memory: a short text can mean very many."""
+        lists: list[tuple[str, ...] | None] = []
+        if isinstance(thing, Tenant):
+            lists = [thing.pool]
+        elif isinstance(thing, Job):
+            lists = [thing.machines, thing.exclude]
+        for names in lists:
+            if names and id(names) not in self.lists:
+                self.lists[id(names)] = names
+                self.listed += len(names)
+        if self.listed > MOST_LISTED:
+            raise InputError(
+                Mistake(
+                    f"pool, machines and exclude list more than {MOST_LISTED} names together",
+                    "choose machines by labels, with where",
+                    source.place(node),
+                )
+            )
 
     def _make(
         self, source: Source, node: Node, kind: Kind, values: dict[str, Any], about: About

@@ -190,6 +190,6 @@ def _barred(tree: Tree, name: str | None, resource: str) -> bool:
 
 def shown(names: Sequence[str] | set[str]) -> str:
     """Names as a few ranges in quotes."""
-    ranges = compress(names)
+    ranges = compress(sorted(names)[:1000])
     text = ", ".join(f'"{part}"' for part in ranges[:3])
-    return text if len(ranges) <= 3 else f"{text} and {len(ranges) - 3} more"
+    return text if len(ranges) <= 3 and len(names) <= 1000 else f"{text} and more"
