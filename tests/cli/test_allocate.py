@@ -74,7 +74,7 @@ def test_a_price_is_the_rise_of_the_share_by_one_unit(
 ) -> None:
     text = "machines: [{name: m, capacity: {cpu: %s}}]\njobs: [%s]\n"
     jobs = "{name: a, demand: {cpu: 1}, machines: [m]}, {name: b, demand: {cpu: 3}}"
-    shares = []
+    shares, price = [], 0.0
     for cpu in (8, 8.001):
         file = tmp_path / f"{cpu}.yaml"
         file.write_text(text % (cpu, jobs), encoding="utf-8")

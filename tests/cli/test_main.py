@@ -21,13 +21,14 @@ FIGURE_4 = str(EXAMPLES / "tsf-figure-4")
 GENERATIONS = str(EXAMPLES / "gpu-generations")
 
 
-def python(*words: str, **options: object) -> subprocess.Popen[bytes]:
-    """A process of the checkout's own command line."""
+def python(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """A process of the checkout's own command line, with an input that does not end."""
     return subprocess.Popen(
         [sys.executable, "-m", "fairlead", *words],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **options,  # type: ignore[call-overload]
+        env=env,
     )
 
 
@@ -127,8 +128,7 @@ def test_an_interruption_ends_with_its_own_code(
 
 
 def test_ctrl_c_while_it_waits_for_input_leaves_no_traceback() -> None:
-    process = python("allocate", "-", stdin=subprocess.PIPE)
-    assert process.stdin is not None
+    process = python("allocate", "-")
     try:
         # It reads until the end of the input, which does not come: only the signal ends it. Until
         # Python is up the signal would end the process silently, so it is waited for.

@@ -123,7 +123,7 @@ def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
                 "resource": change.resource,
                 "amount": None if change.amount is None else float(change.amount),
                 "subject": change.subject or None,
-                "gain_at_most": change.most,
+                "gain_by_price": change.slope,
                 "tasks": change.tasks,
             }
             for change in changes

@@ -189,13 +189,10 @@ def advice(
             brings = f"{counted(change.tasks, 'task')}, {more} more"
         elif why.share.nowhere is not None:
             brings = "it could run there"
-        elif change.most is None:
+        elif change.slope is None:
             brings = "there is room to gain, by the prices"
         else:
-            brings = (
-                f"at most {number(change.most, _DIGITS)} tasks more, by the prices, if the others"
-                " keep their shares"
-            )
+            brings = f"at first about {number(change.slope, _DIGITS)} tasks more, by the prices"
         yield sentence(f"{_change(why, change, machine)}: {brings}")
 
 

@@ -34,17 +34,21 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Change:
-    """One change. `tasks` is what the job would run with it, where that was tried; `most` what it
-    would gain at most by the prices, all others keeping what they have, None where they do not
-    say. `machines` are those that the change is about; `own`: the job uses what is changed, rather
-    than others who would make room for it."""
+    """One change. `machines` are those that it is about; `own`: the job uses what is changed,
+    rather than others who would make room for it.
+
+    `tasks` is what the job would run with it, where that was tried; `slope` what it would gain by
+    the prices, None where they do not say. That is how it begins, while everybody's scale and the
+    shares of those who froze earlier stay, and it is no promise: where several things are scarce
+    at once, the true gain may be less or more.
+    """
 
     kind: Kind
     machines: MachineClass | None
     resource: str | None
     amount: Fraction | None
     subject: str  # the tenant of a limit; the part of a constraint that is left out
-    most: float | None
+    slope: float | None
     own: bool = True
     tasks: float | None = None
 
@@ -65,7 +69,7 @@ def changes(
         (Kind.CONSTRAINT, _fewer_constraints(cluster, why)),
     ):
         # What the job uses itself comes first: that is what its owner would think of.
-        best = sorted(candidates, key=lambda c: (not c.own, -(c.most or 0.0)))[: MOST[kind.value]]
+        best = sorted(candidates, key=lambda c: (not c.own, -(c.slope or 0.0)))[: MOST[kind.value]]
         if again is not None:
             best = [_tried(cluster, jobs, why, change, again) for change in best]
             best = [c for c in best if (c.tasks or 0.0) > why.share.tasks * (1 + GAIN)]
