@@ -39,7 +39,7 @@ def ps_dsf(problem: Problem, weight: Floats) -> Outcome:
         np.full(len(cluster.capped), np.inf),
         np.full(problem.usable.shape, NONE),
     )
-    best, gap = state.tasks, distance(problem, weight, state.tasks)
+    best, gap = state.tasks, _distance(cluster, state.tasks)
     for sweep in range(1, SWEEPS + 1):
         if gap <= ACCURATE:
             break
@@ -48,7 +48,7 @@ def ps_dsf(problem: Problem, weight: Floats) -> Outcome:
         if sweep & (sweep - 1) == 0:  # at 1, 2, 4, 8, ...: solving costs more than sweeping
             candidates += _solved(cluster, state)
         for candidate in candidates:
-            found = distance(problem, weight, candidate.tasks)
+            found = _distance(cluster, candidate.tasks)
             if found < gap:
                 best, gap, state = candidate.tasks, found, candidate
     if not gap <= TOLERANCE:
@@ -62,6 +62,7 @@ class _Cluster:
     weight times the tasks that one machine of the class holds, 0 where the job may not run."""
 
     problem: Problem
+    order: tuple[int, ...]  # of the classes
     alone: Floats  # (J, C)
     capacity: Floats  # (C, R) of all machines of a class
     capped: tuple[Ints, ...]  # the jobs under each limit
@@ -82,15 +83,33 @@ def _cluster(problem: Problem, weight: Floats) -> _Cluster:
     present = runnable(problem, weight)
     share = job_weights(problem, weight, present)
     capped = tuple(jobs[present[jobs]] for jobs in jobs_capped(problem))
+    alone = np.where(problem.usable, problem.holds, 0.0) * share[:, None]
     return _Cluster(
         problem,
-        np.where(problem.usable, problem.holds, 0.0) * share[:, None],
+        _order(problem, alone),
+        alone,
         problem.capacity * problem.count[:, None],
         capped,
         tuple(
             share[jobs] * limit.amount / problem.demand[jobs, limit.resource]
             for limit, jobs in zip(problem.tree.limits, capped, strict=True)
         ),
+    )
+
+
+def _order(problem: Problem, alone: Floats) -> tuple[int, ...]:
+    """The classes in an order that names and the order of writing do not influence, unless the
+    classes and their users are alike. It matters: there can be several PS-DSF allocations."""
+    looks = np.column_stack(
+        [problem.demand, problem.tasks, problem.spread, alone @ problem.count, alone.max(axis=1)]
+    )
+    kind = np.unique(looks, axis=0, return_inverse=True)[1].ravel()
+    users = [sorted(kind[alone[:, c] > 0].tolist()) for c in range(len(problem.count))]
+    return tuple(
+        sorted(
+            range(len(users)),
+            key=lambda c: (problem.capacity[c].tolist(), int(problem.count[c]), users[c]),
+        )
     )
 
 
@@ -101,7 +120,7 @@ def _swept(cluster: _Cluster, state: _State) -> _State:
     most = problem.tasks.copy()
     for jobs, unit, at in zip(cluster.capped, cluster.under_limit, state.limit_level, strict=True):
         most[jobs] = np.minimum(most[jobs], at * unit)
-    for c in range(tasks.shape[1]):
+    for c in cluster.order:
         users = np.flatnonzero(cluster.alone[:, c] > 0)
         elsewhere = tasks[users].sum(axis=1) - tasks[users, c]
         room = np.maximum(most[users] - elsewhere, 0.0)
@@ -203,10 +222,13 @@ def distance(problem: Problem, weight: Floats, tasks: Floats) -> float:
     limit, the part that is left or the part that somebody with a larger virtual share holds
     (or how much larger that is, if less).
     """
-    present = runnable(problem, weight)
-    cluster = _cluster(problem, weight)
+    return _distance(_cluster(problem, weight), tasks)
+
+
+def _distance(cluster: _Cluster, tasks: Floats) -> float:
+    problem = cluster.problem
     total = tasks.sum(axis=1)
-    finite = np.isfinite(problem.tasks) & present
+    finite = np.isfinite(problem.tasks)
     own = np.full(total.shape, np.inf)
     own[finite] = 1.0 - total[finite] / problem.tasks[finite]
     worst = float(max(0.0, np.max(-own, initial=0.0), np.max(-tasks, initial=0.0)))
