@@ -116,6 +116,8 @@ def change(before: float, after: float) -> float | None:
 
 def rows(outcomes: Sequence[Outcome]) -> Iterator[dict[str, object]]:
     """A row for each job and policy."""
+    from fairlead.model.report import rounded
+
     first = outcomes[0]
     assert first.allocation is not None  # compare() has raised otherwise
     before = first.tasks()
@@ -128,7 +130,7 @@ def rows(outcomes: Sequence[Outcome]) -> Iterator[dict[str, object]]:
                 "tenant": job.tenant,
                 "policy": outcome.policy,
                 "tasks": after,
-                "change": None if after is None else change(before[job.name], after),
+                "change": None if after is None else rounded(change(before[job.name], after)),
                 "refused": " ".join(outcome.refused) or None,
             }
 

@@ -80,7 +80,7 @@ def explained(
 def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
     """The explanation as `fairlead.explanation/1`."""
     from fairlead.model.names import compress
-    from fairlead.model.report import nowhere_tree, stop_tree
+    from fairlead.model.report import nowhere_tree, rounded, stop_tree
 
     return {
         "schema": SCHEMA,
@@ -88,7 +88,7 @@ def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
         "job": why.job.name,
         "tenant": why.share.tenant,
         "tasks": why.share.tasks,
-        "of": None if why.job.tasks is None else float(why.job.tasks),
+        "of": rounded(None if why.job.tasks is None else float(why.job.tasks)),
         "alone": why.share.alone,
         "level": why.share.level,
         "share": why.tenant.share,
@@ -99,15 +99,15 @@ def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
             stop_tree(scarce.stop)
             | _machines(why, scarce.stop.machine_class)
             | {
-                "price": scarce.price,
+                "price": rounded(scarce.price),
                 "own": scarce.own,
-                "total": scarce.total,
+                "total": rounded(scarce.total),
                 "holders": [
                     {
                         "job": holder.job,
                         "tenant": holder.tenant,
                         "tasks": holder.tasks,
-                        "amount": holder.amount,
+                        "amount": rounded(holder.amount),
                     }
                     for holder in scarce.holders
                 ],
@@ -121,9 +121,9 @@ def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
                 if change.machines is None
                 else list(compress(change.machines.machines)),
                 "resource": change.resource,
-                "amount": None if change.amount is None else float(change.amount),
+                "amount": rounded(None if change.amount is None else float(change.amount)),
                 "subject": change.subject or None,
-                "gain_by_price": change.slope,
+                "gain_by_price": rounded(change.slope),
                 "tasks": change.tasks,
             }
             for change in changes

@@ -11,6 +11,11 @@ ALLOCATION_SCHEMA = "fairlead.allocation/1"
 Tree = dict[str, object]
 
 
+def rounded(value: float | None) -> float | None:
+    """The number with 12 significant digits: beyond them doubles carry noise."""
+    return None if value is None else float(f"{value:.12g}")
+
+
 def allocation_tree(allocation: Allocation) -> Tree:
     """The allocation as `fairlead.allocation/1`: only dicts, lists, text, numbers and None."""
     certificate = allocation.certificate
@@ -35,8 +40,8 @@ def allocation_tree(allocation: Allocation) -> Tree:
         "certificate": None
         if certificate is None
         else {
-            "feasibility": certificate.feasibility,
-            "gap": certificate.gap,
+            "feasibility": rounded(certificate.feasibility),
+            "gap": rounded(certificate.gap),
             "assumed": list(certificate.assumed),
         },
         "warnings": list(warnings(allocation)),
