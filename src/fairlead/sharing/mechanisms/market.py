@@ -13,6 +13,8 @@ from fairlead.sharing.registry import mechanism
 
 TOLERANCE = 1e-9
 """The largest relative residual of the equilibrium conditions that is let through."""
+ZERO = 1e-12
+"""Parts below this of a job's tasks, or of the smallest budget for all of a resource, are 0."""
 
 
 @mechanism("market")
@@ -43,6 +45,10 @@ def market(problem: Problem, weight: Floats) -> Outcome:
     amount, multiplier = maximise_logs(
         buyer, budget[buyers] / mean, must.row, must.pair, coefficient, len(must.bound)
     )
+    # What an interior method leaves instead of zeros.
+    buyer_has = np.bincount(buyer, amount)[buyer]
+    amount[amount < ZERO * buyer_has] = 0.0
+    multiplier[multiplier < ZERO * budget[buyers].min() / mean] = 0.0
     amount *= unit
     multiplier *= mean / must.bound
     gap = equilibrium_gap(must, budget, amount, multiplier)

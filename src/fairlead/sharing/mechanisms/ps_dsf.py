@@ -16,8 +16,10 @@ from fairlead.sharing.registry import mechanism
 TOLERANCE = 1e-9
 """The largest distance from the definition that is let through."""
 ACCURATE = 1e-13
-SWEEPS = 512
-LARGEST_SYSTEM = 2000
+SWEEPS = 3000
+FIRST = 4  # sweeps after which the binding conditions are solved whatever still moves
+PACE = 3  # sweeps between two leaps ahead
+LARGEST_SYSTEM = 1500
 
 
 @mechanism("ps-dsf")
@@ -40,17 +42,24 @@ def ps_dsf(problem: Problem, weight: Floats) -> Outcome:
         np.full(problem.usable.shape, NONE),
     )
     best, gap = state.tasks, _distance(cluster, state.tasks)
+    before, tried = np.zeros_like(best), np.inf
     for sweep in range(1, SWEEPS + 1):
         if gap <= ACCURATE:
             break
-        state = _swept(cluster, state)
+        last, state = state.tasks, _swept(cluster, state)
+        move = state.tasks - last
+        size = float(np.abs(move).max(initial=0.0))
         candidates = [state]
-        if sweep & (sweep - 1) == 0:  # at 1, 2, 4, 8, ...: solving costs more than sweeping
+        if sweep <= FIRST or size < tried / 10:  # solving costs more than sweeping
             candidates += _solved(cluster, state)
+            tried = size
         for candidate in candidates:
             found = _distance(cluster, candidate.tasks)
             if found < gap:
-                best, gap, state = candidate.tasks, found, candidate
+                best, gap = candidate.tasks, found
+        if sweep % PACE == 0:
+            state = replace(state, tasks=_ahead(state.tasks, move, before))
+        before = move
     if not gap <= TOLERANCE:
         raise SolverError(f"no PS-DSF allocation was found in {SWEEPS} sweeps: gap {gap:.3g}")
     return Outcome(best)
@@ -140,6 +149,22 @@ def _swept(cluster: _Cluster, state: _State) -> _State:
         below = held < room
         levels[i] = float(np.max(held[below] / unit[below])) if below.any() else np.inf
     return _State(tasks, levels, stopped)
+
+
+def _ahead(tasks: Floats, move: Floats, before: Floats) -> Floats:
+    """Where the tasks are heading if two sweeps moved them alike: to the sum of the geometric
+    series, but not past the point where a job has left a machine. The next sweep mends the rest.
+    """
+    along = float((move * before).sum())
+    lengths = float(np.sqrt((move * move).sum() * (before * before).sum()))
+    if not along > 0.9 * lengths > 0:
+        return tasks
+    ratio = along / float((before * before).sum())
+    series = ratio / (1 - ratio) if ratio < 1 else np.inf
+    falls = move < -1e-12 * tasks.max()
+    leap = min(series, float(np.min(-tasks[falls] / move[falls], initial=1e3)))
+    ahead: Floats = np.maximum(tasks + leap * move, 0.0)
+    return ahead
 
 
 def _solved(cluster: _Cluster, state: _State) -> list[_State]:
