@@ -9,7 +9,7 @@ from fairlead.sharing.mechanisms.rows import Rows, rows
 from fairlead.sharing.mechanisms.weights import job_weights, runnable
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.registry import mechanism
-from fairlead.sharing.solvers.simplex import INFINITY, Simplex
+from fairlead.sharing.solvers.linear import INFINITY, Program
 
 POSITIVE = 1e-9
 """Multipliers above this are not rounding: all numbers of the programs are of the order of 1."""
@@ -48,7 +48,7 @@ def most_tasks(problem: Problem, weight: Floats) -> Outcome:
 def _prices(must: Rows, coefficient: Floats, worth: Floats) -> Floats:
     """The multiplier of each row at the largest worth of all columns together."""
     count = len(must.bound)
-    program = Simplex(np.full(count, -INFINITY), np.ones(count))
+    program = Program(np.full(count, -INFINITY), np.ones(count))
     _add_columns(program, -worth, must.row, must.pair, coefficient)
     prices: Floats = -program.solve().row_dual
     return prices
@@ -64,7 +64,7 @@ def _fairest(
     """
     jobs, of_job = np.unique(must.job, return_inverse=True)
     count = len(must.bound)
-    program = Simplex(
+    program = Program(
         np.concatenate([np.where(used_up, 1.0, -INFINITY), np.zeros(len(jobs))]),
         np.concatenate([np.ones(count), np.full(len(jobs), INFINITY)]),
     )
@@ -94,7 +94,7 @@ def _fairest(
 
 
 def _add_columns(
-    program: Simplex, cost: Floats, row: Ints, column: Ints, coefficient: Floats
+    program: Program, cost: Floats, row: Ints, column: Ints, coefficient: Floats
 ) -> None:
     order = np.lexsort((row, column))
     starts = np.searchsorted(column[order], np.arange(len(cost)))
