@@ -115,7 +115,7 @@ def _need_under_limits(problem: Problem, below: list[list[int]]) -> Floats:
 
 def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats, need: Floats) -> _Pool:
     # Imported here because only pools of several jobs need a solver.
-    from fairlead.sharing.solvers.simplex import Simplex
+    from fairlead.sharing.solvers.linear import Program
 
     pool = problem.tree.pool_count[tenant]
     tasks = np.zeros((jobs.size, pool.size))
@@ -134,7 +134,7 @@ def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats, nee
     column = np.concatenate([row.columns for row in rows])
     amount = np.concatenate([row.amounts for row in rows]) * most[column] / bound[at_row]
     by_column = np.argsort(column, kind="stable")
-    program = Simplex(np.full(len(rows), -np.inf), np.array([row.bound for row in rows]) / bound)
+    program = Program(np.full(len(rows), -np.inf), np.array([row.bound for row in rows]) / bound)
     program.add_columns(
         -gain / unit,
         np.full(job.size, np.inf),

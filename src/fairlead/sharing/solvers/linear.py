@@ -24,7 +24,6 @@ class Solution:
 
     column_value: Floats
     row_dual: Floats
-    pivots: int
 
 
 class Program:
@@ -83,8 +82,4 @@ class Program:
                 f"gap {gap:.3g}"
             )
         solution = self._highs.getSolution()
-        return Solution(
-            np.array(solution.col_value),
-            np.array(solution.row_dual),
-            info.simplex_iteration_count,
-        )
+        return Solution(np.array(solution.col_value), np.array(solution.row_dual))
