@@ -48,7 +48,7 @@ def version(text: str) -> Version | None:
     if not _VERSION.fullmatch(text):
         return None
     parts = [int(part) for part in text.split(".")]
-    while parts and parts[-1] == 0:
+    while len(parts) > 1 and parts[-1] == 0:
         parts.pop()
     return tuple(parts)
 

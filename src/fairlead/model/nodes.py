@@ -16,7 +16,7 @@ from fairlead.model.names import expand
 DEEPEST = 50
 """Levels of nesting. What people write has six; each level costs a stack frame of the reader."""
 
-MOST_NODES = 20_000_000
+MOST_NODES = 10_000_000
 """Nodes read, each alias counted as what it stands for: a small file could mean billions."""
 
 PLAIN, TEXT = "plain", "text"

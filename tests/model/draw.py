@@ -1,0 +1,120 @@
+"""Random values of the model: small, odd and adversarial ones."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from fairlead.model.check import check
+from fairlead.model.constraint import ORDERINGS, Operator, Requirement, Selector
+from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+
+ODD_NAMES = ["a b", "yes", "null", "~", "5", "5.10", "0x10", "12:30", "é", "a: b", "#a", "'", '"']
+ODD_NAMES += ["\\", "-", "- a", "{a}", "[a]", "&a", "*a", "!a", "%a", "@a", "`a", "😀", "<<", "a,b"]
+
+names = st.one_of(
+    st.sampled_from(["train", "vision", "x"]),
+    st.sampled_from(ODD_NAMES),
+    st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=8),
+)
+resources = st.one_of(st.sampled_from(["cpu", "memory", "gpu", "disk"]), names)
+machine_names = st.from_regex(r"\A[a-c]{1,2}(0?[0-9]|1[0-2])?(n[0-9])?\Z")
+texts = st.one_of(
+    st.sampled_from(
+        [*ODD_NAMES, "", " ", "east", "in", "notin", "5.15", "true", "(", "a=b", '\\"']
+    ),
+    st.text(st.characters(blacklist_categories=("C", "Z"), whitelist_characters=" "), max_size=6),
+)
+versions = st.from_regex(r"\A[0-9]{1,3}(\.[0-9]{1,3}){0,3}\Z")
+numbers = st.from_regex(r"\A-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?\Z").map(Decimal)
+
+
+def amounts() -> st.SearchStrategy[Fraction]:
+    """Exact amounts of every kind: whole, binary, decimal, endless."""
+    return st.one_of(
+        st.integers(0, 10**30).map(Fraction),
+        st.integers(1, 100).map(lambda n: Fraction(n * 2**30)),
+        st.builds(Fraction, st.integers(0, 10**6), st.integers(1, 10**6)),
+        st.builds(lambda n, e: Fraction(n, 10**e), st.integers(1, 10**6), st.integers(0, 24)),
+    )
+
+
+def requirements() -> st.SearchStrategy[Requirement]:
+    """Requirements with odd keys and values."""
+    plain = [Operator.EQUAL, Operator.NOT_EQUAL]
+    keys = st.one_of(st.sampled_from(["zone", "kernel", "in", "notin"]), names)
+    return st.one_of(
+        st.builds(Requirement, keys, st.sampled_from(plain), texts.map(lambda text: (text,))),
+        st.builds(
+            Requirement,
+            keys,
+            st.sampled_from([Operator.IN, Operator.NOT_IN]),
+            st.lists(texts, min_size=1, max_size=3),
+        ),
+        st.builds(Requirement, keys, st.sampled_from([Operator.EXISTS, Operator.NOT_EXISTS])),
+        st.builds(
+            Requirement,
+            keys,
+            st.sampled_from(sorted(ORDERINGS, key=lambda operator: operator.value)),
+            versions.map(lambda text: (text,)),
+        ),
+    )
+
+
+selectors = st.lists(requirements(), max_size=3).map(Selector)
+labels = st.dictionaries(
+    st.one_of(st.sampled_from(["zone", "kernel"]), names), st.one_of(texts, numbers), max_size=3
+)
+capacities = st.dictionaries(resources, amounts(), max_size=3)
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> tuple[Cluster, tuple[Job, ...]]:
+    """A cluster and jobs that are valid together."""
+    kinds = draw(st.lists(st.tuples(capacities, labels), min_size=1, max_size=3))
+    chosen = draw(st.lists(machine_names, min_size=1, max_size=8, unique=True))
+    machines = [Machine(name, *draw(st.sampled_from(kinds))) for name in chosen]
+    tenants: list[Tenant] = []
+    known = sorted({resource for machine in machines for resource in machine.capacity})
+    limits = st.dictionaries(st.sampled_from(known or ["none"]), amounts(), max_size=2)
+    weights = st.one_of(st.none(), amounts().filter(bool))
+    for name in draw(st.lists(names, max_size=3, unique=True)):
+        parents = [tenant.name for tenant in tenants]
+        parent = draw(st.one_of(st.none(), st.sampled_from(parents))) if parents else None
+        limit = draw(limits) if known else {}
+        tenants.append(Tenant(name, weight=draw(weights), parent=parent, limit=limit))
+    jobs = []
+    for name in draw(st.lists(names, max_size=3, unique=True)):
+        owners = [tenant.name for tenant in tenants]
+        some = st.lists(st.sampled_from(chosen), min_size=1, max_size=5)
+        prefer = draw(selectors)
+        jobs.append(
+            Job(
+                name,
+                draw(st.dictionaries(resources, amounts(), max_size=3).filter(_needs)),
+                tenant=draw(st.sampled_from(owners)) if owners else None,
+                tasks=draw(st.one_of(st.none(), st.integers(1, 10**6))),
+                where=draw(selectors),
+                machines=draw(st.one_of(st.none(), some)),
+                exclude=draw(st.one_of(st.just([]), some)),
+                spread=draw(st.booleans()),
+                prefer=prefer,
+                prefer_for=draw(amounts().filter(bool)) if prefer else None,
+            )
+        )
+    devices = draw(st.lists(st.sampled_from(known), max_size=2)) if known else []
+    cluster = Cluster(machines, tenants, devices)
+    try:
+        check(cluster, jobs)
+    except InputError:  # labels that have no order under < and the like: ask for nothing then
+        jobs = [Job(job.name, job.demand, tenant=job.tenant, tasks=job.tasks) for job in jobs]
+    return cluster, tuple(jobs)
+
+
+def _needs(demand: dict[str, Fraction]) -> bool:
+    return any(demand.values())
