@@ -31,6 +31,9 @@ POLICIES = "tsf,drf,cdrf"
 SAME = 1e-9
 """Relative: less than this is no gain and no loss."""
 
+Pair = tuple[list[str], list[str]]
+"""A policy's two columns: the tasks of each job, and their change."""
+
 CSV = ("job", "tenant", "policy", "tasks", "change", "refused")
 
 
@@ -161,21 +164,25 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     size = counted(len(first.allocation.jobs), "job")
     yield f"tasks of {size}, {first.allocation.tasks.value}, and the change against {first.policy}"
     yield ""
-    tenants = any(job.tenant != job.name for job in first.allocation.jobs)
-    header = ["job", *["tenant"] * tenants, first.policy]
-    right = "<" + "<" * tenants + ">"
-    for outcome in applied[1:]:
-        header += [outcome.policy, ""]
-        right += "><"
     tasks = [outcome.tasks() for outcome in applied]
-    body = []
-    for job in first.allocation.jobs:
-        own = job.tenant if job.tenant != job.name else ""
-        cells = [shown(job.name), *[shown(own)] * tenants, number(job.tasks)]
-        for after in tasks[1:]:
-            cells += [number(after[job.name]), signed(change(job.tasks, after[job.name]))]
-        body.append(cells)
-    yield from table(header, body, right, screen)
+    # One block of columns for the job, then one for each policy.
+    jobs = first.allocation.jobs
+    fixed = [["job", *(shown(job.name) for job in jobs)]]
+    if any(job.tenant != job.name for job in jobs):
+        own = (shown(job.tenant) if job.tenant != job.name else "" for job in jobs)
+        fixed.append(["tenant", *own])
+    fixed.append([first.policy, *(number(job.tasks) for job in jobs)])
+    others = [
+        (
+            [outcome.policy, *(number(after[job.name]) for job in jobs)],
+            ["", *(signed(change(job.tasks, after[job.name])) for job in jobs)],
+        )
+        for outcome, after in zip(applied[1:], tasks[1:], strict=True)
+    ]
+    for index, part in enumerate(_that_fit(fixed, others, screen)):
+        header, *body = zip(*fixed, *(column for pair in part for column in pair), strict=True)
+        yield from [""] * bool(index)
+        yield from table(header, body, "<" * (len(fixed) - 1) + ">" + "><" * len(part), screen)
     yield ""
     for outcome, after in zip(applied[1:], tasks[1:], strict=True):
         yield from wrapped(verdict(outcome.policy, tasks[0], after), screen)
@@ -187,6 +194,28 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
         assert outcome.allocation is not None  # what applied is
         for text in outcome.allocation.warnings:
             yield from wrapped(f"warning: {shown(sentence(text))}", screen)
+
+
+def _that_fit(
+    fixed: Sequence[Sequence[str]], others: Sequence[Pair], screen: Screen
+) -> Iterator[Sequence[Pair]]:
+    """The policies in groups whose table fits the screen; at least one in each."""
+    from fairlead.cli.screen import columns
+
+    def width(column: Sequence[str]) -> int:
+        return 2 + max(map(columns, column))
+
+    start = sum(map(width, fixed)) - 2
+    group: list[Pair] = []
+    used = start
+    for pair in others:
+        needs = sum(map(width, pair))
+        if group and screen.width is not None and used + needs > screen.width:
+            yield group
+            group, used = [], start
+        group.append(pair)
+        used += needs
+    yield group
 
 
 def signed(part: float | None) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_NARROWEST = 12  # columns that the last column of a table gets in any case
 _DIM, _BOLD, _BAR, _END = "\x1b[2m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Where the output goes. `width` None: a pipe or a file, where nothing is cut or coloured."""
+    """Where the output goes. `width` None: a pipe or a file, nothing is folded or coloured."""
 
     width: int | None = None
     colour: bool = False
@@ -86,49 +86,45 @@ def table(
 ) -> list[str]:
     """Lines of an aligned table. `right` has a letter a column: `>` numbers, `<` text.
 
-    On a terminal the last column is cut where the line would not fit; in a pipe nothing is.
+    On a terminal the last column goes on below itself where the line would not fit; in a pipe a
+    row is a line.
     """
-    widths = [columns(cell) for cell in header]
-    for row in rows:
-        for index, cell in enumerate(row):
-            widths[index] = max(widths[index], columns(cell))
+    widths = widths_of([header, *rows])
     before_last = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    room = None if screen.width is None else max(12, screen.width - before_last)
+    room = None if screen.width is None else max(_NARROWEST, screen.width - before_last)
 
     def line(row: Sequence[str]) -> str:
         cells = []
         for index, cell in enumerate(row):
-            if index == len(row) - 1 and room is not None:
-                cell = cut(cell, room)
             pad = " " * (widths[index] - columns(cell))
             cells.append(pad + cell if right[index] == ">" else cell + pad)
         return "  ".join(cells).rstrip()
 
-    return [screen.dim(line(header)), *(line(row) for row in rows)]
+    lines = [screen.dim(line(header))]
+    for row in rows:
+        last, *more = [row[-1]] if room is None else folded(row[-1], room)
+        lines.append(line([*row[:-1], last]))
+        lines += [" " * before_last + text for text in more]
+    return lines
 
 
-def cut(text: str, room: int) -> str:
-    """The text, or its beginning with an ellipsis where it is wider than the room."""
-    if columns(text) <= room:
-        return text
-    while text and columns(text) > room - 1:
-        text = text[:-1]
-    return text.rstrip(" ,") + "…"
+def widths_of(rows: Sequence[Sequence[str]]) -> list[int]:
+    """The width of each column of these rows."""
+    return [max(map(columns, cells)) for cells in zip(*rows, strict=True)]
+
+
+def folded(text: str, room: int) -> list[str]:
+    """The text in lines of at most so many columns, broken at spaces; a longer word stays whole."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and columns(lines[-1]) + 1 + columns(word) > room:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
 
 
 def wrapped(text: str, screen: Screen, indent: str = "") -> list[str]:
     """The text broken into lines at spaces: at 100 columns at most, less on a narrow terminal."""
-    width = min(100, screen.width or 100)
-    lines, line = [], indent
-    for word in text.split():
-        if line.strip() and columns(line) + 1 + columns(word) > width:
-            lines.append(line)
-            line = indent + word
-        else:
-            line = f"{line} {word}" if line.strip() else indent + word
-    return [*lines, line] if line.strip() else lines
-
-
-def warn(text: str, stream: TextIO | None = None) -> None:
-    """A sentence on the error stream, which never mixes with a result in a pipe."""
-    print(f"warning: {text}", file=stream or sys.stderr)
+    width = min(100, screen.width or 100) - len(indent)
+    return [indent + line for line in folded(" ".join(text.split()), width)]

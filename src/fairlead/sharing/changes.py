@@ -161,11 +161,17 @@ def _fewer_constraints(cluster: Cluster, why: Explanation) -> Iterator[Change]:
 
 def _cost(why: Explanation, index: int) -> float:
     """What a task costs on a class, by the prices of the stops."""
-    return sum(
+    resources = sum(
         price * float(why.job.demand.get(resource, 0))
         for (at, resource), price in why.worth.items()
         if at == index
     )
+    spread = sum(
+        scarce.price
+        for scarce in why.scarce
+        if scarce.stop.job == why.job.name and scarce.stop.machine_class == index
+    )
+    return resources + spread
 
 
 def _class(why: Explanation, index: int | None) -> MachineClass | None:

@@ -1,0 +1,161 @@
+"""`fairlead explain`: well-formed sentences for every situation, and the JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fairlead.cli import explain as explain_command
+from fairlead.cli.main import Exit, main
+from tests.cli.test_allocate import EXAMPLE_INPUTS, run, schema
+from tests.transcripts import EXAMPLES
+
+MACHINES = """\
+machines:
+  - {name: "m[1-2]", capacity: {cpu: 4, memory: 64GiB}, labels: {zone: east}}
+  - {name: m3, capacity: {cpu: 4, memory: 64GiB, gpu: 1}, labels: {zone: west}}
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Path:
+    return tmp_path / "cluster.yaml"
+
+
+def explained(
+    write: Path, jobs: str, name: str, capsys: pytest.CaptureFixture[str], *words: str
+) -> str:
+    """The explanation on one line, so that a test need not know where lines break."""
+    write.write_text(MACHINES + jobs, encoding="utf-8")
+    return " ".join(run(capsys, "explain", name, str(write), *words).split())
+
+
+def test_stopped_by_a_resource(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1}}, {name: b, demand: {cpu: 3}, where: zone = east}]"
+    text = explained(write, jobs, "a", capsys)
+    assert "a runs 6 tasks under tsf." in text
+    assert "it could run 12. That many make a share of 1; its share is 0.5." in text
+    assert "It can use all 3 machines." in text
+    assert "It froze at level 0, at a share of 0.5, together with b." in text
+    assert "- No cpu is left on m[1-2] and m3: " in text or "- No cpu is left on m[1-2]: " in text
+
+
+def test_a_job_on_one_machine_is_in_the_singular(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 4, gpu: 1}, spread: true}]"
+    text = explained(write, jobs, "a", capsys)
+    assert "a runs 1 task under tsf." in text
+    assert "1 task makes a share of 1" in text or "That many make a share of 1" in text
+    assert "It can use 1 of 3 machines: m3. Of the others, 2 have no gpu." in text
+    assert "It froze at level 0, at a share of 1." in text
+
+
+def test_has_all_its_tasks(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1}, tasks: 1}, {name: b, demand: {cpu: 1}}]"
+    text = explained(write, jobs, "a", capsys)
+    assert "a runs 1 of its 1 task under tsf." in text
+    assert "Nothing: it runs all the tasks that it has." in text
+    assert "What would raise it" not in text
+
+
+def test_stopped_by_a_limit(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = (
+        "tenants: [{name: t, limit: {cpu: 2, memory: 100GiB}}]\n"
+        "jobs: [{name: a, tenant: t, demand: {cpu: 1}}, {name: b, tenant: t, demand: {cpu: 1}}]"
+    )
+    text = explained(write, jobs, "a", capsys)
+    assert "a runs 1 task for tenant t under tsf." in text
+    assert (
+        "Tenant t has reached its limit of cpu: of 2, a holds 1 (50%) and b holds 1 (50%)" in text
+    )
+    assert "One more cpu in the limit of t: 1.5 tasks, 0.5 more." in text
+
+
+def test_stopped_by_spread(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1}, spread: true, exclude: [m2]}]"
+    text = explained(write, jobs, "a", capsys)
+    assert "Of the others, 1 is in its list of `exclude`." in text
+    assert "`spread` allows no second one there." in text
+    assert (
+        "Without its list of `exclude` (which alone keeps it from 1 machine: m2): 3 tasks" in text
+    )
+
+
+def test_can_run_nowhere(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1, gpu: 1}, where: zone = east}]"
+    text = explained(write, jobs, "a", capsys)
+    assert text.startswith(
+        "a can run nowhere, so it gets no tasks: of 3 machines, 1 is excluded by `zone = east`"
+        " and 2 have no gpu."
+    )
+    assert "Without `zone = east` (which alone keeps it from 1 machine: m3): 1 task, 1 more" in text
+    assert "What stopped it" not in text
+
+
+def test_a_pooled_policy_ignores_machines(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1}, where: zone = east}, {name: b, demand: {cpu: 1}}]"
+    text = explained(write, jobs, "a", capsys, "--policy", "drf")
+    assert "It can use 2 of 3 machines: m[1-2]." in text
+    assert "drf ignores that: it sees one machine with everything." in text
+    assert (
+        "No cpu is left in the whole cluster: of 12, a holds 6 (50%) and b holds 6 (50%)." in text
+    )
+    assert "One more cpu in the cluster" in text
+    assert "warning: drf looks at one machine that holds everything" in text
+
+
+def test_a_mechanism_has_no_level(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1}}, {name: b, demand: {cpu: 1}}]"
+    text = explained(write, jobs, "a", capsys, "--policy", "independent")
+    assert "independent fills no levels, so nothing stopped it at a share" in text
+    assert "What would raise it" not in text
+
+
+def test_every_machine_filled_by_itself(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1}}, {name: b, demand: {cpu: 1, gpu: 0.1}}]"
+    text = explained(write, jobs, "a", capsys, "--policy", "per-machine-drf")
+    assert "per-machine-drf fills every machine by itself" in text
+    assert "No cpu is left on m3: of 4, a holds 2 (50%) and b holds 2 (50%)." in text
+
+
+def test_many_holders_are_counted(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"j{index}" for index in range(8)]
+    jobs = "jobs: [" + ", ".join(f"{{name: {name}, demand: {{cpu: 1}}}}" for name in names) + "]"
+    text = explained(write, jobs, "j7", capsys)
+    assert "of 8, j7 holds" in text or "of 12, j7 holds" in text or "of 4, j7 holds" in text
+    assert "together with j0, j1, j2, j3 and 3 more." in text
+
+
+def test_a_large_input_gets_the_prices_and_no_promise(
+    write: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explain_command, "SMALL", 0)
+    jobs = "jobs: [{name: a, demand: {cpu: 1}, where: zone = east}, {name: b, demand: {cpu: 1}}]"
+    text = explained(write, jobs, "a", capsys)
+    assert ": at first about " in text
+    assert " tasks more, by the prices." in text
+    tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
+    assert {change["tasks"] for change in tree["changes"]} == {None}
+    assert any(change["gain_by_price"] for change in tree["changes"])
+
+
+@pytest.mark.parametrize("policy", ["tsf", "drf", "per-machine-drf", "independent"])
+@pytest.mark.parametrize("example", EXAMPLE_INPUTS)
+def test_json_keeps_to_its_schema(
+    example: str, policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = str(EXAMPLES / example)
+    jobs = json.loads(run(capsys, "allocate", source, "--json"))["jobs"]
+    validator = schema("explanation-1.json")
+    for job in jobs[:3]:
+        words = ("explain", job["name"], source, "--json", "--policy", policy)
+        validator.validate(json.loads(run(capsys, *words)))
+
+
+def test_the_policy_may_be_mistyped(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write.write_text(MACHINES + "jobs: [{name: a, demand: {cpu: 1}}]", encoding="utf-8")
+    assert main(["explain", "a", str(write), "--policy", "drff"]) == Exit.BAD_INPUT
+    assert "did you mean `drf`?" in capsys.readouterr().err
