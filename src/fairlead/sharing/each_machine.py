@@ -8,7 +8,7 @@ import numpy as np
 
 from fairlead.sharing.answer import jobs_below
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
-from fairlead.sharing.rates import rates
+from fairlead.sharing.rates import rates, siblings
 
 TOGETHER = 1e-12
 """Relative: events closer than this are one, what is left apart is rounding."""
@@ -47,6 +47,7 @@ class _Clock:
         self.speed = np.zeros_like(scale)
         self.left = problem.capacity.copy()
         self.use = np.zeros_like(self.left)
+        self.gone = self.left <= 0  # not asked again: what is subtracted leaves a little behind
         self.tasks = np.repeat(problem.tasks[:, None], scale.shape[1], axis=1)
         amounts = np.array([limit.amount for limit in problem.tree.limits])
         self.limits = np.repeat(amounts[:, None], scale.shape[1], axis=1)
@@ -57,6 +58,9 @@ class _Clock:
             self.need[row, below[limit.tenant]] = problem.demand[
                 below[limit.tenant], limit.resource
             ]
+        self.spread = np.flatnonzero(problem.spread)
+        # Jobs that are all that a tenant at the top has: their rates do not depend on others.
+        self.lonely = siblings(problem.tree) == -1
         self._changed(np.arange(scale.shape[1]))
 
     def tick(self) -> None:
@@ -66,19 +70,22 @@ class _Clock:
         held = self.held @ count
         limit_speed = np.where(self.open, self.need @ running, 0.0)
         limit_left = np.array([limit.amount for limit in problem.tree.limits]) - self.need @ held
-        until = (
-            _until(self.left, self.use),
-            _until(problem.tasks - held, np.where(np.isfinite(problem.tasks), running, 0.0)),
+        finite = np.where(np.isfinite(problem.tasks), running, 0.0)
+        until = [
+            _until(self.left, np.where(self.gone, 0.0, self.use)),
+            _until(problem.tasks - held, finite),
             _until(limit_left, limit_speed),
-            _until(1.0 - self.held, np.where(problem.spread[:, None], self.speed, 0.0)),
-        )
+            _until(1.0 - self.held[self.spread], self.speed[self.spread]),
+        ]
         step = min(float(times.min(initial=np.inf)) for times in until)
         resource, job, limit, spread = (times <= step * (1 + TOGETHER) for times in until)
         self.held += self.speed * step
         self.left = np.maximum(self.left - self.use * step, 0.0)
-        frozen = spread & self.active
-        for r in range(problem.capacity.shape[1]):
-            frozen |= np.outer(problem.demand[:, r] > 0, resource[:, r])
+        frozen = np.zeros_like(self.active)
+        frozen[self.spread] = spread
+        self.gone |= resource
+        for c, r in np.argwhere(resource):
+            frozen[problem.demand[:, r] > 0, c] = True
         for row in np.flatnonzero(limit):
             self.open[row] = False
             frozen[self.need[row] > 0] = True
@@ -88,10 +95,20 @@ class _Clock:
         self.tasks[job] = np.where(self.active[job], self.held[job], self.tasks[job])
         frozen &= self.active
         self.active &= ~frozen
-        self._changed(np.flatnonzero(frozen.any(axis=0)))
+        self._stop(frozen)
+
+    def _stop(self, frozen: Bools) -> None:
+        """The speeds, now that these are frozen."""
+        problem = self.problem
+        # Whose rate nobody gets has only itself to stop.
+        lonely = np.flatnonzero(self.lonely & frozen.any(axis=1))
+        stopped = np.where(frozen[lonely], self.speed[lonely], 0.0)
+        self.use -= stopped.T @ problem.demand[lonely]
+        self.speed[lonely] -= stopped
+        self._changed(np.flatnonzero(frozen[~self.lonely].any(axis=0)))
 
     def _changed(self, classes: Ints) -> None:
-        """The speeds on these classes, now that others are active there."""
+        """The speeds on these classes from who is active there."""
         tree = self.problem.tree
         for c in classes:
             self.speed[:, c] = rates(tree, self.weight, self.active[:, c]) * self.scale[:, c]
