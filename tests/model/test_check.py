@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,8 @@ def sentences(
     return [str(each) for each in found_mistakes(Cluster(machines, tenants, devices), jobs)]
 
 
-def job(name: str = "j", **fields: object) -> Job:
-    return Job(name, {"cpu": 1}, **fields)  # type: ignore[arg-type]
+def job(name: str = "j", **fields: Any) -> Job:
+    return Job(name, {"cpu": 1}, **fields)
 
 
 def test_what_fits_together_passes() -> None:
@@ -112,7 +113,8 @@ def test_a_job_is_not_taken_for_a_tenant() -> None:
 
 @pytest.mark.parametrize("field", ["machines", "exclude"])
 def test_lists_of_a_job_name_machines(field: str) -> None:
-    (sentence,) = sentences(jobs=[job(**{field: ["a[1-4]", "a11"]})])
+    fields: dict[str, Any] = {field: ["a[1-4]", "a11"]}
+    (sentence,) = sentences(jobs=[job(**fields)])
     assert sentence == (
         f'job "j", {field}, a11: there is no machine "a[3-4,11]"; did you mean "a1"?'
     )
@@ -229,8 +231,10 @@ def test_a_version_without_quotes_is_refused_with_its_machine() -> None:
 @pytest.mark.parametrize("field", ["where", "prefer"])
 def test_a_label_without_order_is_refused_with_its_machine(field: str) -> None:
     machines = [*MACHINES, Machine("c1", {"cpu": 1}, {"kernel": "new"})]
-    wait = {"prefer_for": 1} if field == "prefer" else {}
-    (sentence,) = sentences(jobs=[job(**{field: "kernel < 6"}, **wait)], machines=machines)
+    fields: dict[str, Any] = {field: "kernel < 6"}
+    if field == "prefer":
+        fields["prefer_for"] = 1
+    (sentence,) = sentences(jobs=[job(**fields)], machines=machines)
     assert sentence == (
         'machine "c1", labels, kernel: "new" is neither a whole number nor a version with dots, so'
         ' it has no order (job "j" asks for kernel < 6); write a label such as "5.10", or compare'

@@ -11,6 +11,10 @@ MANY = 300
 NEIGHBOURS = 20
 """Of more, so many before and after the word in the order of the names."""
 
+CLOSE = 0.75
+"""How alike two words are, from 0 to 1, for one to be a slip of the other: `gpus` and `gpu` are,
+`gpu` and `cpu` are not."""
+
 
 class Known:
     """Names that exist, for hints about those that do not."""
@@ -30,5 +34,5 @@ class Known:
             at = bisect(near, word)
             near = near[max(0, at - NEIGHBOURS) : at + NEIGHBOURS]
         matches = [name for name in near if name.lower() == word.lower()]
-        matches = matches or get_close_matches(word, near, n=1)
+        matches = matches or get_close_matches(word, near, n=1, cutoff=CLOSE)
         return f'did you mean "{matches[0]}"?' if matches else otherwise

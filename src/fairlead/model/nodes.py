@@ -281,11 +281,10 @@ class Source:
         )
         return None
 
-    def peek(self, node: Node, key: str) -> tuple[str, ...]:
-        """The text of a key of a mapping, if there is one; mistakes are not looked for."""
+    def peek(self, node: Node, key: str) -> str:
+        """The text of a key of a mapping, empty if there is none; mistakes are not looked for."""
         found = _lookup(node, key)
-        is_text = isinstance(found, ScalarNode) and not is_null(found) and found.value
-        return (found.value,) if isinstance(found, ScalarNode) and is_text else ()
+        return found.value if isinstance(found, ScalarNode) and not is_null(found) else ""
 
     def find(self, node: Node, path: Sequence[str | int]) -> Place:
         """The place of what the path leads to, or of the last step that is there."""

@@ -164,7 +164,7 @@ class _Reader:
         """Read one entry and keep what it means, or what can be told of it and its mistakes."""
         before = len(self.mistakes)
         about, values = _values(source, node, kind)
-        names: tuple[str, ...] = about[1:2]  # type: ignore[assignment]  # the name is a text
+        names: tuple[str, ...] = (str(about[1]),) if about[1] else ()
         if names and kind is MACHINE:
             names = self._expanded(source, node, names[0])
         if names:
@@ -218,12 +218,11 @@ class _Reader:
         try:
             return make(**values)  # type: ignore[no-any-return]
         except InputError as error:
-            known = about if len(about) > 1 else (*about, "")
             self.mistakes.extend(
                 replace(
                     mistake,
                     place=source.find(node, mistake.about[2:] or ("name",)),
-                    about=(*known, *mistake.about[2:]),
+                    about=(*about, *mistake.about[2:]),
                 )
                 for mistake in error.mistakes
             )
@@ -272,7 +271,7 @@ class _Reader:
 def _values(source: Source, node: Node, kind: Kind) -> tuple[About, dict[str, Any] | None]:
     """What an entry is about, and its fields as far as they can be read, with stand-ins for those
     that are needed; None if it has no fields at all."""
-    about: About = (kind.word, *source.peek(node, "name"))
+    about: About = (kind.word, source.peek(node, "name"))
     found = source.mapping(node, about, tuple(kind.fields))
     if found is None:
         return about, None

@@ -1,0 +1,95 @@
+"""Writing a cluster and jobs as YAML that reads back as equal values."""
+
+from __future__ import annotations
+
+import yaml
+from hypothesis import given
+
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.quantity import Amount
+from fairlead.model.reading import read
+from fairlead.model.tenant import Tenant
+from fairlead.model.writing import write
+from tests.model.draw import inputs
+
+
+@given(inputs())
+def test_what_is_written_reads_back_equal(given_input: tuple[Cluster, tuple[Job, ...]]) -> None:
+    cluster, jobs = given_input
+    text = write(cluster, jobs)
+    assert read([("f.yaml", text)]) == (cluster, jobs)
+    assert write(*read([("f.yaml", text)])) == text
+    assert yaml.safe_load(text)["machines"]  # another reader can read it too
+
+
+def test_it_is_written_as_a_person_would() -> None:
+    big: dict[str, Amount] = {"cpu": 16, "memory": "64GiB", "gpu": 4}
+    cluster = Cluster(
+        [
+            *(
+                Machine(f"a{n:02}", big, {"zone": "east", "kernel": "5.15", "gen": 2})
+                for n in (1, 2)
+            ),
+            Machine("b", {"cpu": 0.5}),
+            *(
+                Machine(f"a{n:02}", big, {"zone": "east", "kernel": "5.15", "gen": 2})
+                for n in (3, 9)
+            ),
+        ],
+        [Tenant("vision", weight=2, limit={"gpu": 40}), Tenant("no", parent="vision")],
+        ["gpu"],
+    )
+    jobs = [
+        Job(
+            "train",
+            {"cpu": 4, "gpu": 1},
+            tenant="vision",
+            tasks=100,
+            where="zone != west, kernel >= 5.10",
+            machines=["a[01-02]"],
+            exclude=["b"],
+            spread=True,
+            prefer="gen = 2",
+            prefer_for=90,
+        )
+    ]
+    assert (
+        write(cluster, jobs)
+        == """\
+machines:
+  - name: "a[01-03,09]"
+    capacity: {cpu: 16, gpu: 4, memory: 64Gi}
+    labels: {gen: 2, kernel: "5.15", zone: east}
+  - name: b
+    capacity: {cpu: 0.5}
+devices: [gpu]
+tenants:
+  - name: vision
+    weight: 2
+    limit: {gpu: 40}
+  - name: "no"
+    parent: vision
+jobs:
+  - name: train
+    tenant: vision
+    demand: {cpu: 4, gpu: 1}
+    tasks: 100
+    where: "zone != west, kernel >= 5.10"
+    machines: ["a[01-02]"]
+    exclude: [b]
+    spread: true
+    prefer: "gen = 2"
+    prefer_for: 90s
+"""
+    )
+
+
+def test_machines_whose_labels_are_equal_as_numbers_only_stay_apart() -> None:
+    text = (
+        "machines: [{name: a1, capacity: {}, labels: {v: 5.10}}, "
+        "{name: a2, capacity: {}, labels: {v: 5.1}}]"
+    )
+    cluster, _ = read([("f.yaml", text)])
+    again, _ = read([("f.yaml", write(cluster))])
+    assert [str(machine.labels["v"]) for machine in again.machines] == ["5.10", "5.1"]

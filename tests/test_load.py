@@ -1,0 +1,92 @@
+"""Loading files, directories and the standard input."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from fairlead.files import load
+from fairlead.model.errors import InputError
+
+CLUSTER = "machines: [{name: a1, capacity: {cpu: 4}}]\n"
+JOBS = "jobs: [{name: j, demand: {cpu: 1}}]\n"
+
+
+def refused(*paths: str | Path) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(*paths)
+    return [str(mistake) for mistake in caught.value.mistakes]
+
+
+class Standard:
+    """A standard input that holds these bytes."""
+
+    def __init__(self, content: bytes) -> None:
+        self.buffer = io.BytesIO(content)
+
+
+def test_several_files_are_one_input(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "jobs.yaml").write_text(JOBS)
+    cluster, jobs = load(tmp_path / "cluster.yaml", str(tmp_path / "jobs.yaml"))
+    assert [machine.name for machine in cluster.machines] == ["a1"]
+    assert [job.name for job in jobs] == ["j"]
+
+
+def test_a_directory_stands_for_its_files_in_order(tmp_path: Path) -> None:
+    (tmp_path / "b.yml").write_text("jobs: [{name: second, demand: {cpu: 1}}]")
+    (tmp_path / "a.yaml").write_text("jobs: [{name: first, demand: {cpu: 1}}]")
+    (tmp_path / "c.json").write_text('{"machines": [{"name": "a1", "capacity": {"cpu": 1}}]}')
+    (tmp_path / "notes.txt").write_text("not input")
+    (tmp_path / ".hidden.yaml").write_text("not input")
+    (tmp_path / "folder.yaml").mkdir()
+    assert [job.name for job in load(tmp_path)[1]] == ["first", "second"]
+
+
+def test_a_dash_is_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", Standard((CLUSTER + JOBS).encode()))
+    assert [job.name for job in load("-")[1]] == ["j"]
+    monkeypatch.setattr("sys.stdin", Standard(b"machines: 5"))
+    assert refused("-")[0].startswith("<stdin>:1:11: machines:")
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_bytes(b"\xef\xbb\xbf" + CLUSTER.encode())
+    assert len(load(tmp_path)[0].machines) == 1
+
+
+def test_mistakes_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "f.yaml"
+    path.write_text("machines: 5")
+    assert refused(path) == [f'{path}:1:11: machines: "5" stands where a list should']
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.yaml"
+    (tmp_path / "bad.yaml").write_bytes(b"machines:\n  - \xe9\xff\n")
+    (tmp_path / "empty").mkdir()
+    assert refused(missing, tmp_path / "bad.yaml", tmp_path / "empty") == [
+        f"{missing} cannot be read: No such file or directory; give a file that can",
+        (
+            f"{tmp_path / 'bad.yaml'}:2:5: the file is not UTF-8: byte 0xe9 cannot be decoded;"
+            " save it as UTF-8"
+        ),
+        (
+            f"the directory {tmp_path / 'empty'} holds no file that ends in .yaml, .yml, .json;"
+            " give the files, or another directory"
+        ),
+    ]
+    assert "cannot be read" in refused("a\0b")[0]
+
+
+def test_no_file_at_all_is_a_sentence() -> None:
+    assert refused() == ["no file is given; give a file, a directory, or - for stdin"]
+
+
+def test_a_file_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(CLUSTER)
+    assert refused(tmp_path, tmp_path / "f.yaml") == [
+        f"{tmp_path / 'f.yaml'} is given twice; give it once"
+    ]
