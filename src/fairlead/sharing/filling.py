@@ -10,7 +10,7 @@ from fairlead.model.errors import SolverError
 from fairlead.sharing.coalesce import Groups, coalesce
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rates import rates
-from fairlead.sharing.rounds import Prices, Rounds
+from fairlead.sharing.parts import Part, Parts
 
 
 @dataclass(frozen=True)
@@ -38,82 +38,169 @@ class Filling:
     rounds: tuple[FillingRound, ...]
 
 
+# Levels closer than this, relative, are one.
+_SAME = 1e-12
+
+
 def fill(problem: Problem, scale: Floats, weight: Floats, *, merge: bool = True) -> Filling:
     """The exact filling. `scale` (J,): tasks per unit of share, 0 for a job that gets nothing;
     `weight` (T,): the weight of every tenant, those of pools included. `merge` False solves for
     every job by itself, which is slower and gives the same shares."""
-    if not problem.job_names:
-        return Filling(np.zeros(problem.usable.shape), ())
     groups = coalesce(problem, scale, merge=merge)
-    active = groups.group >= 0
-    share = np.zeros(len(active))
-    level = 0.0
-    rounds: list[FillingRound] = []
-    program: Rounds | None = None
-    while active.any():
-        rate = rates(problem.tree, weight, active)
-        group_rate = _sum_by_group(groups, rate)
-        if program is None:
-            program = Rounds(groups, group_rate)
-        step, prices = program.rise(group_rate)
-        level += step
-        share += rate * step
-        frozen = active & _tight(group_rate, prices)[groups.group]
+    if len(groups.use) == 0:
+        return Filling(np.zeros(problem.usable.shape), ())
+    state = _State(problem, groups, scale, weight)
+    rounds = []
+    while state.active.any():
+        rounds.append(state.round())
+    return Filling(_tasks(problem, groups, scale, state.share(), state.parts.share), tuple(rounds))
+
+
+@dataclass(frozen=True)
+class _Multipliers:
+    """The multipliers of a round in units of the groups' shares."""
+
+    group: Floats  # (G,)
+    capacity: Floats  # (C, R)
+    task: Floats  # (G,)
+    limit: Floats  # (L,)
+    spread: Floats | None  # (G, C)
+
+
+class _State:
+    """Where filling stands: a job's share is base + rate * level, its rate 0 once it is frozen.
+
+    While no rate changes, base stays 0, so that nothing adds up rounding errors.
+    """
+
+    def __init__(self, problem: Problem, groups: Groups, scale: Floats, weight: Floats) -> None:
+        self.problem, self.groups, self.scale, self.weight = problem, groups, scale, weight
+        self.active = groups.group >= 0
+        self.level = 0.0
+        self.base = np.zeros(len(self.active))
+        self.rate = rates(problem.tree, weight, self.active)
+        self.parts = Parts(groups, self._by_group(self.rate))
+
+    def share(self) -> Floats:
+        """(J,) the share of every job."""
+        now: Floats = self.base + self.rate * self.level
+        return now
+
+    def _by_group(self, by_job: Floats) -> Floats:
+        alive = self.groups.group >= 0
+        of_group = self.groups.group[alive]
+        total: Floats = np.bincount(
+            of_group, (self.groups.part * by_job)[alive], minlength=len(self.groups.use)
+        )
+        return total
+
+    def round(self) -> FillingRound:
+        """Raises all active jobs as far as they all can; those that can rise no more freeze."""
+        base, rate = self.parts.base, self.parts.rate
+        bound, out_of_tasks, at_limit = self._bounds(base, rate)
+        level, stopped = self.parts.lowest(bound)
+        if stopped and level * (1 + _SAME) < bound:
+            tight, prices = self._stopped_by_machines(stopped, level)
+        else:
+            level = bound
+            tight, prices = self._stopped_by_numbers(out_of_tasks, at_limit)
+        self.level = max(self.level, level)
+        frozen = self.active & tight[self.groups.group]
         if not frozen.any():
-            raise SolverError(f"nobody is tight at level {level}: a step of {step:.3g}")
-        rounds.append(_round(groups, scale, rate, level, np.flatnonzero(frozen), prices))
-        active &= ~frozen
-    tasks = np.zeros(problem.usable.shape)
-    if program is not None:
-        tasks = _tasks(problem, groups, scale, share, program.shares())
-    return Filling(tasks, tuple(rounds))
+            raise SolverError(f"nobody is stopped at the level {self.level}")
+        found = self._found(prices, np.flatnonzero(frozen))
+        self._freeze(frozen)
+        return found
 
+    def _bounds(self, base: Floats, rate: Floats) -> tuple[float, Ints, Ints]:
+        """The level at which tasks run out or a limit is reached first; the groups that run out
+        of tasks there, and the limits. Both depend on shares only, wherever the tasks run."""
+        groups = self.groups
+        tasks = np.full(len(rate), np.inf)
+        finite = (rate > 0) & np.isfinite(groups.most)
+        tasks[finite] = (groups.most - base)[finite] / rate[finite]
+        rising = groups.limit_use @ rate
+        limits = np.full(len(rising), np.inf)
+        some = rising > 0
+        limits[some] = (groups.limit - groups.limit_use @ base)[some] / rising[some]
+        first = min(tasks.min(), limits.min(initial=np.inf))
+        if first == np.inf:
+            return np.inf, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        highest = max(first, self.level)
+        near = highest + abs(highest) * _SAME
+        return highest, np.flatnonzero(tasks <= near), np.flatnonzero(limits <= near)
 
-# A group whose price, times its rate, is below this part of the mean is left to a later round:
-# the smaller a price, the more a rounding error in the bound lets its owner rise.
-_POSITIVE = 1e-6
+    def _stopped_by_numbers(self, out_of_tasks: Ints, at_limit: Ints) -> tuple[Bools, _Multipliers]:
+        """Who has no more tasks or is at a limit, all at once: each of them is a proof, and so is
+        their mean."""
+        groups, rate = self.groups, self.parts.rate
+        group = np.zeros(len(rate))
+        task = np.zeros(len(rate))
+        limit = np.zeros(len(groups.limit))
+        proofs = len(out_of_tasks) + len(at_limit)
+        task[out_of_tasks] = 1.0 / rate[out_of_tasks] / proofs
+        group += task
+        limit[at_limit] = 1.0 / (groups.limit_use @ rate)[at_limit] / proofs
+        group += limit @ groups.limit_use
+        prices = _Multipliers(group, np.zeros(groups.capacity.shape), task, limit, None)
+        return (rate > 0) & (group > 0), prices
 
+    def _stopped_by_machines(self, stopped: list[Part], level: float) -> tuple[Bools, _Multipliers]:
+        """Who is stopped by machines in these parts, and the mean of the parts' prices."""
+        rate = self.parts.rate
+        tight = np.zeros(len(rate), dtype=np.bool_)
+        group = np.zeros(len(rate))
+        capacity = np.zeros(self.groups.capacity.shape)
+        spread: Floats | None = None
+        for part in stopped:
+            own = self.parts.prices(part)
+            tight |= (rate > 0) & (own.group > 0)
+            prices = self.parts.complete(part, own)
+            capacity += prices.capacity / len(stopped)
+            group += prices.group / len(stopped)
+            if prices.spread is not None:
+                spread = prices.spread / len(stopped) + (0.0 if spread is None else spread)
+            self.parts.freeze(part, own, level)
+        none = np.zeros(len(self.groups.limit))
+        return tight, _Multipliers(group, capacity, np.zeros(len(rate)), none, spread)
 
-def _tight(rate: Floats, prices: Prices) -> Bools:
-    """(G,) whether the prices prove that an active group cannot rise."""
-    worth = prices.group * rate
-    tight: Bools = worth * np.count_nonzero(rate) > _POSITIVE * worth.sum()
-    return tight
+    def _freeze(self, frozen: Bools) -> None:
+        """Frozen jobs keep their shares; their rates pass to their active siblings."""
+        share = self.share()
+        self.active = self.active & ~frozen
+        rate = rates(self.problem.tree, self.weight, self.active)
+        # What only division rounded differently has not changed.
+        kept = self.active & (abs(rate - self.rate) <= _SAME * self.rate)
+        rate[kept] = self.rate[kept]
+        self.base = np.where(kept, self.base, np.where(rate > 0, share - rate * self.level, share))
+        self.rate = rate
+        self.parts.change(self._by_group(self.base), self._by_group(rate), self.level)
 
-
-def _sum_by_group(groups: Groups, by_job: Floats) -> Floats:
-    alive = groups.group >= 0
-    total = np.zeros(len(groups.use))
-    np.add.at(total, groups.group[alive], (groups.part * by_job)[alive])
-    return total
-
-
-def _round(
-    groups: Groups, scale: Floats, rate: Floats, level: float, frozen: Ints, prices: Prices
-) -> FillingRound:
-    """The round with its multipliers for jobs, scaled as the docstring of FillingRound says."""
-    alive = groups.group >= 0
-    job_price = np.zeros(len(alive))
-    job_price[alive] = prices.group[groups.group[alive]] * groups.part[alive]
-    total = float(job_price @ rate)
-    task_price = np.zeros(len(alive))
-    task_price[alive] = prices.task[groups.group[alive]] * groups.part[alive] / scale[alive]
-    spread_price: dict[tuple[int, int], float] = {}
-    if prices.spread.size:
-        # A group that spreads is a single job.
-        job_of = {int(g): j for j, g in enumerate(groups.group) if g >= 0}
-        for g, c in zip(*np.nonzero(prices.spread), strict=True):
-            job = job_of[int(g)]
-            spread_price[job, int(c)] = float(prices.spread[g, c] / scale[job] / total)
-    return FillingRound(
-        share=level,
-        frozen=frozen,
-        job_price=job_price / total,
-        price=prices.capacity / total,
-        task_price=task_price / total,
-        limit_price=prices.limit / total,
-        spread_price=spread_price,
-    )
+    def _found(self, prices: _Multipliers, frozen: Ints) -> FillingRound:
+        """The round, its multipliers per unit of the jobs' shares and of resources as written."""
+        groups = self.groups
+        alive = np.flatnonzero(groups.group >= 0)
+        of_group = groups.group[alive]
+        job_price = np.zeros(len(self.active))
+        job_price[alive] = prices.group[of_group] * groups.part[alive]
+        task_price = np.zeros(len(self.active))
+        task_price[alive] = prices.task[of_group] * groups.part[alive] / self.scale[alive]
+        spread_price: dict[tuple[int, int], float] = {}
+        if prices.spread is not None:
+            # A group that spreads is a single job.
+            for index, c in zip(*np.nonzero(prices.spread[of_group]), strict=True):
+                job = int(alive[index])
+                worth = prices.spread[of_group[index], c] / self.scale[job]
+                spread_price[job, int(c)] = float(worth)
+        return FillingRound(
+            share=self.level,
+            frozen=frozen,
+            job_price=job_price,
+            price=prices.capacity,
+            task_price=task_price,
+            limit_price=prices.limit,
+            spread_price=spread_price,
+        )
 
 
 def _tasks(problem: Problem, groups: Groups, scale: Floats, share: Floats, found: Floats) -> Floats:

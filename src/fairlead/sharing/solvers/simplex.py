@@ -1,90 +1,147 @@
-"""A linear program that grows and is solved again from where it stood, by HiGHS's simplex."""
+"""The highest level of a few groups at once, by HiGHS's simplex: shares on as few classes as can be."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import highspy
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.problem import Floats, Ints
+from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.rise import Basis, Rise, Risen
 
-INFINITY = highspy.kHighsInf
-_PRIMAL_SIMPLEX = 4
-# Both solver tolerances. HiGHS accepts nothing finer than 1e-10.
-_TOLERANCE = 1e-9
-# Entries below this are dropped by HiGHS. 1e-12 is the finest that it accepts.
-_SMALLEST_ENTRY = 1e-12
+_BASIC = highspy.HighsBasisStatus.kBasic
+_LOWER = highspy.HighsBasisStatus.kLower
+_UPPER = highspy.HighsBasisStatus.kUpper
+_OPTIONS = {
+    "output_flag": False,
+    "presolve": "off",
+    "threads": 1,
+    "simplex_strategy": 4,  # primal: the start is feasible
+    "simplex_scale_strategy": 0,  # the rows come scaled
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+    "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
+}
 
 
-@dataclass(frozen=True)
-class Solution:
-    """An optimal vertex. `row_dual` is the rise of the objective per unit of a row's bound."""
+def rise(problem: Rise) -> Risen:
+    """The highest level with its proof. SolverError, with status and gap, if there is no optimum.
 
-    column_value: Floats
-    row_dual: Floats
-    pivots: int
+    Scaled: a group's share is about 1 at the answer, each capacity row has the mean coefficient
+    1, and the prices of the rising groups add up to their number.
+    """
+    unit, level_unit = problem.units()
+    use = problem.use * unit[:, None]
+    inside = problem.pairs.astype(np.float64)
+    takers = inside.T @ (use > 0)
+    row = takers > 0
+    mean = np.divide(inside.T @ use, takers, out=np.ones_like(takers), where=row)
+    size = len(use)
+    row_of = np.full(row.shape, -1)
+    row_of[row] = size + np.arange(row.sum())
+    base = problem.base / unit
+    rising = np.flatnonzero(problem.rate > 0)
+    group, machine_class = np.nonzero(problem.pairs)
+
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    for option, value in _OPTIONS.items():
+        highs.setOptionValue(option, value)
+    bound = (problem.capacity / mean)[row]
+    none = np.zeros(0, dtype=np.int32)
+    highs.addRows(
+        size + len(bound),
+        np.concatenate([base, np.full(len(bound), -highspy.kHighsInf)]),
+        np.concatenate([base, bound]),
+        0,
+        np.zeros(size + len(bound), dtype=np.int32),
+        none,
+        np.zeros(0),
+    )
+    rows = np.concatenate([group[:, None], row_of[machine_class]], axis=1)
+    values = np.concatenate(
+        [np.ones((len(group), 1)), use[group] / mean[machine_class]], axis=1
+    )
+    kept = (rows >= 0) & (values > 0)
+    _add(
+        highs,
+        np.zeros(len(group)),
+        np.zeros(len(group)),
+        problem.most_on[group, machine_class] / unit[group],
+        np.concatenate([[0], kept.sum(axis=1).cumsum()[:-1]]),
+        rows[kept],
+        values[kept],
+    )
+    _add(
+        highs,
+        np.array([-float(len(rising))]),
+        np.array([problem.least / level_unit]),
+        np.array([highspy.kHighsInf]),
+        np.array([0]),
+        rising,
+        -(problem.rate * level_unit / unit)[rising],
+    )
+    if problem.basis is not None:
+        _start(highs, problem.basis, problem.pairs, row, size)
+    values_found, row_dual, basis = _solve(highs)
+    share = np.zeros(problem.pairs.shape)
+    share[group, machine_class] = np.maximum(values_found[:-1], 0.0) * unit[group]
+    price = np.zeros(row.shape)
+    price[row] = np.maximum(-row_dual[size:], 0.0) / mean[row]
+    basic_pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
+    basic_pairs[group, machine_class] = [status == _BASIC for status in basis.col_status[:-1]]
+    slack = np.zeros(row.shape, dtype=np.bool_)
+    slack[row] = [status == _BASIC for status in basis.row_status[size:]]
+    return Risen(
+        level=float(values_found[-1]) * level_unit,
+        share=share,
+        price=price,
+        group=np.maximum(row_dual[:size], 0.0) / unit,
+        basis=Basis(basic_pairs, slack),
+    )
 
 
-class Simplex:
-    """minimise cost·x, lower <= A x <= upper, with bounds on x. Stays warm between calls."""
+def _add(
+    highs: highspy.Highs,
+    cost: Floats,
+    lower: Floats,
+    upper: Floats,
+    starts: Ints,
+    rows: Ints,
+    values: Floats,
+) -> None:
+    highs.addCols(
+        len(cost),
+        cost,
+        lower,
+        upper,
+        len(rows),
+        starts.astype(np.int32),
+        rows.astype(np.int32),
+        values,
+    )
 
-    def __init__(self, row_lower: Floats, row_upper: Floats) -> None:
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, value in (
-            ("output_flag", False),
-            ("presolve", "off"),
-            ("threads", 1),
-            ("simplex_strategy", _PRIMAL_SIMPLEX),
-            ("simplex_scale_strategy", 0),  # the rows come scaled
-            ("primal_feasibility_tolerance", _TOLERANCE),
-            ("dual_feasibility_tolerance", _TOLERANCE),
-            ("small_matrix_value", _SMALLEST_ENTRY),
-        ):
-            self._highs.setOptionValue(option, value)
-        nothing = np.zeros(0, dtype=np.int32)
-        starts = np.zeros(len(row_lower), dtype=np.int32)
-        self._highs.addRows(len(row_lower), row_lower, row_upper, 0, starts, nothing, np.zeros(0))
-        self.columns = 0
 
-    def add_columns(
-        self, cost: Floats, upper: Floats, starts: Ints, rows: Ints, values: Floats
-    ) -> None:
-        """Columns from 0 to `upper`; column k has the entries from starts[k] on."""
-        self._highs.addCols(
-            len(cost),
-            cost,
-            np.zeros(len(cost)),
-            upper,
-            len(rows),
-            starts.astype(np.int32),
-            rows.astype(np.int32),
-            values,
+def _start(highs: highspy.Highs, start: Basis, pairs: Bools, row: Bools, size: int) -> None:
+    """Shares as they stood; the level waits at its least."""
+    basis = highspy.HighsBasis()
+    basis.col_status = [_BASIC if basic else _LOWER for basic in start.pairs[pairs]] + [_LOWER]
+    basis.row_status = [_LOWER] * size + [
+        _BASIC if basic else _UPPER for basic in start.slack[row]
+    ]
+    basis.alien = True  # HiGHS makes a basis of it where it is none
+    highs.setBasis(basis)
+
+
+def _solve(highs: highspy.Highs) -> tuple[Floats, Floats, highspy.HighsBasis]:
+    highs.run()
+    status = highs.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        info = highs.getInfo()
+        gap = info.primal_dual_objective_error  # type: ignore[attr-defined]  # not in its stubs
+        raise SolverError(
+            f"the linear program ended as {highs.modelStatusToString(status)!r}: "
+            f"primal infeasibility {info.max_primal_infeasibility:.3g}, "
+            f"dual infeasibility {info.max_dual_infeasibility:.3g}, gap {gap:.3g}"
         )
-        self.columns += len(cost)
-
-    def fix_column(self, column: int, value: float) -> None:
-        """The column keeps this value and costs nothing from now on."""
-        self._highs.changeColCost(column, 0.0)
-        self._highs.changeColBounds(column, value, value)
-
-    def solve(self) -> Solution:
-        """The optimum. Anything else is a SolverError with the status and the gap."""
-        self._highs.run()
-        status = self._highs.getModelStatus()
-        info = self._highs.getInfo()
-        if status != highspy.HighsModelStatus.kOptimal:
-            gap = info.primal_dual_objective_error  # type: ignore[attr-defined]  # not in its stubs
-            raise SolverError(
-                f"the linear program ended as {self._highs.modelStatusToString(status)!r}: "
-                f"primal infeasibility {info.max_primal_infeasibility:.3g}, "
-                f"dual infeasibility {info.max_dual_infeasibility:.3g}, "
-                f"gap {gap:.3g}"
-            )
-        solution = self._highs.getSolution()
-        return Solution(
-            np.array(solution.col_value),
-            np.array(solution.row_dual),
-            info.simplex_iteration_count,
-        )
+    solution = highs.getSolution()
+    return np.array(solution.col_value), np.array(solution.row_dual), highs.getBasis()

@@ -1,0 +1,222 @@
+"""The machine-bound side of filling: groups that share machines, how high each such part can rise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.sharing.coalesce import Groups
+from fairlead.sharing.guards import Guards, Prices
+from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.rise import Basis, Rise, Risen
+from fairlead.sharing.solvers import interior, simplex
+
+# The simplex gives shares on fewer classes and is fast where there is little to choose; an
+# interior point method takes the same few steps however much there is.
+_INTERIOR_PAIRS = 3000
+_INTERIOR_PAIRS_PER_GROUP = 5.0
+# A rising group whose price, times its rate, is below this part of the mean is left to a later
+# round: the smaller a price, the more a rounding error in the bound would let its owner rise.
+POSITIVE = 1e-6
+# Reduced costs where the prices of the rising groups, each times its rate, add up to their number.
+_LOSS = 1e-6
+
+
+@dataclass(eq=False)
+class Part:
+    """Groups and classes that nobody else uses or is used by, as far as it still matters.
+
+    `highest` is its highest level if `known`, else a level that it is known to reach.
+    """
+
+    groups: Ints
+    classes: Ints
+    highest: float
+    known: bool = False
+    risen: Risen | None = None
+
+
+class Parts:
+    """All parts, and what is known for good: settled shares and pairs that are ruled out.
+
+    `base` + `rate` * level is the share of each group; rate 0 where it is frozen.
+    """
+
+    def __init__(self, groups: Groups, rate: Floats) -> None:
+        self.groups = groups
+        self.base = np.zeros(len(rate))
+        self.rate = rate
+        self.share = np.zeros(groups.usable.shape)
+        self.pairs = groups.usable.copy()
+        self._spreads = np.isfinite(groups.most_on).any(axis=1)
+        self._basic = np.zeros(groups.usable.shape, dtype=np.bool_)
+        self._slack = np.ones(groups.capacity.shape, dtype=np.bool_)
+        self._with_basis = False
+        self._guards = Guards(groups, bool(self._spreads.any()))
+        self._loose: list[Part] = []
+        self.parts = [
+            Part(members, classes, 0.0) for members, classes in _connected(groups.usable)
+        ]
+
+    def lowest(self, ceiling: float) -> tuple[float, list[Part]]:
+        """The level at which the first parts stop, if that is not above the ceiling, and those
+        parts; otherwise some level above the ceiling and no part."""
+        while True:
+            level = min((part.highest for part in self.parts), default=np.inf)
+            if level > ceiling:
+                return level, []
+            first = [part for part in self.parts if part.highest <= level * (1 + 1e-12)]
+            unknown = [part for part in first if not part.known]
+            if not unknown:
+                return level, first
+            for part in unknown:
+                self._solve(part)
+
+    def _solve(self, part: Part) -> None:
+        at_least = part.highest
+        part.risen = self._rise(part, self.base[part.groups], self.rate[part.groups], at_least)
+        part.highest = max(part.risen.level, at_least)
+        part.known = True
+
+    def _rise(self, part: Part, base: Floats, rate: Floats, at_least: float) -> Risen:
+        inside = np.ix_(part.groups, part.classes)
+        pairs = self.pairs[inside]
+        problem = Rise(
+            use=self.groups.use[part.groups],
+            pairs=pairs,
+            capacity=self.groups.capacity[part.classes],
+            most_on=self.groups.most_on[inside],
+            base=base,
+            rate=rate,
+            least=at_least,
+            basis=Basis(self._basic[inside], self._slack[part.classes])
+            if self._with_basis
+            else None,
+        )
+        number = int(pairs.sum())
+        if (
+            number > max(_INTERIOR_PAIRS, _INTERIOR_PAIRS_PER_GROUP * len(pairs))
+            and not self._spreads[part.groups].any()
+        ):
+            risen = interior.rise(problem)
+            if risen is not None:
+                return risen
+        risen = simplex.rise(problem)
+        if risen.basis is not None:
+            self._basic[inside] = risen.basis.pairs
+            self._slack[part.classes] = risen.basis.slack
+            self._with_basis = True
+        return risen
+
+    def prices(self, part: Part) -> Prices:
+        """The prices of the level that a part has reached, for every usable pair.
+
+        The rising groups' prices, each times its rate, add up to 1.
+        """
+        groups, risen = self.groups, part.risen
+        assert risen is not None
+        price = np.zeros(groups.capacity.shape)
+        price[part.classes] = risen.price
+        group = np.zeros(len(groups.use))
+        inside = np.ix_(part.groups, part.classes)
+        cost = groups.use[part.groups] @ risen.price.T
+        cheapest = np.where(self.pairs[inside], cost, np.inf).min(axis=1)
+        spreads = self._spreads[part.groups]
+        # What rounding left: no group's price is above what its cheapest class costs, except
+        # where spreading is what stops it.
+        own = np.where(spreads, risen.group, np.minimum(risen.group, cheapest))
+        rate = self.rate[part.groups]
+        worth = own * rate
+        # A rising group's price that is next to nothing would make the bound rise with the level.
+        tiny = worth * np.count_nonzero(worth) <= POSITIVE * worth.sum()
+        own[(rate > 0) & tiny] = 0.0
+        group[part.groups] = own
+        total = float(own @ rate)
+        spread = None
+        if self._spreads.any():
+            spread = np.zeros(groups.usable.shape)
+            over = np.where(self.pairs[inside], own[:, None] - cost, 0.0) / total
+            spread[inside] = np.where(spreads[:, None], np.maximum(over, 0.0), 0.0)
+        return Prices(price / total, group / total, spread)
+
+    def complete(self, part: Part, prices: Prices) -> Prices:
+        """The part's prices, made to hold for every usable pair in the whole problem."""
+        return self._guards.complete(prices, part.groups, part.classes)
+
+    def freeze(self, part: Part, prices: Prices, level: float) -> None:
+        """A part that has reached its highest level falls into smaller ones, between which its
+        `prices` rule out all pairs. `change`, which says who froze, then goes on with them."""
+        assert part.risen is not None
+        inside = np.ix_(part.groups, part.classes)
+        self.share[inside] = part.risen.share
+        group = prices.group[part.groups, None]
+        loss = self.groups.use[part.groups] @ prices.capacity[part.classes].T - group
+        size = (self.base + self.rate * level)[part.groups, None]
+        worth = group * size
+        typical = float(worth.sum()) / np.count_nonzero(worth)
+        left = self.pairs[inside] & (loss * size <= _LOSS * typical)
+        pieces = _connected(left)
+        self._guards.add(
+            prices, [(part.groups[members], part.classes[classes]) for members, classes in pieces]
+        )
+        self.parts.remove(part)
+        kept = self.pairs[inside]
+        self.pairs[inside] = False
+        self.share[inside] *= left
+        for members, classes in pieces:
+            piece = np.ix_(part.groups[members], part.classes[classes])
+            self.pairs[piece] = kept[np.ix_(members, classes)]
+            self._loose.append(Part(part.groups[members], part.classes[classes], level))
+
+    def change(self, base: Floats, rate: Floats, level: float) -> None:
+        """From this level on, shares are base + rate * level."""
+        faster = rate > self.rate
+        changed = (rate != self.rate) | (base != self.base)
+        self.base, self.rate = base, rate
+        self.pairs[(rate == 0) & (base == 0)] = False  # stopped before anything was had
+        for part in list(self.parts):
+            if not changed[part.groups].any():
+                continue
+            left = self.pairs[part.groups].any(axis=1)
+            if not left.all():
+                part.groups, part.risen = part.groups[left], None
+            part.known = False
+            if faster[part.groups].any():
+                part.highest = level  # else what it could reach it can reach still
+            if not (rate[part.groups] > 0).any():
+                self._settle(part)
+                self.parts.remove(part)
+        self.parts += [part for part in self._loose if (rate[part.groups] > 0).any()]
+        self._loose = []
+
+    def _settle(self, part: Part) -> None:
+        """Everyone in the part is frozen: shares for all, even if they were not looked for yet."""
+        if len(part.groups) == 0:
+            return
+        wanted = self.base[part.groups]
+        inside = np.ix_(part.groups, part.classes)
+        if part.risen is None or (part.risen.share.sum(axis=1) < wanted * (1 - 1e-13)).any():
+            part.risen = self._rise(part, np.zeros(len(wanted)), wanted, 0.0)
+        self.share[inside] = part.risen.share
+
+
+def _connected(pairs: Bools) -> list[tuple[Ints, Ints]]:
+    """The groups and the classes that hang together by pairs, in order of their first classes."""
+    near = pairs.T.astype(np.float32) @ pairs.astype(np.float32) > 0
+    home = np.argmax(pairs, axis=1)
+    alive = pairs.any(axis=1)
+    seen = ~pairs.any(axis=0)
+    found = []
+    for seed in range(len(near)):
+        if seen[seed]:
+            continue
+        reached = np.zeros(len(near), dtype=np.bool_)
+        edge = np.zeros(len(near), dtype=np.bool_)
+        edge[seed] = True
+        while edge.any():
+            reached |= edge
+            edge = near[edge].any(axis=0) & ~reached
+        seen |= reached
+        found.append((np.flatnonzero(alive & reached[home]), np.flatnonzero(reached)))
+    return found
