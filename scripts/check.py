@@ -17,6 +17,9 @@ DOCS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/test_docs
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as command; command()"
 """import-linter has no `python -m`, and its script breaks when the checkout is moved."""
 
+TIMES = ("--durations=5", "--durations-min=5")
+"""A test that takes long is named, so that the gate does not grow slow unseen."""
+
 EPILOG = """\
 examples:
   ./check                          everything, as CI runs it
@@ -52,7 +55,15 @@ def steps(
     """All steps, in the order in which they run: the quick ones first."""
     python = (sys.executable, "-m")
     slow = ("-m", "not slow") if fast else ()
-    pytest = (*python, "pytest", "--quiet", f"--cases={cases}", f"--left-out={left_out}", *slow)
+    pytest = (
+        *python,
+        "pytest",
+        "--quiet",
+        f"--cases={cases}",
+        f"--left-out={left_out}",
+        *TIMES,
+        *slow,
+    )
     rest = (f"--ignore={path}" for path in DOCS)
     return [
         Step("format", (*python, "ruff", "format", "--check", "--quiet", "."), "formatting (ruff)"),
