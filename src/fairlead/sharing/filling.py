@@ -46,6 +46,8 @@ def fill(problem: Problem, scale: Floats, weight: Floats, *, merge: bool = True)
     """The exact filling. `scale` (J,): tasks per unit of share, 0 for a job that gets nothing;
     `weight` (T,): the weight of every tenant, those of pools included. `merge` False solves for
     every job by itself, which is slower and gives the same shares."""
+    if not problem.job_names:
+        return Filling(np.zeros(problem.usable.shape), ())
     groups = coalesce(problem, scale, merge=merge)
     if len(groups.use) == 0:
         return Filling(np.zeros(problem.usable.shape), ())

@@ -26,18 +26,13 @@ STATED = "the scales of `{policy}` are taken as stated: only its owner can compu
 
 @dataclass(frozen=True)
 class Input:
-    """What does not depend on a proof."""
+    """What does not depend on a proof. `alone` (J,) is the tasks of each job alone in the cluster,
+    constraints ignored."""
 
     cluster: Cluster
     seen: Seen
     tree: Tree
-    kinds: Classes
-
-    @property
-    def alone(self) -> Floats:
-        """(J,) the tasks of each job alone in the cluster, constraints ignored."""
-        alone: Floats = self.kinds.holds @ self.kinds.count
-        return alone
+    alone: Floats
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,8 @@ class Proved:
 def read_input(cluster: Cluster, jobs: Sequence[Job]) -> Input:
     """The input in arrays of the checker's own making."""
     seen = see(cluster, jobs)
-    return Input(cluster, seen, tree(cluster, jobs, seen), seen.all_kinds())
+    kinds = seen.all_kinds()
+    return Input(cluster, seen, tree(cluster, jobs, seen), kinds.holds @ kinds.count)
 
 
 def check_proof(given: Input, proof: Proof) -> Proved:
