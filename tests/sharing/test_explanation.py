@@ -14,7 +14,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.changes import Change, Kind, apply, changes
-from fairlead.sharing.explanation import Explanation, effective_weight, explain, stops_of
+from fairlead.sharing.explanation import Explanation, explain, stops_of
 from tests.tolerances import close
 
 
@@ -91,7 +91,7 @@ def test_effective_weights_split_down_the_tree() -> None:
         Job("own", {"cpu": 1}),
     ]
     allocation = allocate(cluster, jobs)
-    rates = {share.name: effective_weight(allocation, share) for share in allocation.jobs}
+    rates = {job.name: explain(cluster, jobs, allocation, job.name).rate for job in jobs}
     assert rates == pytest.approx({"l1": 1, "l2": 1, "r": 1, "own": 1})
     assert {share.name: share.tasks for share in allocation.jobs} == pytest.approx(
         dict.fromkeys(rates, 3)
@@ -106,7 +106,7 @@ def test_the_rate_of_who_froze_earlier_has_passed_on() -> None:
         Job("other", {"cpu": 1}),
     ]
     allocation = allocate(cluster, jobs)
-    rates = {share.name: effective_weight(allocation, share) for share in allocation.jobs}
+    rates = {job.name: explain(cluster, jobs, allocation, job.name).rate for job in jobs}
     assert rates == pytest.approx({"short": 1, "long": 2, "other": 1})
 
 

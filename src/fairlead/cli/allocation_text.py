@@ -17,6 +17,7 @@ from fairlead.sharing.explanation import NOISE, Stops, stops_of
 _BAR = 16  # columns that the longest bar takes
 _WIDE = 100  # columns of a terminal that has room for long bars
 _MOST = 2  # ranges of names that a cell shows before it counts the rest
+_FEW = 200  # machines whose names are merged into ranges across classes
 _FROZEN = 4  # who froze at a level, likewise
 _STOPS = 3  # stops, likewise
 
@@ -58,6 +59,7 @@ def shares_table(
     """A row for each tenant and one for each of its jobs; one for a job that is its own tenant."""
     limits = {job.name: job.tasks for job in jobs}
     stops = stops_of(cluster, jobs, allocation)
+    ranges = Ranges(allocation.classes)
     most = max((tenant.share for tenant in allocation.tenants), default=0.0)
     bars = screen.width is not None and screen.blocks
     longest = _BAR if (screen.width or 0) >= _WIDE else _BAR // 2
@@ -69,7 +71,7 @@ def shares_table(
     def job_cells(job: JobShare) -> list[str]:
         limit = limits[job.name]
         of = ["" if limit is None else number(float(limit))] * some_finite
-        why = reason(job, limit, stops, allocation)
+        why = reason(job, limit, stops, ranges)
         return [number(job.tasks), *of, number(job.alone), why]
 
     rows = []
@@ -110,15 +112,16 @@ def in_tree_order(
 def levels_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
     """A row for each level: the share, who froze there, and what stopped them."""
     tenant_of = {job.name: job.tenant for job in allocation.jobs}
+    ranges = Ranges(allocation.classes)
     each = any(level.machine_class is not None for level in allocation.levels)
     header = ["level", "share"] + ["machines"] * each + ["froze", "stopped by"]
     rows = []
     for index, level in enumerate(allocation.levels):
         cells = [str(index), number(level.share)]
         if level.machine_class is not None:
-            cells.append(machines_of(level.machine_class, allocation.classes))
+            cells.append(ranges([level.machine_class]))
         froze = listing(who_froze(level, tenant_of), most=_FROZEN)
-        rows.append([*cells, froze, _names(level.stopped_by, allocation)])
+        rows.append([*cells, froze, _names(level.stopped_by, ranges)])
     yield from table(header, rows, "><" + "<" * each + "<<", screen)
 
 
@@ -131,21 +134,22 @@ def who_froze(level: Level, tenant_of: Mapping[str, str]) -> list[str]:
 
 def prices_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
     """A row for each price of a market."""
-    rows = [[stop_name(stop, allocation.classes), number(stop.price)] for stop in allocation.prices]
+    ranges = Ranges(allocation.classes)
+    rows = [[stop_name(stop, ranges), number(stop.price)] for stop in allocation.prices]
     yield from table(["resource", "price"], rows, "<<", screen)
 
 
-def stop_name(stop: Stop, classes: Sequence[MachineClass]) -> str:
+def stop_name(stop: Stop, ranges: Ranges) -> str:
     """What a stop is about, in few words: `gpu on a[01-10]`, `limit of vision (gpu)`."""
     if stop.job is not None and stop.machine_class is None:
         return f"tasks of {shown(stop.job)}"
     if stop.job is not None and stop.machine_class is not None:
-        return f"spread of {shown(stop.job)} on {machines_of(stop.machine_class, classes)}"
+        return f"spread of {shown(stop.job)} on {ranges([stop.machine_class])}"
     if stop.tenant is not None:
         return f"limit of {shown(stop.tenant)} ({stop.resource})"
     if stop.machine_class is None:
         return f"{stop.resource}"
-    return f"{stop.resource} on {machines_of(stop.machine_class, classes)}"
+    return f"{stop.resource} on {ranges([stop.machine_class])}"
 
 
 def machines_of(index: int, classes: Sequence[MachineClass]) -> str:
@@ -154,23 +158,55 @@ def machines_of(index: int, classes: Sequence[MachineClass]) -> str:
     return listing(compress(group.machines), most=_MOST)
 
 
+class Ranges:
+    """The machines of classes as a few ranges of names. It remembers what it found."""
+
+    def __init__(self, classes: Sequence[MachineClass]) -> None:
+        self._machines = {group.index: group.machines for group in classes}
+        self._each: dict[int, tuple[str, ...]] = {}
+        self._known: dict[tuple[int, ...], str] = {}
+
+    def __call__(self, classes: Iterable[int]) -> str:
+        """The ranges of these classes together, past a few the rest counted."""
+        key = tuple(sorted(classes))
+        if key not in self._known:
+            self._known[key] = self._text(key)
+        return self._known[key]
+
+    def _text(self, key: tuple[int, ...]) -> str:
+        ranges: Sequence[str]
+        if sum(len(self._machines[index]) for index in key) <= _FEW:
+            ranges = compress(name for index in key for name in self._machines[index])
+        else:  # range by range: to merge the names of 10,000 machines takes longer than to share
+            ranges = [one for index in key for one in self._of(index)]
+        if len(ranges) > _MOST + 1:
+            ranges = [*ranges[:_MOST], f"{len(ranges) - _MOST} more"]
+        return ", ".join(ranges)
+
+    def _of(self, index: int) -> tuple[str, ...]:
+        if index not in self._each:
+            self._each[index] = compress(self._machines[index])
+        return self._each[index]
+
+
 def reasons(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> dict[str, str]:
     """For every job what stops it, in few words."""
     stops = stops_of(cluster, jobs, allocation)
+    ranges = Ranges(allocation.classes)
     limits = {job.name: job.tasks for job in jobs}
-    return {job.name: reason(job, limits[job.name], stops, allocation) for job in allocation.jobs}
+    return {job.name: reason(job, limits[job.name], stops, ranges) for job in allocation.jobs}
 
 
-def reason(job: JobShare, limit: Fraction | None, stops: Stops, allocation: Allocation) -> str:
+def reason(job: JobShare, limit: Fraction | None, stops: Stops, ranges: Ranges) -> str:
     """What stops a job, in few words; nothing where a mechanism gives no reason."""
     if job.nowhere is not None:
         return "can run nowhere"
     if limit is not None and job.tasks >= float(limit) * (1 - NOISE):
         return "has all its tasks"
-    return _names(stops[job.name], allocation)
+    return _names(stops[job.name], ranges)
 
 
-def _names(stops: Iterable[Stop], allocation: Allocation) -> str:
+def _names(stops: Iterable[Stop], ranges: Ranges) -> str:
     """The stops in few words, those of one resource together."""
     by_resource: dict[str, list[int]] = {}
     others = []
@@ -178,21 +214,9 @@ def _names(stops: Iterable[Stop], allocation: Allocation) -> str:
         if stop.resource is not None and stop.tenant is None and stop.machine_class is not None:
             by_resource.setdefault(stop.resource, []).append(stop.machine_class)
         else:
-            others.append(stop_name(stop, allocation.classes))
-    members = {group.index: group.machines for group in allocation.classes}
-    names = [
-        f"{resource} on {_ranges(name for c in sorted(classes) for name in members[c])}"
-        for resource, classes in sorted(by_resource.items())
-    ]
+            others.append(stop_name(stop, ranges))
+    names = [f"{resource} on {ranges(by_resource[resource])}" for resource in sorted(by_resource)]
     names += others
     if len(names) > _STOPS + 1:
         names = [*names[:_STOPS], f"{len(names) - _STOPS} more"]
     return "; ".join(names)
-
-
-def _ranges(names: Iterable[str]) -> str:
-    """The names as ranges, the first few of them."""
-    ranges = compress(names)
-    if len(ranges) > _MOST + 1:
-        ranges = (*ranges[:_MOST], f"{len(ranges) - _MOST} more")
-    return ", ".join(ranges)

@@ -23,6 +23,7 @@ from fairlead.sharing.changes import Change, Kind
 from fairlead.sharing.explanation import Explanation, Scarce
 
 _DIGITS = 4  # significant digits of what is held and of what would be gained
+_STOPS = 6  # stops that are told one by one
 _NAMES = 4  # names that a list shows before it counts the rest
 
 
@@ -38,9 +39,11 @@ def explanation_lines(
         yield ""
         yield screen.bold("What stopped it")
         yield from wrapped(stopped(why), screen, "  ")
-        for scarce in why.scarce:
-            if scarce.own and not why.satisfied:
-                yield from _bullet(_scarce(why, scarce), screen)
+        own = [scarce for scarce in why.scarce if scarce.own and not why.satisfied]
+        for scarce in own[:_STOPS]:
+            yield from _bullet(_scarce(why, scarce), screen)
+        if len(own) > _STOPS:
+            yield from _bullet(f"The same is so in {len(own) - _STOPS} more places", screen)
         if others := [_what(why, scarce) for scarce in why.scarce if not scarce.own]:
             yield from _bullet(
                 f"It does not use {listing(others, most=3)} itself, but who does would leave it"

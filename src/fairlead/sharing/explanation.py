@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from fairlead.model.allocation import Allocation, JobShare, Nowhere, Stop, TenantShare
@@ -91,8 +91,10 @@ def explain(
     prices = [
         scaled for part in parts for scaled in component(allocation, by_name, first, part, name)
     ]
+    tenants = {tenant.name: tenant for tenant in allocation.tenants}
+    own = set(_Concerned([stop for stop, _ in prices], first, tenants).by(job, share))
     scarce = tuple(
-        _scarce(cluster, by_name, allocation, first, name, stop, price) for stop, price in prices
+        _scarce(cluster, by_name, allocation, stop, price, stop in own) for stop, price in prices
     )
     level = None if share.level is None else allocation.levels[share.level]
     return Explanation(
@@ -104,7 +106,7 @@ def explain(
         machines=len(cluster.machines),
         excluded=excluded(cluster, job),
         level_share=None if level is None else level.share,
-        rate=None if level is None else effective_weight(allocation, share),
+        rate=None if level is None or not parts else rates(allocation, parts[0])[name],
         scarce=tuple(sorted(scarce, key=lambda s: (not s.own, -s.price * s.total))),
         worth={
             (stop.machine_class, stop.resource): price
@@ -135,20 +137,10 @@ def stops_of(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> S
     shares = {share.name: share for share in allocation.jobs}
     by_name = {job.name: job for job in jobs}
     found: dict[str, tuple[Stop, ...]] = {job.name: () for job in jobs}
-    # Jobs that are alike see the same: with thousands of jobs, most are like some other one.
-    alike: dict[object, tuple[Stop, ...]] = {}
-    for index, part in enumerate(allocation.proof.rounds if allocation.proof else ()):
-        of_jobs = {stop.job for stop in part.stops}
+    for part in allocation.proof.rounds if allocation.proof else ():
+        concerned = _Concerned(part.stops, first, tenants)
         for name in part.frozen:
-            job = by_name[name]
-            own = name if name in of_jobs else None
-            needs = tuple(resource for resource, need in job.demand.items() if need)
-            key = (index, own, needs, job.where, job.machines, job.exclude, shares[name].tenant)
-            if key not in alike:
-                alike[key] = tuple(
-                    stop for stop in part.stops if _concerns(job, stop, first, tenants, shares)
-                )
-            found[name] += alike[key]
+            found[name] += concerned.by(by_name[name], shares[name])
     return found
 
 
@@ -178,41 +170,62 @@ def component(
         return []
     tenants = {tenant.name: tenant for tenant in allocation.tenants}
     shares = {share.name: share for share in allocation.jobs}
-    touched = {
-        other: [stop for stop in part.stops if _concerns(jobs[other], stop, first, tenants, shares)]
-        for other in price
-    }
-    group, waiting, found = {name}, [name], dict.fromkeys(touched[name])
+    concerned = _Concerned(part.stops, first, tenants)
+    touched = {other: concerned.by(jobs[other], shares[other]) for other in price}
+    touching: dict[Stop, list[str]] = {}
+    for other, stops in touched.items():
+        for stop in stops:
+            touching.setdefault(stop, []).append(other)
+    group, waiting = {name}, [name]
+    found: dict[Stop, None] = {}
     while waiting:
         for stop in touched[waiting.pop()]:
-            for other, stops in touched.items():
-                if other not in group and stop in stops:
-                    group.add(other)
-                    waiting.append(other)
-                    found.update(dict.fromkeys(stops))
-    together = sum(
-        price[other] * effective_weight(allocation, shares[other], part)
-        for other in group
-        if other in part.frozen
-    )
+            if stop not in found:
+                found[stop] = None
+                new = [other for other in touching[stop] if other not in group]
+                group.update(new)
+                waiting += new
+    rate = rates(allocation, part)
+    together = sum(price[other] * rate[other] for other in group if other in rate)
     return [(stop, stop.price / together) for stop in part.stops if stop in found]
 
 
-def _concerns(
-    job: Job,
-    stop: Stop,
-    first: Mapping[int, Machine],
-    tenants: Mapping[str, TenantShare],
-    shares: Mapping[str, JobShare],
-) -> bool:
-    """Whether one more task of the job would take some of what the stop is about."""
+class _Concerned:
+    """Which stops concern which job: one more task of it would take some of what they are about.
+
+    It remembers what it found: with thousands of jobs, most are like some other one.
+    """
+
+    def __init__(
+        self,
+        stops: Sequence[Stop],
+        first: Mapping[int, Machine],
+        tenants: Mapping[str, TenantShare],
+    ) -> None:
+        self._stops, self._first, self._tenants = stops, first, tenants
+        self._own = {stop.job for stop in stops if stop.job is not None}
+        self._known: dict[object, tuple[Stop, ...]] = {}
+
+    def by(self, job: Job, share: JobShare) -> tuple[Stop, ...]:
+        """The stops that concern the job."""
+        own = job.name if job.name in self._own else None
+        needs = tuple(resource for resource, need in job.demand.items() if need)
+        key = (own, needs, job.where, job.machines, job.exclude, share.tenant)
+        if key not in self._known:
+            above = set(chain(self._tenants, share.tenant))
+            runs = {index: can_run(job, machine) for index, machine in self._first.items()}
+            self._known[key] = tuple(s for s in self._stops if _concerns(job, s, runs, above))
+        return self._known[key]
+
+
+def _concerns(job: Job, stop: Stop, runs: Mapping[int, bool], above: Set[str]) -> bool:
     if stop.job is not None:
         return stop.job == job.name
     if not job.demand.get(stop.resource or "", 0):
         return False
     if stop.tenant is not None:
-        return stop.tenant in chain(tenants, shares[job.name].tenant)
-    return stop.machine_class is None or can_run(job, first[stop.machine_class])
+        return stop.tenant in above
+    return stop.machine_class is None or runs[stop.machine_class]
 
 
 def chain(tenants: Mapping[str, TenantShare], name: str) -> list[str]:
@@ -225,56 +238,45 @@ def chain(tenants: Mapping[str, TenantShare], name: str) -> list[str]:
     return found
 
 
-def effective_weight(allocation: Allocation, share: JobShare, part: Round | None = None) -> float:
-    """The rate at which the job's share rose until it froze: its part of the weights above it.
+def rates(allocation: Allocation, part: Round) -> dict[str, float]:
+    """The effective weight of every job that was still rising in the round: its part of the
+    weights above it.
 
     A tenant at the top rises at its weight; what is below it splits that in proportion to the
     weights of those that were still active, jobs counting 1.
     """
-    active = _active(allocation, share, part)
-    tenants = {tenant.name: tenant for tenant in allocation.tenants}
-    alive = {name for other in active for name in chain(tenants, other.tenant)}
-    rate = 1.0
-    at = share.tenant
-    split = sum(1.0 for other in active if other.tenant == at)
-    split += sum(t.weight for t in allocation.tenants if t.parent == at and t.name in alive)
-    rate /= split
-    while True:
-        tenant = tenants[at]
-        rate *= tenant.weight
-        if tenant.parent is None:
-            return rate
-        at = tenant.parent
-        split = sum(1.0 for other in active if other.tenant == at)
-        split += sum(t.weight for t in allocation.tenants if t.parent == at and t.name in alive)
-        rate /= split
-
-
-def _active(allocation: Allocation, share: JobShare, part: Round | None) -> list[JobShare]:
-    """The jobs that were still rising in the round, or at the level, that froze this one."""
-    if part is None or allocation.proof is None:
-        return [
-            other
-            for other in allocation.jobs
-            if other.level is not None and other.level >= (share.level or 0)
-        ]
+    assert allocation.proof is not None  # there is a round
     same = [r for r in allocation.proof.rounds if r.machine_class == part.machine_class]
     left = {name for r in same[same.index(part) :] for name in r.frozen}
-    return [other for other in allocation.jobs if other.name in left]
+    active = [share for share in allocation.jobs if share.name in left]
+    tenants = {tenant.name: tenant for tenant in allocation.tenants}
+    divisor: dict[str, float] = {}
+    for share in active:
+        divisor[share.tenant] = divisor.get(share.tenant, 0.0) + 1.0
+    alive = {name for own in divisor for name in chain(tenants, own)}
+    for name in sorted(alive):
+        if (parent := tenants[name].parent) is not None:
+            divisor[parent] = divisor.get(parent, 0.0) + tenants[name].weight
+
+    def rate(name: str) -> float:
+        above = tenants[name].parent
+        if above is None:
+            return tenants[name].weight
+        return rate(above) * tenants[name].weight / divisor[above]
+
+    of_tenant = {own: rate(own) / divisor[own] for own in {share.tenant for share in active}}
+    return {share.name: of_tenant[share.tenant] for share in active}
 
 
 def _scarce(
     cluster: Cluster,
     jobs: Mapping[str, Job],
     allocation: Allocation,
-    first: Mapping[int, Machine],
-    name: str,
     stop: Stop,
     price: float,
+    own: bool,
 ) -> Scarce:
     tenants = {tenant.name: tenant for tenant in allocation.tenants}
-    shares = {share.name: share for share in allocation.jobs}
-    own = _concerns(jobs[name], stop, first, tenants, shares)
     if stop.job is not None and stop.machine_class is None:
         return Scarce(stop, price, own, float(jobs[stop.job].tasks or 0), ())
     if stop.job is not None:
