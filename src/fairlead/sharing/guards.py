@@ -41,6 +41,8 @@ class Guards:
     def add(self, prices: Prices, parts: list[tuple[Ints, Ints]]) -> None:
         """Takes over the prices of a part that has fallen into these: (groups, classes) each."""
         for members, classes in parts:
+            if not prices.group[members].any():
+                continue  # what prices there are come from rounding
             self._price[classes] += prices.capacity[classes]
             self._group[members] += prices.group[members]
             if self._spread is not None and prices.spread is not None:

@@ -17,8 +17,9 @@ from fairlead.sharing.solvers import interior, simplex
 _INTERIOR_PAIRS = 3000
 _INTERIOR_PAIRS_PER_GROUP = 5.0
 # A rising group whose price, times its rate, is below this part of the mean is left to a later
-# round: the smaller a price, the more a rounding error in the bound would let its owner rise.
-POSITIVE = 1e-6
+# round, and a price of a capacity that is below this part of all is none: rounding errors.
+_POSITIVE = 1e-9
+_NOISE = 1e-13
 # Reduced costs where the prices of the rising groups, each times its rate, add up to their number.
 _LOSS = 1e-6
 
@@ -117,10 +118,12 @@ class Parts:
         groups, risen = self.groups, part.risen
         assert risen is not None
         price = np.zeros(groups.capacity.shape)
-        price[part.classes] = risen.price
+        worth = risen.price * groups.capacity[part.classes]
+        # Not 0 for rounding only; it would spoil the proof where all true prices are small.
+        price[part.classes] = np.where(worth > _NOISE * worth.sum(), risen.price, 0.0)
         group = np.zeros(len(groups.use))
         inside = np.ix_(part.groups, part.classes)
-        cost = groups.use[part.groups] @ risen.price.T
+        cost = groups.use[part.groups] @ price[part.classes].T
         cheapest = np.where(self.pairs[inside], cost, np.inf).min(axis=1)
         spreads = self._spreads[part.groups]
         # What rounding left: no group's price is above what its cheapest class costs, except
@@ -129,7 +132,7 @@ class Parts:
         rate = self.rate[part.groups]
         worth = own * rate
         # A rising group's price that is next to nothing would make the bound rise with the level.
-        tiny = worth * np.count_nonzero(worth) <= POSITIVE * worth.sum()
+        tiny = worth * np.count_nonzero(worth) <= _POSITIVE * worth.sum()
         own[(rate > 0) & tiny] = 0.0
         group[part.groups] = own
         total = float(own @ rate)
