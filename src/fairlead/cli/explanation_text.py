@@ -43,7 +43,8 @@ def explanation_lines(
         for scarce in own[:_STOPS]:
             yield from _bullet(_scarce(why, scarce), screen)
         if len(own) > _STOPS:
-            yield from _bullet(f"The same is so in {len(own) - _STOPS} more places", screen)
+            more = counted(len(own) - _STOPS, "more place")
+            yield from _bullet(f"The same is so in {more}", screen)
         if others := [_what(why, scarce) for scarce in why.scarce if not scarce.own]:
             yield from _bullet(
                 f"It does not use {listing(others, most=3)} itself, but who does would leave it"
