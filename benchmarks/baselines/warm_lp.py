@@ -1,7 +1,8 @@
 """A plain warm linear program: every pair is a column, HiGHS keeps its basis from round to round.
 
 A good programmer's first version: no coalescing of jobs, no column generation. A round adds one
-column for its step; whoever's share row has a positive dual freezes.
+column for its step; whoever's share row has a positive dual freezes; a pair with a positive reduced
+cost stays at zero.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from scipy import sparse
 from benchmarks.baselines.pairs import BaselineError, Pairs, pairs, runnable
 from fairlead.sharing.problem import Floats, Problem
 
-TIGHT = 1e-6  # a dual above this is positive; the duals of the active jobs add up to their number
+TIGHT = 1e-5  # a dual above this is positive; the duals of the active jobs add up to their number
+DUAL, PRIMAL = 1, 4  # HiGHS's numbers of the simplex methods
 
 
 def warm_lp(problem: Problem, scale: Floats, weight: Floats) -> Floats:
@@ -22,6 +24,7 @@ def warm_lp(problem: Problem, scale: Floats, weight: Floats) -> Floats:
     number = program.job_rows.shape[1]
     first_row = program.capacity_rows.shape[0]
     solver = _solver(program)
+    open_columns = np.ones(number, dtype=np.bool_)
     active = runnable(problem)
     level = 0.0
     levels = np.zeros(program.jobs)
@@ -36,10 +39,7 @@ def warm_lp(problem: Problem, scale: Floats, weight: Floats) -> Floats:
             (first_row + jobs).astype(np.int32),
             np.full(len(jobs), -1.0),
         )
-        solver.run()
-        status = solver.getModelStatus()
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise BaselineError(f"HiGHS stopped: {solver.modelStatusToString(status)}")
+        _solve(solver, warm=column > number)
         solution = solver.getSolution()
         step = max(0.0, solution.col_value[column])
         dual = np.abs(np.asarray(solution.row_dual)[first_row:])
@@ -49,10 +49,28 @@ def warm_lp(problem: Problem, scale: Floats, weight: Floats) -> Floats:
         active &= ~frozen
         solver.changeColBounds(column, step, step)
         solver.changeColCost(column, 0.0)
-        # The last basis is feasible for the next round but no longer optimal: the primal simplex.
-        solver.setOptionValue("simplex_strategy", 4)
+        # What costs something now is zero in every later round (complementary slackness). Without
+        # saying so, prices grow to millions with the rounds, and rounding errors as much.
+        costly = np.asarray(solution.col_dual)[:number] > TIGHT
+        gone = np.flatnonzero(costly & open_columns).astype(np.int32)
+        open_columns[gone] = False
+        solver.changeColsBounds(len(gone), gone, np.zeros(len(gone)), np.zeros(len(gone)))
         column += 1
     return levels / program.unit
+
+
+def _solve(solver: highspy.Highs, *, warm: bool) -> None:
+    """Solves the round. The last basis is feasible but no longer optimal, so the primal simplex
+    goes on from there; where it ends in rounding errors, once more from nothing."""
+    solver.setOptionValue("simplex_strategy", PRIMAL if warm else DUAL)
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        solver.clearSolver()
+        solver.setOptionValue("simplex_strategy", DUAL)
+        solver.run()
+    status = solver.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise BaselineError(f"HiGHS stopped: {solver.modelStatusToString(status)}")
 
 
 def _solver(program: Pairs) -> highspy.Highs:

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import fairlead
 from benchmarks.baselines.algorithm1 import algorithm1
 from benchmarks.baselines.max_flow import max_flow
 from benchmarks.baselines.warm_lp import warm_lp
 from benchmarks.baselines.water_filling import water_filling
-from benchmarks.instances import Kind, Spec, problem
+from benchmarks.instances import Kind, Spec, model, problem
+from fairlead.sharing.filling import fill
 from fairlead.sharing.problem import Floats, Problem
 
 SAME = 1e-6
@@ -27,6 +29,28 @@ def test_baselines_agree_with_the_warm_program(kind: Kind, baseline: Baseline) -
         expected = warm_lp(tiny, tiny.alone, tiny.tree.weight)
         found = baseline(tiny, tiny.alone, tiny.tree.weight)
         np.testing.assert_allclose(found, expected, rtol=SAME)
+
+
+@pytest.mark.parametrize("resources", [1, 4])
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_filling_agrees_with_the_warm_program(kind: Kind, resources: int, cases: int) -> None:
+    for seed in range(5 * cases):
+        spec = Spec(kind, tenants=40, classes=10, resources=resources, machines=80, seed=seed)
+        medium = problem(spec)
+        weight = medium.tree.weight
+        tasks = fill(medium, medium.alone, weight).tasks.sum(axis=1)
+        expected = warm_lp(medium, medium.alone, weight)
+        np.testing.assert_allclose(tasks / medium.alone / weight, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_whole_path_agrees_with_algorithm_1(kind: Kind) -> None:
+    spec = Spec(kind, tenants=10, classes=5, machines=25)
+    tiny = problem(spec)
+    found = fairlead.allocate(*model(spec), policy="tsf")
+    expected = algorithm1(tiny, tiny.alone, tiny.tree.weight)
+    assert [tenant.name for tenant in found.tenants] == list(tiny.tree.names)
+    np.testing.assert_allclose([t.share for t in found.tenants], expected, rtol=SAME)
 
 
 @pytest.mark.parametrize("kind", list(Kind))
