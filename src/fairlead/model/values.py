@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from fairlead.model.errors import InputError, Mistake
 
+T = TypeVar("T")
 V = TypeVar("V")
 
 LONGEST_NAME = 255
@@ -38,6 +39,17 @@ class FrozenMap(Mapping[str, V], Generic[V]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._items
+
+    # The methods below are those of Mapping, without its detour through __getitem__.
+
+    @overload
+    def get(self, key: str, /) -> V | None: ...
+    @overload
+    def get(self, key: str, /, default: V) -> V: ...
+    @overload
+    def get(self, key: str, /, default: T) -> V | T: ...
+    def get(self, key: str, /, default: T | None = None) -> V | T | None:
+        return self._items.get(key, default)
 
     def keys(self) -> KeysView[str]:
         return self._items.keys()
