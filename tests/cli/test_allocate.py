@@ -189,6 +189,18 @@ def test_an_interruption_leaves_the_old_proof(
     assert list(tmp_path.iterdir()) == [proof]
 
 
+def test_a_proof_does_not_replace_the_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_bytes((EXAMPLES / "pools" / "cluster.yaml").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for name in (str(file), "./cluster.yaml", "cluster.yaml"):
+        assert main(["allocate", "cluster.yaml", "--proof", name]) == Exit.BAD_INPUT
+        assert "would write over the input; name another file" in capsys.readouterr().err
+    assert file.read_bytes() == (EXAMPLES / "pools" / "cluster.yaml").read_bytes()
+
+
 def test_a_mechanism_has_no_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proof = tmp_path / "proof.json"
     words = ["allocate", str(EXAMPLES / "pools"), "--policy", "independent", "--proof", str(proof)]

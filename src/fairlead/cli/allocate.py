@@ -56,12 +56,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the allocation."""
+    from fairlead.model.errors import InputError, Mistake
     from fairlead.model.report import allocation_tree, rows, warnings
     from fairlead.sharing.allocate import allocate
 
+    if args.tasks == "whole":
+        raise InputError(Mistake("whole tasks are not built yet", "write --tasks divisible"))
     cluster, jobs = read(args.files)
-    allocation = allocate(cluster, jobs, args.policy, args.tasks)
-    if args.proof:
+    if args.proof is not None:
+        check_target(args.proof, args.files)
+    allocation = allocate(cluster, jobs, args.policy)
+    if args.proof is not None:
         write_proof(args.proof, allocation)
     if args.json:
         say(as_json(allocation_tree(allocation)))
@@ -78,6 +83,20 @@ def run(args: argparse.Namespace) -> int:
 
         say(allocation_lines(cluster, jobs, allocation, screen_of(sys.stdout)))
     return 0
+
+
+def check_target(file: str, inputs: list[str]) -> None:
+    """Raises InputError where the proof would replace the input."""
+    from pathlib import Path
+
+    from fairlead.model.errors import InputError, Mistake
+
+    target = Path(file)
+    for name in inputs:
+        if name == file or (target.exists() and Path(name).exists() and target.samefile(name)):
+            raise InputError(
+                Mistake(f"--proof {file} would write over the input", "name another file")
+            )
 
 
 def write_proof(file: str, allocation: Allocation) -> None:

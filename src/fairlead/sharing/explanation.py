@@ -309,7 +309,7 @@ def _holders(
     found = (
         Holder(share.name, share.tenant, tasks, tasks * float(jobs[share.name].demand[resource]))
         for share, tasks in holding
-        if tasks > 0 and jobs[share.name].demand.get(resource, 0)
+        if tasks > 0 and jobs[share.name].demand.get(resource)
     )
     return tuple(sorted(found, key=lambda holder: -holder.amount))
 
@@ -325,5 +325,7 @@ def _unknown(name: str, jobs: Mapping[str, Job], allocation: Allocation) -> Mist
     close = difflib.get_close_matches(name, list(jobs), n=3)
     if close:
         return Mistake(f"there is no job `{name}`", f"did you mean `{'`, `'.join(close)}`?")
+    if not jobs:
+        return Mistake(f"there is no job `{name}`, nor any other", "write some under jobs:")
     some = ", ".join(list(jobs)[:5]) + (", ..." if len(jobs) > 5 else "")
     return Mistake(f"there is no job `{name}`", f"the jobs are {some}")
