@@ -82,13 +82,13 @@ def label_values(labels: Mapping[str, str | int | float | Decimal]) -> FrozenMap
         return labels
     if not isinstance(labels, Mapping):
         raise InputError(Mistake(f"{labels!r} names no labels", "write keys with values"))
-    if all(type(value) is str for value in labels.values()):
-        return _from_texts(tuple(labels.items()))
+    if all(type(value) in (str, int) for value in labels.values()):  # 1 equals True, and 1.0
+        return _repeated(tuple(labels.items()))
     return _label_values(tuple(labels.items()))
 
 
 @lru_cache(maxsize=4096)
-def _from_texts(items: tuple[tuple[str, str], ...]) -> FrozenMap[Label]:
+def _repeated(items: tuple[tuple[str, str | int | float | Decimal], ...]) -> FrozenMap[Label]:
     return _label_values(items)
 
 

@@ -154,13 +154,15 @@ def quantities(mapping: Mapping[str, Amount]) -> FrozenMap[Fraction]:
             Mistake(f"{mapping!r} names no resources", "write resources with amounts: {cpu: 4}")
         )
     items = tuple(mapping.items())
-    if all(type(amount) is str for amount in mapping.values()):
-        return _from_texts(items)  # a file repeats the same few texts on all its machines
+    # Most machines repeat what another has. Only types whose values are equal if, and only if,
+    # they mean the same may be looked up: 1 equals True.
+    if all(type(amount) in (str, int) for amount in mapping.values()):
+        return _repeated(items)
     return _quantities(items)
 
 
 @lru_cache(maxsize=4096)
-def _from_texts(items: tuple[tuple[str, Amount], ...]) -> FrozenMap[Fraction]:
+def _repeated(items: tuple[tuple[str, Amount], ...]) -> FrozenMap[Fraction]:
     return _quantities(items)
 
 
