@@ -21,8 +21,8 @@ from tests.reference.filling import Looks, Shares, exact_shares
 from tests.reference.instances import Instance, Kind, instance, instances
 from tests.reference.policies import POLICIES, Known
 from tests.reference.scales import holds, may_use
+from tests.tolerances import EXACT
 
-EXACT = 1e-9
 PER_POLICY = 40  # instances, times --cases
 
 

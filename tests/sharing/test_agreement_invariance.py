@@ -23,8 +23,8 @@ from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling import fill
 from fairlead.sharing.problem import Problem
 from tests.reference.instances import Instance, Kind, instance
+from tests.tolerances import EXACT
 
-EXACT = 1e-9
 SEEDS = 40
 POLICIES = ("tsf", "cdrf", "drf", "per-machine-drf")
 
