@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.model.constraint import Selector
+from fairlead.model.constraint import Label, Selector
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.tenant import Tenant
@@ -90,18 +90,18 @@ def _classes(
 
     zero = Fraction(0)
     seen_capacity: dict[FrozenMap[Fraction], Amounts] = {}
-    seen_labels: dict[int, Text] = {}  # by identity: 5.1 equals 5.10, and is another version
+    seen_labels: dict[FrozenMap[Label], Text] = {}
     alike: dict[tuple[Amounts, Text, tuple[int, ...]], list[int]] = {}
     for index, machine in enumerate(cluster.machines):
         amounts = seen_capacity.get(machine.capacity)
         if amounts is None:
             amounts = tuple(machine.capacity.get(name, zero) for name in resources)
             seen_capacity[machine.capacity] = amounts
-        text = seen_labels.get(id(machine.labels))
+        text = seen_labels.get(machine.labels)
         if text is None:
             values = [machine.labels.get(key) for key in keys]
             text = tuple(None if value is None else (type(value), str(value)) for value in values)
-            seen_labels[id(machine.labels)] = text
+            seen_labels[machine.labels] = text
         alike.setdefault((amounts, text, tuple(listed.get(machine.name, ()))), []).append(index)
 
     groups = list(alike.values())
