@@ -63,6 +63,7 @@ def _run(options: argparse.Namespace) -> int:
         )
     rows: list[Row] = []
     columns = showing.widths(cases)
+    before = showing.machine()
     progress = _Progress(len(cases))
     if not options.json:
         print(showing.size_words(cases))
@@ -76,7 +77,12 @@ def _run(options: argparse.Namespace) -> int:
             print(showing.line(showing.cells(row), columns), flush=True)
     if options.json:
         found = showing.document(
-            options.name, rows, seed=options.seed, quick=options.quick, limit=options.limit
+            options.name,
+            rows,
+            seed=options.seed,
+            quick=options.quick,
+            limit=options.limit,
+            measured_on=before,
         )
         print(json.dumps(found, indent=1, ensure_ascii=False))
     return int(any(_wrong(row) for row in rows))

@@ -19,23 +19,30 @@ HEADINGS = ("case", "size", "ours", "baseline", "ratio", "memory", "target", "re
 
 
 def document(
-    name: str, rows: Sequence[Row], *, seed: int, quick: bool, limit: float
+    name: str,
+    rows: Sequence[Row],
+    *,
+    seed: int,
+    quick: bool,
+    limit: float,
+    measured_on: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole run as plain values for JSON."""
+    """The whole run as plain values for JSON. `measured_on` is what `machine` said at its start."""
     return {
         "schema": SCHEMA,
         "benchmark": name,
         "seed": seed,
         "quick": quick,
         "limit": limit,
-        "machine": machine(),
+        "machine": dict(measured_on),
         "versions": versions(),
         "rows": [_row(row) for row in rows],
     }
 
 
 def machine() -> dict[str, Any]:
-    """The machine that measures, as far as it matters, without its name."""
+    """The machine that measures, as far as it matters, without its name; `load` is what else runs
+    on it (the system's load of the last minute) when this is called."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "system": platform.system(),
@@ -44,6 +51,7 @@ def machine() -> dict[str, Any]:
         "cpus": os.cpu_count() or 1,
         "memory": memory,
         "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 2),
     }
 
 

@@ -87,7 +87,9 @@ def rows() -> list[Row]:
 
 
 def test_json_follows_the_schema_and_can_be_shown_again() -> None:
-    document = showing.document("solver", rows(), seed=1, quick=False, limit=600.0)
+    document = showing.document(
+        "solver", rows(), seed=1, quick=False, limit=600.0, measured_on=showing.machine()
+    )
     written = json.loads(json.dumps(document))
     schema = json.loads((ROOT / "benchmarks" / "schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(written, schema)
