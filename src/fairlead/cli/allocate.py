@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.inputs import add_files, add_policy, as_csv, as_json, read, say, write_whole
+from fairlead.cli.inputs import add_files, add_policy, as_csv, read, say, write_whole
 
 if TYPE_CHECKING:
     from fairlead.model.allocation import Allocation
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the allocation."""
     from fairlead.model.errors import InputError, Mistake
-    from fairlead.model.report import allocation_tree, rows, warnings
+    from fairlead.model.report import allocation_tree, json_text, rows, warnings
     from fairlead.sharing.allocate import allocate
 
     if args.tasks == "whole":
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if args.proof is not None:
         write_proof(args.proof, allocation)
     if args.json:
-        say(as_json(allocation_tree(allocation)))
+        say([json_text(allocation_tree(allocation))])
     elif args.csv:
         from fairlead.cli.allocation_text import reasons
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairlead.cli.inputs import add_files, as_csv, as_json, read, say
+from fairlead.cli.inputs import add_files, as_csv, read, say
 
 if TYPE_CHECKING:
     from fairlead.cli.screen import Screen
@@ -70,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
     cluster, jobs = read(args.files)
     outcomes = compare(cluster, jobs, args.policies)
     if args.json:
-        say(as_json(tree(outcomes)))
+        from fairlead.model.report import json_text
+
+        say([json_text(tree(outcomes))])
     elif args.csv:
         say(as_csv(list(rows(outcomes)), CSV))
     else:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairlead.cli.inputs import add_files, add_policy, as_json, read, say
+from fairlead.cli.inputs import add_files, add_policy, read, say
 
 if TYPE_CHECKING:
     from fairlead.model.allocation import Allocation
@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
     allocation = allocate(cluster, jobs, rule)
     why, changes, tried = explained(cluster, jobs, allocation, args.job, args.policy)
     if args.json:
-        say(as_json(tree(why, changes)))
+        from fairlead.model.report import json_text
+
+        say([json_text(tree(why, changes))])
     else:
         from fairlead.cli.explanation_text import explanation_lines
         from fairlead.cli.screen import screen_of

@@ -60,24 +60,6 @@ def forget_stdout() -> None:
     os.dup2(devnull, sys.stdout.fileno())
 
 
-def as_json(tree: Mapping[str, object]) -> list[str]:
-    """The tree as JSON, a line for each key and for each item of a list; the same text for the
-    same tree."""
-    import json
-
-    def text(value: object) -> str:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-    parts = []
-    for key, value in tree.items():
-        if isinstance(value, list) and value:
-            items = ",\n    ".join(text(item) for item in value)
-            parts.append(f"  {text(key)}: [\n    {items}\n  ]")
-        else:
-            parts.append(f"  {text(key)}: {text(value)}")
-    return ["{\n" + ",\n".join(parts) + "\n}"]
-
-
 def as_csv(rows: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[str]:
     """The rows as CSV (RFC 4180 quoting, one line feed a row) under a header."""
     import csv

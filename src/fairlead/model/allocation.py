@@ -158,11 +158,9 @@ class Allocation:
 
     def to_json(self) -> str:
         """The answer as `fairlead.allocation/1`, the same bytes for the same answer."""
-        import json
+        from fairlead.model.report import allocation_tree, json_text
 
-        from fairlead.model.report import allocation_tree
-
-        return json.dumps(allocation_tree(self), indent=2, ensure_ascii=False)
+        return json_text(allocation_tree(self))
 
     def table(self) -> list[dict[str, str | float | int | None]]:
         """One row per job, with its tenant's share beside it, as pandas and polars take them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fairlead.model.allocation import Allocation, JobShare, Level, MachineClass, Nowhere, Stop
 from fairlead.model.names import compress
 from fairlead.model.words import counted, listing, plural, sentence
@@ -9,6 +11,24 @@ from fairlead.model.words import counted, listing, plural, sentence
 ALLOCATION_SCHEMA = "fairlead.allocation/1"
 
 Tree = dict[str, object]
+
+
+def json_text(tree: Mapping[str, object]) -> str:
+    """The tree as JSON, a line for each key and for each item of a list; the same text for the
+    same tree, without a line feed at the end."""
+    import json
+
+    def text(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    parts = []
+    for key, value in tree.items():
+        if isinstance(value, list) and value:
+            items = ",\n    ".join(text(item) for item in value)
+            parts.append(f"  {text(key)}: [\n    {items}\n  ]")
+        else:
+            parts.append(f"  {text(key)}: {text(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}"
 
 
 def rounded(value: float | None) -> float | None:
