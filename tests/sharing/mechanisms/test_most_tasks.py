@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from random import Random
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
-from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.mechanisms.most_tasks import most_tasks
 from fairlead.sharing.problem import Floats, Problem
-from tests.reference.instances import PLAIN, instance
+from tests.reference.simplex import Simplex
 from tests.sharing.build import build
 from tests.tolerances import EXACT
 
@@ -21,23 +19,55 @@ def tasks(problem: Problem) -> Floats:
     return total
 
 
-def largest_total(problem: Problem) -> float:
-    """The largest total by one dense linear program, without finite tasks, spread and limits."""
-    job, cls = np.nonzero(problem.usable)
-    if not len(job):
-        return 0.0
-    resources = len(problem.resources)
-    matrix = np.zeros((len(problem.count) * resources, len(job)))
-    for k, (j, c) in enumerate(zip(job, cls, strict=True)):
-        matrix[c * resources : (c + 1) * resources, k] = problem.demand[j]
-    right = (problem.capacity * problem.count[:, None]).ravel()
-    largest = np.abs(matrix).max(axis=1)
-    used = largest > 0
-    found = linprog(
-        -np.ones(len(job)), matrix[used] / largest[used, None], right[used] / largest[used]
+def exact(problem: Problem) -> tuple[float, list[float]]:
+    """The largest total, and the shares (tasks / alone) of the fairest allocation that has it, in
+    rational arithmetic, without finite tasks, spread, limits and weights."""
+    pairs = list(zip(*np.nonzero(problem.usable), strict=True))
+    rows: list[tuple[dict[int, Fraction], Fraction]] = [
+        (
+            {k: Fraction(problem.demand[j, r]) for k, (j, at) in enumerate(pairs) if at == c},
+            Fraction(problem.capacity[c, r]) * int(problem.count[c]),
+        )
+        for c in range(len(problem.count))
+        for r in range(len(problem.resources))
+    ]
+    capacities = len(rows)
+    share = [
+        {
+            k: 1 / sum((n * fits(problem, j, c) for c, n in counts(problem)), Fraction(0))
+            for k, (at, _) in enumerate(pairs)
+            if at == j
+        }
+        for j in range(len(problem.demand))
+    ]
+    rows += [({k: -value for k, value in row.items()}, Fraction(0)) for row in share]
+    program = Simplex(len(pairs), rows)
+    total = program.maximise(dict.fromkeys(range(len(pairs)), Fraction(1)), keep=True)
+    active = [j for j, row in enumerate(share) if row]
+    found = [Fraction(0)] * len(share)
+    level = Fraction(0)
+    while active:
+        step = program.add_column({capacities + j: Fraction(1) for j in active})
+        level += program.maximise({step: Fraction(1)}, keep=True)
+        for j in [j for j in active if program.maximise(share[j]) == level]:
+            found[j] = level
+            active.remove(j)
+    return float(total), [float(value) for value in found]
+
+
+def counts(problem: Problem) -> list[tuple[int, int]]:
+    return list(enumerate(problem.count.tolist()))
+
+
+def fits(problem: Problem, job: int, cls: int) -> Fraction:
+    """Tasks that one machine of the class holds."""
+    return min(
+        Fraction(capacity) / Fraction(demand)
+        for capacity, demand in zip(
+            problem.capacity[cls].tolist(), problem.demand[job].tolist(), strict=True
+        )
+        if demand
     )
-    assert found.status == 0
-    return float(-found.fun)
 
 
 def test_the_cheapest_job_gets_everything() -> None:
@@ -67,8 +97,20 @@ def test_what_the_winner_leaves_goes_to_the_others() -> None:
     assert tasks(problem) == pytest.approx([4, 4])
 
 
-def test_the_total_is_the_largest(cases: int) -> None:
-    random = Random("most")
-    for _ in range(60 * cases):
-        problem = compile_problem(*instance(random, PLAIN))
-        assert tasks(problem).sum() == pytest.approx(largest_total(problem), rel=1e-8)
+def test_the_total_is_the_largest_and_the_choice_the_fairest(cases: int) -> None:
+    random = np.random.default_rng(7)
+    for _ in range(40 * cases):
+        jobs, classes = random.integers(1, 6), random.integers(1, 4)
+        demand = random.integers(0, 4, (jobs, 2))
+        demand[:, 0] += demand.sum(axis=1) == 0
+        problem = build(
+            demand.tolist(),
+            random.integers(0, 9, (classes, 2)).tolist(),
+            count=random.integers(1, 4, classes).tolist(),
+            eligible=(random.random((jobs, classes)) < 0.6).tolist(),
+        )
+        total, shares = exact(problem)
+        ours = tasks(problem)
+        assert ours.sum() == pytest.approx(total, rel=EXACT, abs=EXACT)
+        expected = np.array(shares) * problem.alone
+        assert ours == pytest.approx(expected, rel=1e-8, abs=1e-8)
