@@ -131,9 +131,8 @@ def _levels(given: Input, levels: Sequence[Level], rounds: Sequence[Round], acti
         raise CertificateError("a level is below the one before")
     found: list[dict[Key, Stop]] = [{} for _ in levels]
     for each in rounds:
-        for name in each.frozen:
-            index = at[name]
-            _same(f"the level of job {name}", levels[index].share, each.share)
+        for index in {at[name] for name in each.frozen}:
+            _same(f"the level of {', '.join(each.frozen[:5])}", levels[index].share, each.share)
             for stop in each.stops:
                 if stop.price:
                     found[index].setdefault(_key(stop), stop)

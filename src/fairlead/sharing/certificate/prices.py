@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairlead.model.allocation import Placement, Stop
 from fairlead.model.errors import CertificateError
-from fairlead.sharing.certificate.seen import Classes, Floats, Ints, Seen
+from fairlead.sharing.certificate.seen import Classes, Floats, Seen
 from fairlead.sharing.certificate.tolerances import EXACT
 from fairlead.sharing.certificate.tree import Tree
 
@@ -19,6 +19,10 @@ ON_CLASS = (True, True, False, False)
 ON_LIMIT = (False, True, True, False)
 ON_TASKS = (False, False, False, True)
 ON_SPREAD = (True, False, False, True)
+
+# Jobs that are looked at together: what they cost on all classes stays in the processor's cache,
+# which is twenty times faster.
+BLOCK = 500
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Scarce:
     tasks: Floats  # (J,)
     spread: bool = True  # False where the machines are looked at as one
 
-    def prices(self, stops: Iterable[Stop], where: str) -> Prices:
+    def prices(self, stops: Sequence[Stop], where: str) -> Prices:
         """The prices as arrays. Raises CertificateError where one names nothing that is scarce."""
         seen, classes = self.seen, self.classes
         amount = np.zeros_like(classes.capacity)
@@ -39,7 +43,7 @@ class Scarce:
         cap = np.zeros(len(self.tree.caps))
         caps = {(each.tenant, each.resource): index for index, each in enumerate(self.tree.caps)}
         spread: list[tuple[int, int, float]] = []
-        named: set[Stop] = set()
+        named = {(s.machine_class, s.resource, s.tenant, s.job) for s in stops}
         for stop in stops:
             price = _positive(stop.price, f"{where}: a price")
             column = classes.column.get(_or(stop.machine_class, -1))
@@ -66,9 +70,8 @@ class Scarce:
                 spread.append((job, column, price))
             else:
                 raise CertificateError(f"{where}: a price for what is not scarce: {stop}")
-            if replace(stop, price=0.0) in named:
-                raise CertificateError(f"{where}: two prices for the same thing")
-            named.add(replace(stop, price=0.0))
+        if len(named) != len(stops):
+            raise CertificateError(f"{where}: two prices for the same thing")
         return Prices(self, amount, task, cap, tuple(spread))
 
     def violation(self, tasks: Floats) -> float:
@@ -155,20 +158,22 @@ class Prices:
     cap: Floats  # (L,)
     spread: tuple[tuple[int, int, float], ...]  # (job, class, price)
 
-    def cheapest(self, rows: Ints, shut: Floats) -> Floats:
-        """What each of these jobs pays for a task where it is cheapest; `shut` (J, C) is inf where
-        a job may not run."""
-        cost = self.scarce.seen.demand[rows] @ self.amount.T
-        cost += shut[rows]
-        if self.spread:
-            at = {int(job): index for index, job in enumerate(rows)}
+    def cheapest(self, shut: Floats) -> Floats:
+        """(J,) what each job pays for a task where it is cheapest; `shut` (C, J) is inf where a job
+        may not run."""
+        demand = self.scarce.seen.demand.T
+        paid = self.task.copy()
+        for begin in range(0, len(paid), BLOCK):
+            jobs = slice(begin, begin + BLOCK)
+            cost = self.amount @ demand[:, jobs]
+            cost += shut[:, jobs]
             for job, column, price in self.spread:
-                if job in at:
-                    cost[at[job], column] += price
-        paid: Floats = cost.min(axis=1, initial=np.inf) + self.task[rows]
+                if begin <= job < begin + BLOCK:
+                    cost[column, job - begin] += price
+            paid[jobs] += cost.min(axis=0, initial=np.inf)
         for cap, price in zip(self.scarce.tree.caps, self.cap, strict=True):
             if price:
-                paid += price * cap.need[rows]
+                paid += price * cap.need
         return paid
 
     def bound(self) -> float:

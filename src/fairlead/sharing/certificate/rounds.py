@@ -10,7 +10,7 @@ import numpy as np
 from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Round
 from fairlead.sharing.certificate.prices import Scarce
-from fairlead.sharing.certificate.seen import Bools, Floats, Ints
+from fairlead.sharing.certificate.seen import Bools, Floats
 from fairlead.sharing.certificate.tolerances import EXACT, RISE
 
 
@@ -66,7 +66,7 @@ class _Filling:
         self.active: Bools = scale > 0
         self.reached = np.zeros(len(scale))
         self.level = 0.0
-        self.shut = np.where(scarce.classes.usable, 0.0, np.inf)
+        self.shut = np.where(scarce.classes.usable.T, 0.0, np.inf)
         # What a job could have alone: the measure of a share where a level is 0.
         usable = np.where(scarce.classes.usable, scarce.classes.holds, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -88,7 +88,7 @@ class _Filling:
         rows = np.flatnonzero(job_price)
         prices = self.scarce.prices(each.stops, where)
         # What a job's share may be worth by the prices: it is not more than its task costs.
-        sound = np.minimum(job_price[rows], prices.cheapest(rows, self.shut) * self.scale[rows])
+        sound = np.minimum(job_price[rows], prices.cheapest(self.shut)[rows] * self.scale[rows])
         measure = np.where(
             self.active[rows], rate[rows], self.reached[rows] / self.level if self.level else 0.0
         )
@@ -121,15 +121,13 @@ class _Filling:
     def _job_prices(self, each: Round, where: str) -> Floats:
         index = self.scarce.seen.job
         price = np.zeros(len(self.scale))
-        try:
-            at: Ints = np.array([index[name] for name, _ in each.job_prices], dtype=np.int64)
-        except KeyError as error:
-            raise CertificateError(
-                f"{where}: a price for job {error.args[0]}, which does not exist"
-            ) from None
-        value = np.array([value for _, value in each.job_prices], dtype=float)
-        if len(set(at.tolist())) != len(at):
+        stated = dict(each.job_prices)
+        if len(stated) != len(each.job_prices):
             raise CertificateError(f"{where}: two prices for one job")
+        if unknown := stated.keys() - index.keys():
+            raise CertificateError(f"{where}: a price for job {min(unknown)}, which does not exist")
+        at = np.fromiter(map(index.__getitem__, stated), np.int64, len(stated))
+        value = np.fromiter(stated.values(), np.float64, len(stated))
         if not np.all((value >= 0) & (value < np.inf)):
             raise CertificateError(f"{where}: the price of a job is not a number of at least 0")
         price[at] = value

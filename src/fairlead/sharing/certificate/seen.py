@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -173,18 +173,23 @@ def _kinds(
         for name in names:
             on.setdefault(name, []).append(number)
 
-    # Many machines share one object for their capacity and one for their labels.
-    amounts = _memo(lambda machine: tuple(machine.capacity.get(r, NONE) for r in resources))
-    texts = _memo(lambda machine: tuple(_text(machine.labels.get(key)) for key in keys))
+    # Many machines share one object for their capacity and one for their labels: what such an
+    # object says is looked at once.
+    amounts: dict[int, int] = {}
+    texts: dict[int, int] = {}
+    numbers: dict[Hashable, int] = {}
     group_of: dict[tuple[int, int, tuple[int, ...]], int] = {}
     group = np.empty(len(machines), dtype=np.int64)
     first: list[int] = []
     for index, machine in enumerate(machines):
-        signature = (
-            amounts(id(machine.capacity), machine),
-            texts(id(machine.labels), machine),
-            tuple(on.get(machine.name, ())),
-        )
+        capacity, labels = id(machine.capacity), id(machine.labels)
+        if capacity not in amounts:
+            value = tuple(machine.capacity.get(r, NONE) for r in resources)
+            amounts[capacity] = numbers.setdefault(value, len(numbers))
+        if labels not in texts:
+            text = tuple(_text(machine.labels.get(key)) for key in keys)
+            texts[labels] = numbers.setdefault(text, len(numbers))
+        signature = (amounts[capacity], texts[labels], tuple(on.get(machine.name, ())))
         number = group_of.setdefault(signature, len(group_of))
         if number == len(first):
             first.append(index)
@@ -211,20 +216,6 @@ def _kinds(
             column.append(number)
         kind_of_group[number] = kind
     return kind_of_group[group], tuple(kinds), allowed[:, column]
-
-
-def _memo(value: Callable[[Machine], Hashable]) -> Callable[[int, Machine], int]:
-    """A function that numbers the different values, and computes each object's only once."""
-    by_object: dict[int, int] = {}
-    by_value: dict[Hashable, int] = {}
-
-    def number(key: int, machine: Machine) -> int:
-        found = by_object.get(key)
-        if found is None:
-            found = by_object[key] = by_value.setdefault(value(machine), len(by_value))
-        return found
-
-    return number
 
 
 def _text(label: Label | None) -> Hashable:

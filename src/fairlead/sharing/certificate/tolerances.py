@@ -5,9 +5,8 @@ from __future__ import annotations
 EXACT = 1e-9
 """Relative, for everything that is compared: capacities, tasks, limits, levels, weights, prices.
 
-Answers are doubles, shown with 12 digits, and every amount is a sum of at most some 10^5 of them,
-which is good for about 1e-11. A job is a million times smaller than a share of 1e-9 could matter
-to, and a mistake in the model or the solver shows as a difference many times larger.
+Answers are doubles, shown with 12 digits, and each is made of sums of up to 100,000 terms: that
+leaves about 1e-11. What is wrong by more than rounding is wrong by far more than this.
 """
 
 RISE = 1e-6

@@ -86,11 +86,11 @@ def _proved(
     figures = figures.worse(feasibility=scarce.violation(tasks))
     share = float((tasks.sum(axis=1)[jobs] / scale[jobs]).sum())
     prices = scarce.prices(proof.stops, where)
-    shut = np.where(classes.usable, 0.0, np.inf)
+    shut = np.where(classes.usable.T, 0.0, np.inf)
     # A class of which the pool has nothing offers nothing, whatever it costs there.
-    shut[:, classes.count == 0] = np.inf
+    shut[classes.count == 0] = np.inf
     with np.errstate(divide="ignore"):
-        short = float((1.0 / (scale[jobs] * prices.cheapest(jobs, shut))).max(initial=0.0))
+        short = float((1.0 / (scale[jobs] * prices.cheapest(shut)[jobs])).max(initial=0.0))
     if not short <= 1.0 + EXACT:
         raise CertificateError(f"{where}: a task costs less on some class than its share is worth")
     # Prices that are too low by a part prove a bound that is larger by as much.
