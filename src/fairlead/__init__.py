@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from fairlead.sharing.allocate import allocate as allocate
     from fairlead.sharing.certificate import verify as verify
     from fairlead.sharing.registry import policy as policy
+    from fairlead.version import __version__ as __version__
 
 # Importing any module of the package runs this file, so it imports nothing before it is asked:
 # the command line starts in a tenth of the time.
 _HOME = {
+    "__version__": "fairlead.version",
     "Allocation": "fairlead.model.allocation",
     "CertificateError": "fairlead.model.errors",
     "Cluster": "fairlead.model.machine",
