@@ -299,6 +299,45 @@ def test_who_freezes_without_a_price_is_refused() -> None:
         verify(cluster, jobs, replace(by_hand(5, 0.5, 0.05), rounds=(half,)))
 
 
+@pytest.mark.parametrize("inflated", [0.0, 1e-12])
+def test_a_job_of_no_price_cannot_freeze_early_in_what_looks_like_rounding(
+    inflated: float,
+) -> None:
+    """The third job has a machine of its own and could have twice as much. Its price is so low
+    that all shares need only be a little too large for the inequality to close."""
+    cluster = Cluster([Machine("m", {"cpu": 10}), Machine("n", {"cpu": 10})])
+    jobs = (
+        Job("a", {"cpu": 1}, machines=["m"]),
+        Job("b", {"cpu": 1}, machines=["m"]),
+        Job("c", {"cpu": 1}, machines=["n"]),
+    )
+    right = proof_of(cluster, jobs)
+    column = {machine: c.index for c in right.classes for machine in c.machines}
+    tiny = 1e-12
+    half = (1 - tiny) / 2
+    tasks = 5 * (1 + inflated)
+    forged = replace(
+        right,
+        placements=tuple(
+            (name, (Placement(column[machine], tasks),))
+            for name, machine in (("a", "m"), ("b", "m"), ("c", "n"))
+        ),
+        rounds=(
+            Round(
+                share=tasks / 20,
+                frozen=("a", "b", "c"),
+                job_prices=(("a", half), ("b", half), ("c", tiny)),
+                stops=(
+                    Stop(half / 20, column["m"], "cpu"),
+                    Stop(tiny / 20, column["n"], "cpu"),
+                ),
+            ),
+        ),
+    )
+    with pytest.raises(CertificateError, match="job c freezes, but the prices leave it open"):
+        verify(cluster, jobs, forged)
+
+
 def test_a_mechanism_is_checked_for_what_is_possible() -> None:
     cluster, jobs, _ = figure_4()
     answer = allocate(cluster, jobs, "independent")

@@ -211,7 +211,9 @@ def _proof(
 ) -> Proof:
     """The proof, with the placements of all jobs that have any, by name."""
     found = (
-        (name, back.placements(names, tasks, j)) for j, name in enumerate(names.problem.job_names)
+        # Not rounded: what an excess leaves open to a job is divided by the job's price.
+        (name, back.placements(names, tasks, j, float))
+        for j, name in enumerate(names.problem.job_names)
     )
     return Proof(
         policy=policy.spec,

@@ -57,10 +57,13 @@ def names_of(problem: Problem, machines: Sequence[str]) -> Names:
     return Names(problem, tuple(show), tuple(order))
 
 
-def placements(names: Names, tasks: Floats, job: int) -> tuple[Placement, ...]:
-    """Where the tasks of a job run, by class, in the order of the classes' numbers."""
+def placements(
+    names: Names, tasks: Floats, job: int, number: Callable[[float], float] = shown
+) -> tuple[Placement, ...]:
+    """Where the tasks of a job run, by class, in the order of the classes' numbers, written by
+    `number`."""
     return tuple(
-        Placement(names.show[c], shown(tasks[job, c])) for c in names.order if tasks[job, c] > 0
+        Placement(names.show[c], number(tasks[job, c])) for c in names.order if tasks[job, c] > 0
     )
 
 

@@ -88,8 +88,7 @@ def check_proof(given: Input, proof: Proof) -> Proved:
     scale = _scale(given, proof, known, classes)
     weight, figures = tenant_weights(given.cluster, given.seen, given.tree, scale, proof.pools)
     tasks = scarce.placed(proof.placements)
-    figures = figures.worse(feasibility=scarce.violation(tasks))
-    found = check_rounds(scarce, weight, scale, tasks, proof.rounds)
+    found = check_rounds(scarce, weight, scale, tasks, proof.rounds, scarce.violation(tasks))
     figures = figures.worse(found.feasibility, found.gap)
     return Proved(figures, _assumed(proof, known), looks, weight, scale, tasks, {None: scale > 0})
 
@@ -101,7 +100,7 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
     whole = Scarce(seen, classes, given.tree, seen.tasks)
     tasks = whole.placed(proof.placements)
     weight, figures = tenant_weights(given.cluster, seen, given.tree, given.alone, proof.pools)
-    figures = figures.worse(feasibility=whole.violation(tasks))
+    violation = whole.violation(tasks)
     if unknown := {each.machine_class for each in proof.rounds} - classes.column.keys():
         raise CertificateError(f"a round is about the class {unknown.pop()}, which does not exist")
     time = _times(given, proof, classes)
@@ -120,7 +119,8 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
         )
         scale = _scale(given, proof, known, one, number)
         rounds = [each for each in proof.rounds if each.machine_class == number]
-        found = check_rounds(scarce, weight, scale, tasks[:, at] / classes.count[column], rounds)
+        share = tasks[:, at] / classes.count[column]
+        found = check_rounds(scarce, weight, scale, share, rounds, violation)
         figures = figures.worse(found.feasibility, found.gap)
         active[number] = scale > 0
     return Proved(figures, _assumed(proof, known), Looks.EACH_MACHINE, weight, None, tasks, active)

@@ -27,10 +27,15 @@ class Figures:
 
 
 def check_rounds(
-    scarce: Scarce, weight: Floats, scale: Floats, tasks: Floats, rounds: Iterable[Round]
+    scarce: Scarce,
+    weight: Floats,
+    scale: Floats,
+    tasks: Floats,
+    rounds: Iterable[Round],
+    violation: float,
 ) -> Figures:
-    """How exactly the tasks (J, C) are those of a filling in these rounds. Raises CertificateError
-    with the first thing that does not hold.
+    """How exactly the tasks (J, C), which exceed what there is by `violation`, are those of a
+    filling in these rounds. Raises CertificateError with the first thing that does not hold.
 
     In a round, prices on everything that is scarce and a price for each job's share are such that
     a task costs everywhere at least what the share of one task is worth. So the shares of any
@@ -39,7 +44,7 @@ def check_rounds(
     has a price have risen while the others kept theirs.
     """
     filling = _Filling(scarce, weight, scale)
-    figures = Figures()
+    figures = Figures(feasibility=violation)
     for number, each in enumerate(rounds, 1):
         figures = filling.rise(each, f"round {number}", figures)
     if filling.active.any():
@@ -55,7 +60,8 @@ def check_rounds(
             f"job {scarce.seen.names[job]} has the share {share[off.argmax()]:.12g}, and its"
             f" rounds give it {reached[off.argmax()]:.12g}"
         )
-    return figures.worse(feasibility=float(off.max(initial=0.0)))
+    slack = float(off.max(initial=0.0)) + violation
+    return figures.worse(feasibility=slack, gap=filling.left_open(slack))
 
 
 class _Filling:
@@ -66,6 +72,8 @@ class _Filling:
         self.active: Bools = scale > 0
         self.reached = np.zeros(len(scale))
         self.level = 0.0
+        # For each that froze: the gap, what all shares are worth, what its own share is worth.
+        self.frozen: list[tuple[str, str, float, float, float]] = []
         self.shut = np.where(scarce.classes.usable.T, 0.0, np.inf)
         # What a job could have alone: the measure of a share where a level is 0.
         usable = np.where(scarce.classes.usable, scarce.classes.holds, 0.0)
@@ -113,10 +121,27 @@ class _Filling:
             )
         price = np.zeros(len(job_price))
         price[rows] = sound / whole
-        return figures.worse(
-            feasibility=max(abs(whole - 1.0), float(excess.max(initial=0.0))),
-            gap=self._freeze(each, where, price, max(gap, 0.0)),
-        )
+        price = np.zeros(len(job_price))
+        price[rows] = sound / whole
+        self._freeze(each, where, price, gap)
+        return figures.worse(feasibility=max(abs(whole - 1.0), float(excess.max(initial=0.0))))
+
+    def left_open(self, slack: float) -> float:
+        """The largest relative rise that the prices leave open to anyone when they froze.
+
+        Shares that exceed what is possible by a part `slack` are possible without it, and what
+        it is worth is then to be had, too: it could hide that somebody froze too early.
+        """
+        worst = 0.0
+        for name, where, gap, worth, own in self.frozen:
+            rise = (abs(gap) + slack * worth) / own if own > 0 else np.inf
+            if not rise <= RISE:
+                raise CertificateError(
+                    f"{where}: job {name} freezes, but the prices leave it open to rise by"
+                    f" {rise:.3g} of its share"
+                )
+            worst = max(worst, rise)
+        return worst
 
     def _job_prices(self, each: Round, where: str) -> Floats:
         index = self.scarce.seen.job
@@ -135,20 +160,12 @@ class _Filling:
             raise CertificateError(f"{where}: a price for a job that can run nowhere")
         return price
 
-    def _freeze(self, each: Round, where: str, price: Floats, gap: float) -> float:
-        """The largest relative rise left open to those who freeze."""
-        worst = 0.0
+    def _freeze(self, each: Round, where: str, price: Floats, gap: float) -> None:
+        worth = float(price @ self.reached)
         for name in each.frozen:
             job = self.scarce.seen.job.get(name)
             if job is None or not self.active[job]:
                 raise CertificateError(f"{where}: {name} freezes, but is not active")
             self.active[job] = False
-            measure = self.reached[job] or self.apart[job]
-            rise = gap / (price[job] * measure) if price[job] > 0 else np.inf
-            if not rise <= RISE:
-                raise CertificateError(
-                    f"{where}: job {name} freezes, but the prices leave it open to rise by"
-                    f" {rise:.3g} of its share"
-                )
-            worst = max(worst, rise)
-        return float(worst)
+            own = float(price[job] * (self.reached[job] or self.apart[job]))
+            self.frozen.append((name, where, gap, worth, own))
