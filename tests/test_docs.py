@@ -204,3 +204,17 @@ def test_a_decision_fits_on_a_page_and_has_a_title(decision: Path) -> None:
     lines = decision.read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# ")
     assert len(lines) <= 60
+
+
+def test_the_architecture_names_every_package_and_nothing_that_is_not_there() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    where = page.partition("## Where")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.+`) \| (.+) \|$", where, re.MULTILINE)
+    for folders, content in rows:
+        places = [ROOT / folder for folder in re.findall("`([^`]+)`", folders)]
+        assert [str(place) for place in places if not place.is_dir()] == []
+        for name in re.findall("`([^`]+)`", content):
+            ways = [place / name for place in (ROOT, *places)]
+            assert any(way.exists() or way.with_suffix(".py").is_file() for way in ways), name
+    packages = [path.parent.name for path in (ROOT / "src").rglob("__init__.py")]
+    assert [name for name in packages if name not in page] == []
