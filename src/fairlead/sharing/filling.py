@@ -8,9 +8,9 @@ import numpy as np
 
 from fairlead.model.errors import SolverError
 from fairlead.sharing.coalesce import Groups, coalesce
+from fairlead.sharing.parts import Part, Parts
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rates import rates
-from fairlead.sharing.parts import Part, Parts
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,14 @@ class _State:
         self.level = 0.0
         self.base = np.zeros(len(self.active))
         self.rate = rates(problem.tree, weight, self.active)
-        self.parts = Parts(groups, self._by_group(self.rate))
+        tree = problem.tree
+        steady = (
+            (tree.parent < 0).all()
+            and np.bincount(tree.job_tenant).max() <= 1
+            and np.isinf(groups.most).all()
+            and not tree.limits
+        )
+        self.parts = Parts(groups, self._by_group(self.rate), steady=bool(steady))
 
     def share(self) -> Floats:
         """(J,) the share of every job."""
@@ -91,10 +98,9 @@ class _State:
     def _by_group(self, by_job: Floats) -> Floats:
         alive = self.groups.group >= 0
         of_group = self.groups.group[alive]
-        total: Floats = np.bincount(
-            of_group, (self.groups.part * by_job)[alive], minlength=len(self.groups.use)
-        )
-        return total
+        weighted = (self.groups.part * by_job)[alive]
+        total = np.bincount(of_group, weighted, minlength=len(self.groups.use))
+        return total.astype(np.float64)
 
     def round(self) -> FillingRound:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""

@@ -1,8 +1,8 @@
-"""The machine-bound side of filling: groups that share machines, how high each such part can rise."""
+"""What machines bound: groups that share machines, and how high each such part can rise."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,14 +11,17 @@ from fairlead.sharing.guards import Guards, Prices
 from fairlead.sharing.problem import Bools, Floats, Ints
 from fairlead.sharing.rise import Basis, Rise, Risen
 from fairlead.sharing.solvers import interior, simplex
+from fairlead.sharing.solvers.exact import polish
 
 # The simplex gives shares on fewer classes and is fast where there is little to choose; an
 # interior point method takes the same few steps however much there is.
 _INTERIOR_PAIRS = 3000
 _INTERIOR_PAIRS_PER_GROUP = 5.0
+# From here on minimum cuts pay for the import of SciPy.
+_FLOW_PAIRS = 5000
 # A rising group whose price, times its rate, is below this part of the mean is left to a later
 # round, and a price of a capacity that is below this part of all is none: rounding errors.
-_POSITIVE = 1e-9
+_POSITIVE = 1e-10
 _NOISE = 1e-13
 # Reduced costs where the prices of the rising groups, each times its rate, add up to their number.
 _LOSS = 1e-6
@@ -44,21 +47,54 @@ class Parts:
     `base` + `rate` * level is the share of each group; rate 0 where it is frozen.
     """
 
-    def __init__(self, groups: Groups, rate: Floats) -> None:
+    def __init__(self, groups: Groups, rate: Floats, *, steady: bool) -> None:
+        """`steady`: nothing but machines stops anyone, and no rate changes until it does."""
         self.groups = groups
         self.base = np.zeros(len(rate))
         self.rate = rate
         self.share = np.zeros(groups.usable.shape)
         self.pairs = groups.usable.copy()
-        self._spreads = np.isfinite(groups.most_on).any(axis=1)
+        self._spreads = np.asarray(np.isfinite(groups.most_on).any(axis=1))
         self._basic = np.zeros(groups.usable.shape, dtype=np.bool_)
         self._slack = np.ones(groups.capacity.shape, dtype=np.bool_)
         self._with_basis = False
         self._guards = Guards(groups, bool(self._spreads.any()))
         self._loose: list[Part] = []
-        self.parts = [
-            Part(members, classes, 0.0) for members, classes in _connected(groups.usable)
-        ]
+        self.parts = self._by_flow() if steady else []
+        if not self.parts:
+            pieces = _connected(groups.usable)
+            self.parts = [Part(members, classes, 0.0) for members, classes in pieces]
+
+    def _by_flow(self) -> list[Part]:
+        """The parts with their levels where only one resource is needed and there are many pairs;
+        none where there is another way."""
+        groups = self.groups
+        needed = np.flatnonzero(groups.use.any(axis=0))
+        if len(needed) > 1 or self._spreads.any() or groups.usable.sum() < _FLOW_PAIRS:
+            return []
+        from fairlead.sharing.solvers import flow  # SciPy takes a while to import
+
+        problem = Rise(
+            groups.use[:, needed],
+            groups.usable,
+            groups.capacity[:, needed],
+            groups.most_on,
+            self.base,
+            self.rate,
+        )
+        pieces = flow.divide(problem)
+        if pieces is None:
+            return []
+        self.pairs[:] = False
+        parts = []
+        for piece in pieces:
+            inside = np.ix_(piece.groups, piece.classes)
+            self.pairs[inside] = groups.usable[inside]
+            price = np.zeros((len(piece.classes), groups.use.shape[1]))
+            price[:, needed] = piece.risen.price
+            risen = replace(piece.risen, price=price)
+            parts.append(Part(piece.groups, piece.classes, risen.level, True, risen))
+        return parts
 
     def lowest(self, ceiling: float) -> tuple[float, list[Part]]:
         """The level at which the first parts stop, if that is not above the ceiling, and those
@@ -96,14 +132,14 @@ class Parts:
             else None,
         )
         number = int(pairs.sum())
-        if (
-            number > max(_INTERIOR_PAIRS, _INTERIOR_PAIRS_PER_GROUP * len(pairs))
-            and not self._spreads[part.groups].any()
-        ):
+        spreads = bool(self._spreads[part.groups].any())
+        if number > max(_INTERIOR_PAIRS, _INTERIOR_PAIRS_PER_GROUP * len(pairs)) and not spreads:
             risen = interior.rise(problem)
             if risen is not None:
                 return risen
         risen = simplex.rise(problem)
+        if not spreads:
+            risen = polish(problem, risen)
         if risen.basis is not None:
             self._basic[inside] = risen.basis.pairs
             self._slack[part.classes] = risen.basis.slack
@@ -209,7 +245,7 @@ def _connected(pairs: Bools) -> list[tuple[Ints, Ints]]:
     near = pairs.T.astype(np.float32) @ pairs.astype(np.float32) > 0
     home = np.argmax(pairs, axis=1)
     alive = pairs.any(axis=1)
-    seen = ~pairs.any(axis=0)
+    seen = np.asarray(~pairs.any(axis=0))
     found = []
     for seed in range(len(near)):
         if seen[seed]:

@@ -1,4 +1,4 @@
-"""The highest level of a few groups at once, by HiGHS's simplex: shares on as few classes as can be."""
+"""The highest level of some groups at once, by HiGHS's simplex: shares on few classes each."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from fairlead.sharing.rise import Basis, Rise, Risen
 _BASIC = highspy.HighsBasisStatus.kBasic
 _LOWER = highspy.HighsBasisStatus.kLower
 _UPPER = highspy.HighsBasisStatus.kUpper
-_OPTIONS = {
+# The objective is this many times the number of rising groups: reduced costs count to 1e-14.
+_COST = 1e5
+_OPTIONS: dict[str, bool | int | float | str] = {
     "output_flag": False,
     "presolve": "off",
     "threads": 1,
     "simplex_strategy": 4,  # primal: the start is feasible
     "simplex_scale_strategy": 0,  # the rows come scaled
-    "primal_feasibility_tolerance": 1e-9,
+    "primal_feasibility_tolerance": 1e-10,
     "dual_feasibility_tolerance": 1e-9,
     "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
 }
@@ -58,9 +60,7 @@ def rise(problem: Rise) -> Risen:
         np.zeros(0),
     )
     rows = np.concatenate([group[:, None], row_of[machine_class]], axis=1)
-    values = np.concatenate(
-        [np.ones((len(group), 1)), use[group] / mean[machine_class]], axis=1
-    )
+    values = np.concatenate([np.ones((len(group), 1)), use[group] / mean[machine_class]], axis=1)
     kept = (rows >= 0) & (values > 0)
     _add(
         highs,
@@ -73,7 +73,7 @@ def rise(problem: Rise) -> Risen:
     )
     _add(
         highs,
-        np.array([-float(len(rising))]),
+        np.array([-float(len(rising)) * _COST]),
         np.array([problem.least / level_unit]),
         np.array([highspy.kHighsInf]),
         np.array([0]),
@@ -125,9 +125,7 @@ def _start(highs: highspy.Highs, start: Basis, pairs: Bools, row: Bools, size: i
     """Shares as they stood; the level waits at its least."""
     basis = highspy.HighsBasis()
     basis.col_status = [_BASIC if basic else _LOWER for basic in start.pairs[pairs]] + [_LOWER]
-    basis.row_status = [_LOWER] * size + [
-        _BASIC if basic else _UPPER for basic in start.slack[row]
-    ]
+    basis.row_status = [_LOWER] * size + [_BASIC if basic else _UPPER for basic in start.slack[row]]
     basis.alien = True  # HiGHS makes a basis of it where it is none
     highs.setBasis(basis)
 

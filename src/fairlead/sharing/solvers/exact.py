@@ -1,0 +1,119 @@
+"""An optimum to the last digits, from a point near it: some of it is zero, the rest is solved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fairlead.sharing.problem import Bools, Floats
+from fairlead.sharing.rise import Rise, Risen
+from fairlead.sharing.solvers.scaled import Program, System
+
+# What is left of the equations when a solution counts as exact; relative.
+_EXACT = 1e-12
+# A price may be so much below 0, in units in which the rising groups' prices add up to their
+# number: then it is 0.
+_NEGATIVE = 1e-8
+# What a solver with tolerances may have left of a share that is 0.
+_TOLERANCE = 1e-8
+_REFINEMENTS = 8
+# How often what was taken for positive may turn out to be zero.
+_GUESSES = 4
+# Where a whole range of prices is as good, a centre of it may lie anywhere; too far out it only
+# adds rounding errors.
+_FAR_OUT = 1e3
+
+
+def exact(
+    program: Program,
+    share: Floats,
+    price: Floats,
+    group: Floats,
+    level: float,
+    basic: Bools,
+    tight: Bools,
+) -> Risen | None:
+    """The optimum nearest to a point of the scaled program, of the shares and prices that are not
+    zero there; None where that is none. (Mehrotra and Ye's finite termination.)"""
+    for _ in range(_GUESSES):
+        if not basic.any(axis=1).all():
+            return None
+        found = _nearest(program, share, price, group, level, basic, tight)
+        if found is None:
+            return None
+        z, p, y, reached = found
+        wrong = z < 0
+        if not wrong.any():
+            break
+        basic = basic & ~wrong
+    else:
+        return None
+    p = np.maximum(p, 0.0)
+    reduced = np.where(program.pairs, program.cost(p) - y[:, None], 0.0)
+    if (program.load(z) > 1.0 + _EXACT).any() or (reduced < -_NEGATIVE).any():
+        return None
+    if p.sum() > _FAR_OUT * program.number * reached:
+        return None
+    return Risen(
+        level=reached * program.level_unit,
+        share=z * program.unit[:, None],
+        price=p * program.inverse,
+        group=np.maximum(y, 0.0) / program.unit,
+    )
+
+
+def polish(problem: Rise, risen: Risen) -> Risen:
+    """The same answer where it satisfies its equations to the last digits, else the exact one
+    nearby if that is found. Nobody spreads."""
+    program = Program(problem)
+    share, price = risen.share / program.unit[:, None], risen.price * problem.capacity
+    level = risen.level / program.level_unit
+    off = abs(program.base + program.rate * level - share.sum(axis=1)).max()
+    if off < _EXACT and program.load(share).max() < 1.0 + _EXACT:
+        return risen
+    group = risen.group * program.unit
+    factor = program.number / float(group @ program.rate)
+    found = exact(
+        program, share, price * factor, group * factor, level, share > _TOLERANCE, price > 0
+    )
+    return risen if found is None else replace(found, basis=risen.basis)
+
+
+def _nearest(
+    program: Program,
+    share: Floats,
+    price: Floats,
+    group: Floats,
+    level: float,
+    basic: Bools,
+    tight: Bools,
+) -> tuple[Floats, Floats, Floats, float] | None:
+    """z, p, y and the level next to the point that satisfy all equations, where only these z
+    and p are not zero; None where there are none."""
+    z = np.where(basic, share, 0.0)
+    p = np.where(tight, price, 0.0)
+    y = group.copy()
+    theta = z * z
+    system = System(program, theta, tight, np.zeros(tight.shape))
+    if not system.regular:
+        return None
+    off = off_dual = np.inf
+    for _ in range(_REFINEMENTS):
+        off_share = program.base + program.rate * level - z.sum(axis=1)
+        capacity = np.where(tight, 1.0 - program.load(z), 0.0)
+        off_price = np.where(basic, program.cost(p) - y[:, None], 0.0)
+        total = program.number - float(y @ program.rate)
+        off = float(max(abs(off_share).max(), abs(capacity).max()))
+        off_dual = max(float(abs(off_price).max()), abs(total) / program.number)
+        if off < _EXACT / 20 and off_dual < _EXACT:
+            break
+        more, dp, dy = system.solve(off_share, capacity, 0.0)
+        z -= theta * (program.cost(dp) - dy[:, None])
+        level += more
+        weighted = theta * off_price
+        _, dp, dy = system.solve(weighted.sum(axis=1), program.load(weighted), total)
+        p += dp
+        y += dy
+    close = off < _EXACT and off_dual < _NEGATIVE and p.min() > -_NEGATIVE
+    return (z, p, y, level) if close else None
