@@ -162,7 +162,7 @@ class _State:
         spread: Floats | None = None
         for part in stopped:
             own = self.parts.prices(part)
-            tight |= (rate > 0) & (own.group > 0)
+            tight |= self.parts.stopped(own)
             prices = self.parts.complete(part, own)
             capacity += prices.capacity / len(stopped)
             group += prices.group / len(stopped)

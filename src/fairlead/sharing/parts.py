@@ -19,10 +19,15 @@ _INTERIOR_PAIRS = 3000
 _INTERIOR_PAIRS_PER_GROUP = 5.0
 # From here on minimum cuts pay for the import of SciPy.
 _FLOW_PAIRS = 5000
-# A rising group whose price, times its rate, is below this part of the mean is left to a later
-# round, and a price of a capacity that is below this part of all is none: rounding errors.
-_POSITIVE = 1e-10
+# Prices below these parts of all (of a capacity) and of the mean (of a group, times its rate) are
+# rounding errors.
 _NOISE = 1e-13
+_NO_PRICE = 1e-11
+# A group whose price is small is left to the next round, where it is large: a rounding error of
+# the bound, _ROUNDING, must not leave it open to rise by more than _RISE.
+_ROUNDING = 1e-15
+_RISE = 1e-7
+_MOST_LEFT = 1e-3
 # Reduced costs where the prices of the rising groups, each times its rate, add up to their number.
 _LOSS = 1e-6
 
@@ -168,7 +173,7 @@ class Parts:
         rate = self.rate[part.groups]
         worth = own * rate
         # A rising group's price that is next to nothing would make the bound rise with the level.
-        tiny = worth * np.count_nonzero(worth) <= _POSITIVE * worth.sum()
+        tiny = worth * np.count_nonzero(worth) <= _NO_PRICE * worth.sum()
         own[(rate > 0) & tiny] = 0.0
         group[part.groups] = own
         total = float(own @ rate)
@@ -179,9 +184,18 @@ class Parts:
             spread[inside] = np.where(spreads[:, None], np.maximum(over, 0.0), 0.0)
         return Prices(price / total, group / total, spread)
 
+    def stopped(self, prices: Prices) -> Bools:
+        """(G,) whether a part's `prices` stop a rising group for good."""
+        worth = prices.group * self.rate
+        stopped: Bools = worth > min(_ROUNDING / _RISE, _MOST_LEFT * float(worth.max()))
+        return stopped
+
     def complete(self, part: Part, prices: Prices) -> Prices:
         """The part's prices, made to hold for every usable pair in the whole problem."""
-        return self._guards.complete(prices, part.groups, part.classes)
+        whole = self._guards.complete(prices, part.groups, part.classes)
+        total = float(whole.group @ self.rate)
+        spread = None if whole.spread is None else whole.spread / total
+        return Prices(whole.capacity / total, whole.group / total, spread)
 
     def freeze(self, part: Part, prices: Prices, level: float) -> None:
         """A part that has reached its highest level falls into smaller ones, between which its
