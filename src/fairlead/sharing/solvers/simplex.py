@@ -80,8 +80,7 @@ def rise(problem: Rise) -> Risen:
         rising,
         -(problem.rate * level_unit / unit)[rising],
     )
-    if problem.basis is not None:
-        _start(highs, problem.basis, problem.pairs, row, size)
+    _start(highs, problem.basis or _crash(problem, use), problem.pairs, row, size)
     values_found, row_dual, basis = _solve(highs)
     share = np.zeros(problem.pairs.shape)
     share[group, machine_class] = np.maximum(values_found[:-1], 0.0) * unit[group]
@@ -119,6 +118,16 @@ def _add(
         rows.astype(np.int32),
         values,
     )
+
+
+def _crash(problem: Rise, use: Floats) -> Basis:
+    """Everyone on the class of which it takes the least: right at the level 0, and saves a pivot
+    for each group on the way up."""
+    there = np.where(problem.capacity > 0, problem.capacity, np.inf)
+    taken = np.where(problem.pairs, use @ (1.0 / there).T, np.inf)
+    pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
+    pairs[np.arange(len(use)), taken.argmin(axis=1)] = True
+    return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_))
 
 
 def _start(highs: highspy.Highs, start: Basis, pairs: Bools, row: Bools, size: int) -> None:
