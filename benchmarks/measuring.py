@@ -19,6 +19,7 @@ from benchmarks.cases import Call, Case, Row, Side
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds: a program that has run for so long is not run again
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 KIBIBYTE = 1024 if sys.platform == "linux" else 1  # in what unit the system counts peak memory
 
 
@@ -42,14 +43,15 @@ class _Tally:
         return Side(self.program, tuple(self.seconds), self.memory, self.limit_reached, self.error)
 
 
-def measure(case: Case, repeat: int, limit: float) -> Row:
-    """The case's row. A program is stopped at the limit (seconds), and is then not run again."""
+def measure(case: Case, repeat: int, limit: float, threads: int | None = None) -> Row:
+    """The case's row. A program is stopped at the limit (seconds), and is then not run again.
+    `threads` is for the linear algebra under NumPy; None leaves it as it is."""
     calls = [case.ours] if case.baseline is None else [case.ours, case.baseline]
     tallies = [_Tally(call.program) for call in calls]
     for _ in range(repeat):
         for call, tally in zip(calls, tallies, strict=True):
             if tally.wants_more:
-                _once(call, tally, limit)
+                _once(call, tally, limit, threads)
     ours, *others = tallies
     theirs = others[0] if others else None
     return Row(
@@ -60,7 +62,7 @@ def measure(case: Case, repeat: int, limit: float) -> Row:
     )
 
 
-def _once(call: Call, tally: _Tally, limit: float) -> None:
+def _once(call: Call, tally: _Tally, limit: float, threads: int | None) -> None:
     """One run in a fresh process, added to the tally."""
     request = {"prepare": call.prepare, "arguments": dict(call.arguments), "limit": limit}
     with tempfile.TemporaryDirectory() as folder:
@@ -69,6 +71,7 @@ def _once(call: Call, tally: _Tally, limit: float) -> None:
         with subprocess.Popen(
             [sys.executable, "-m", "benchmarks.child", json.dumps(request), str(path)],
             cwd=ROOT,
+            env={**os.environ, **({name: str(threads) for name in THREADS} if threads else {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

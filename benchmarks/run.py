@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
         print(showing.line(showing.HEADINGS, columns), flush=True)
     for case in cases:
         progress.show(case)
-        row = measure(case, options.repeat, options.limit)
+        row = measure(case, options.repeat, options.limit, options.threads)
         rows.append(row)
         progress.clear()
         if not options.json:
@@ -82,6 +82,7 @@ def _run(options: argparse.Namespace) -> int:
             seed=options.seed,
             quick=options.quick,
             limit=options.limit,
+            threads=options.threads,
             measured_on=before,
         )
         print(json.dumps(found, indent=1, ensure_ascii=False))
@@ -141,6 +142,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--seed", type=int, default=1, help="of the instances (1)")
         command.add_argument(
             "--limit", type=float, default=600.0, help="seconds after which a run stops (600)"
+        )
+        command.add_argument(
+            "--threads", type=_positive, help="of the linear algebra under NumPy (as it likes)"
         )
     commands.add_parser("list", help="the names of all benchmarks")
     show = commands.add_parser("show", help="the table of a file that --json wrote")

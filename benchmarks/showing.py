@@ -25,6 +25,7 @@ def document(
     seed: int,
     quick: bool,
     limit: float,
+    threads: int | None,
     measured_on: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The whole run as plain values for JSON. `measured_on` is what `machine` said at its start."""
@@ -34,6 +35,7 @@ def document(
         "seed": seed,
         "quick": quick,
         "limit": limit,
+        "threads": threads,
         "machine": dict(measured_on),
         "versions": versions(),
         "rows": [_row(row) for row in rows],

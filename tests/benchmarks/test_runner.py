@@ -88,7 +88,13 @@ def rows() -> list[Row]:
 
 def test_json_follows_the_schema_and_can_be_shown_again() -> None:
     document = showing.document(
-        "solver", rows(), seed=1, quick=False, limit=600.0, measured_on=showing.machine()
+        "solver",
+        rows(),
+        seed=1,
+        quick=False,
+        limit=600.0,
+        threads=None,
+        measured_on=showing.machine(),
     )
     written = json.loads(json.dumps(document))
     schema = json.loads((ROOT / "benchmarks" / "schema.json").read_text(encoding="utf-8"))
