@@ -11,11 +11,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fairlead.model.allocation import Allocation, MachineClass, Placement, Stop
+from fairlead.model.allocation import Allocation
 from fairlead.model.errors import CertificateError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.proof import Proof, Round
+from fairlead.model.shares import MachineClass, Placement, Stop
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.certificate import certify, verify
@@ -335,6 +336,32 @@ def test_a_job_of_no_price_cannot_freeze_early_in_what_looks_like_rounding(
         ),
     )
     with pytest.raises(CertificateError, match="job c freezes, but the prices leave it open"):
+        verify(cluster, jobs, forged)
+
+
+def test_large_prices_cannot_hide_a_round_that_stops_early() -> None:
+    """Job a has all of its machine. However much its share is said to be worth, the inequality
+    loses nothing by it, and the rounding of so large a sum could pass for b's missing tenth."""
+    cluster = Cluster([Machine("m", {"cpu": 10}), Machine("n", {"cpu": 30})])
+    jobs = Job("a", {"cpu": 1}, machines=["m"]), Job("b", {"cpu": 1}, machines=["n"])
+    right = proof_of(cluster, jobs)
+    column = {machine: c.index for c in right.classes for machine in c.machines}
+    first, second = right.rounds
+    huge = 1e14
+    forged = replace(
+        right,
+        placements=(("a", (Placement(column["m"], 10.0),)), ("b", (Placement(column["n"], 27.0),))),
+        rounds=(
+            first,
+            replace(
+                second,
+                share=27 / 40,
+                job_prices=(("a", huge), ("b", 1.0)),
+                stops=(Stop(huge / 40, column["m"], "cpu"), Stop(1 / 40, column["n"], "cpu")),
+            ),
+        ),
+    )
+    with pytest.raises(CertificateError, match="round 2: its share is 0.675"):
         verify(cluster, jobs, forged)
 
 

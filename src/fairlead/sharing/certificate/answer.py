@@ -7,16 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlead.model.allocation import (
-    Allocation,
+from fairlead.model.allocation import Allocation
+from fairlead.model.errors import CertificateError
+from fairlead.model.proof import Proof, Round
+from fairlead.model.shares import (
     JobShare,
     Level,
     Placement,
     Stop,
     TenantShare,
 )
-from fairlead.model.errors import CertificateError
-from fairlead.model.proof import Proof, Round
 from fairlead.sharing.certificate.check import Input, Proved
 from fairlead.sharing.certificate.prices import Scarce
 from fairlead.sharing.certificate.scales import Looks

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.model.allocation import Allocation, Certificate
+from fairlead.model.allocation import Allocation
 from fairlead.model.errors import CertificateError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof
+from fairlead.model.shares import Certificate
 from fairlead.sharing.certificate.files import proof_from_json
 from fairlead.sharing.certificate.prices import Scarce
 from fairlead.sharing.certificate.rounds import Figures, check_rounds

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn, TypeVar
 
-from fairlead.model.allocation import MachineClass, Placement, Stop
 from fairlead.model.errors import InputError, Mistake, Place
 from fairlead.model.names import MOST_NAMES, compress, expand
 from fairlead.model.proof import PoolProof, Proof, Round, Scale
+from fairlead.model.shares import MachineClass, Placement, Stop
 
 PROOF_SCHEMA = "fairlead.proof/1"
 RIGHT = "give the file that `fairlead allocate --proof` wrote, unchanged"

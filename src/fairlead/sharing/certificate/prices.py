@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.model.allocation import Placement, Stop
 from fairlead.model.errors import CertificateError
+from fairlead.model.shares import Placement, Stop
 from fairlead.sharing.certificate.seen import Classes, Floats, Seen
 from fairlead.sharing.certificate.tolerances import EXACT
 from fairlead.sharing.certificate.tree import Tree

@@ -11,7 +11,7 @@ from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Round
 from fairlead.sharing.certificate.prices import Scarce
 from fairlead.sharing.certificate.seen import Bools, Floats
-from fairlead.sharing.certificate.tolerances import EXACT, RISE
+from fairlead.sharing.certificate.tolerances import EXACT, LEVEL, RISE, ROUNDING
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ class _Filling:
             self.active[rows], rate[rows], self.reached[rows] / self.level if self.level else 0.0
         )
         excess = (job_price[rows] - sound) * measure
+        # Of two small things one is enough: a part of the price, or a part of all that is worth.
+        excess = np.minimum(excess, 1.0 - sound / job_price[rows])
         if excess.max(initial=0.0) > EXACT:
             name = self.scarce.seen.names[rows[excess.argmax()]]
             raise CertificateError(
@@ -112,19 +114,19 @@ class _Filling:
                 f"{where}: the prices of the active jobs, each times its rate, add up to"
                 f" {whole:.12g}, not to 1"
             )
-        gap = (prices.bound() - float(sound @ self.reached[rows])) / whole
+        worth = float(sound @ self.reached[rows]) / whole
+        gap = prices.bound() / whole - worth
         unit = self.level or float((self.apart[self.active] / rate[self.active]).min())
-        if not abs(gap) <= EXACT * unit:
+        if not abs(gap) <= max(EXACT * unit, min(ROUNDING * worth, LEVEL * unit)):
             raise CertificateError(
                 f"{where}: its share is {self.level:.12g}, and the prices bound it by"
                 f" {self.level + gap:.12g}"
             )
         price = np.zeros(len(job_price))
         price[rows] = sound / whole
-        price = np.zeros(len(job_price))
-        price[rows] = sound / whole
-        self._freeze(each, where, price, gap)
-        return figures.worse(feasibility=max(abs(whole - 1.0), float(excess.max(initial=0.0))))
+        self._freeze(each, where, price, gap, worth)
+        off = max(abs(whole - 1.0), float(excess.max(initial=0.0)))
+        return figures.worse(feasibility=off, gap=abs(gap) / unit)
 
     def left_open(self, slack: float) -> float:
         """The largest relative rise that the prices leave open to anyone when they froze.
@@ -160,8 +162,7 @@ class _Filling:
             raise CertificateError(f"{where}: a price for a job that can run nowhere")
         return price
 
-    def _freeze(self, each: Round, where: str, price: Floats, gap: float) -> None:
-        worth = float(price @ self.reached)
+    def _freeze(self, each: Round, where: str, price: Floats, gap: float, worth: float) -> None:
         for name in each.frozen:
             job = self.scarce.seen.job.get(name)
             if job is None or not self.active[job]:

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from fairlead.model.allocation import MachineClass
 from fairlead.model.constraint import Label, Selector
 from fairlead.model.errors import CertificateError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.shares import MachineClass
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
