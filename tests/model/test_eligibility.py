@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from hypothesis import given
 
-from fairlead.model.allocation import Nowhere
 from fairlead.model.eligibility import (
     eligibility,
     excluded,
@@ -17,6 +16,7 @@ from fairlead.model.eligibility import (
 )
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.shares import Nowhere
 from tests.model.draw import inputs
 
 CLUSTER = Cluster(

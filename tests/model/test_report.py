@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from fairlead.model.allocation import (
-    Allocation,
+from fairlead.model.allocation import Allocation
+from fairlead.model.report import nowhere_sentence, stop_tree
+from fairlead.model.shares import (
     JobShare,
     Level,
     MachineClass,
@@ -17,7 +18,6 @@ from fairlead.model.allocation import (
     Tasks,
     TenantShare,
 )
-from fairlead.model.report import allocation_tree, nowhere_sentence, rows, stop_tree, warnings
 
 LOST = Nowhere(3, (("zone = west", 3),), ())
 ALLOCATION = Allocation(
@@ -36,7 +36,7 @@ ALLOCATION = Allocation(
 
 
 def test_rows_are_flat_and_have_the_same_columns() -> None:
-    table = rows(ALLOCATION)
+    table = ALLOCATION.table()
     assert [row["job"] for row in table] == ["a", "lost"]
     assert table[0] == {
         "job": "a",
@@ -54,7 +54,7 @@ def test_rows_are_flat_and_have_the_same_columns() -> None:
 
 
 def test_the_tree_is_json_and_names_ranges() -> None:
-    tree = json.loads(json.dumps(allocation_tree(ALLOCATION), allow_nan=False))
+    tree = json.loads(json.dumps(ALLOCATION.tree(), allow_nan=False))
     assert tree["classes"] == [{"class": 0, "machines": ["m[1-3]"], "count": 3}]
     assert tree["levels"][0]["stopped_by"] == [{"class": 0, "resource": "cpu", "price": 0.01}]
     assert tree["jobs"][1]["nowhere"]["constraint"] == [{"part": "zone = west", "excludes": 3}]
@@ -62,7 +62,7 @@ def test_the_tree_is_json_and_names_ranges() -> None:
 
 
 def test_warnings_come_with_the_jobs_that_can_run_nowhere() -> None:
-    assert warnings(ALLOCATION) == (
+    assert ALLOCATION.sentences() == (
         "beware.",
         "job lost can run nowhere: each of the 3 machines is excluded by `zone = west`.",
     )

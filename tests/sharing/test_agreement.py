@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from fairlead.model.allocation import Allocation, Level
+from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.model.shares import Level
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling import fill

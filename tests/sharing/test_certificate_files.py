@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.model.allocation import Certificate
 from fairlead.model.errors import CertificateError, InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.proof import Proof
+from fairlead.model.shares import Certificate
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.certificate import proof_from_json, proof_to_json, verify

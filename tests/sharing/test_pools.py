@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fairlead.model.allocation import Stop
 from fairlead.model.errors import InputError
 from fairlead.model.proof import PoolProof
+from fairlead.model.shares import Stop
 from fairlead.sharing.answer import names_of
 from fairlead.sharing.pools import tenant_weights
 from fairlead.sharing.problem import Floats, Problem

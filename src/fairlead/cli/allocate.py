@@ -57,7 +57,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the allocation."""
     from fairlead.model.errors import InputError, Mistake
-    from fairlead.model.report import allocation_tree, json_text, rows, warnings
     from fairlead.sharing.allocate import allocate
 
     if args.tasks == "whole":
@@ -69,13 +68,13 @@ def run(args: argparse.Namespace) -> int:
     if args.proof is not None:
         write_proof(args.proof, allocation)
     if args.json:
-        say([json_text(allocation_tree(allocation))])
+        say([allocation.to_json()])
     elif args.csv:
         from fairlead.cli.allocation_text import reasons
 
         why = reasons(cluster, jobs, allocation)
-        say(as_csv([row | {"stopped_by": why[str(row["job"])]} for row in rows(allocation)], CSV))
-        for text in warnings(allocation):
+        say(as_csv([row | {"stopped_by": why[str(row["job"])]} for row in allocation.table()], CSV))
+        for text in allocation.sentences():
             print(f"warning: {text}", file=sys.stderr)
     elif not args.quiet:
         from fairlead.cli.allocation_text import allocation_lines

@@ -6,11 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from fairlead.cli.screen import Screen, shown, table
-from fairlead.model.allocation import Allocation, JobShare, Level, MachineClass, Stop, TenantShare
+from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.names import compress
-from fairlead.model.report import warnings
+from fairlead.model.shares import (
+    JobShare,
+    Level,
+    MachineClass,
+    Stop,
+    TenantShare,
+)
 from fairlead.model.words import counted, listing, number
 from fairlead.sharing.explanation import NOISE, Stops, stops_of
 
@@ -35,7 +41,7 @@ def allocation_lines(
     if allocation.prices:
         yield ""
         yield from prices_table(allocation, screen)
-    notes = warnings(allocation)
+    notes = allocation.sentences()
     if notes:
         yield ""
         yield from (f"warning: {shown(note)}" for note in notes)

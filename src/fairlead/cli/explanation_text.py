@@ -8,7 +8,7 @@ from fairlead.cli.allocation_text import machines_of
 from fairlead.cli.screen import Screen, shown, wrapped
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
-from fairlead.model.report import LISTS, exclusions, nowhere_sentence, warnings
+from fairlead.model.report import LISTS, exclusions, nowhere_sentence
 from fairlead.model.words import (
     amount,
     amounts,
@@ -59,7 +59,7 @@ def explanation_lines(
             yield from _bullet(text, screen)
         if not texts:
             yield "  None of the small changes that its prices point to."
-    for note in warnings(why.allocation):
+    for note in why.allocation.sentences():
         if why.share.nowhere is None and _mentions(note, why):
             yield ""
             yield from wrapped(f"warning: {shown(note)}", screen)

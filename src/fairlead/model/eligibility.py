@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlead.model.allocation import Nowhere
 from fairlead.model.constraint import Label, Requirement, Selector
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.shares import Nowhere
 from fairlead.model.values import FrozenMap
 
 MACHINES, EXCLUDE = "machines", "exclude"

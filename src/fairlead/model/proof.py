@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairlead.model.allocation import MachineClass, Placement, Stop
+from fairlead.model.shares import MachineClass, Placement, Stop
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,12 @@
-"""An allocation as plain data: the tree that JSON shows and the rows of a table."""
+"""The parts of an answer as plain data and in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairlead.model.allocation import Allocation, JobShare, Level, MachineClass, Nowhere, Stop
 from fairlead.model.names import compress
+from fairlead.model.shares import JobShare, Level, MachineClass, Nowhere, Stop
 from fairlead.model.words import counted, listing, plural, sentence
-
-ALLOCATION_SCHEMA = "fairlead.allocation/1"
 
 Tree = dict[str, object]
 
@@ -34,69 +32,6 @@ def json_text(tree: Mapping[str, object]) -> str:
 def rounded(value: float | None) -> float | None:
     """The number with 12 significant digits: beyond them doubles carry noise."""
     return None if value is None else float(f"{value:.12g}")
-
-
-def allocation_tree(allocation: Allocation) -> Tree:
-    """The allocation as `fairlead.allocation/1`: only dicts, lists, text, numbers and None."""
-    certificate = allocation.certificate
-    return {
-        "schema": ALLOCATION_SCHEMA,
-        "policy": allocation.policy,
-        "tasks": allocation.tasks.value,
-        "tenants": [
-            {
-                "name": tenant.name,
-                "parent": tenant.parent,
-                "weight": tenant.weight,
-                "share": tenant.share,
-                "level": tenant.level,
-            }
-            for tenant in allocation.tenants
-        ],
-        "jobs": [_job(job) for job in allocation.jobs],
-        "classes": [_class(group) for group in allocation.classes],
-        "levels": [_level(level) for level in allocation.levels],
-        "prices": [stop_tree(price) for price in allocation.prices],
-        "certificate": None
-        if certificate is None
-        else {
-            "feasibility": rounded(certificate.feasibility),
-            "gap": rounded(certificate.gap),
-            "assumed": list(certificate.assumed),
-        },
-        "warnings": list(warnings(allocation)),
-    }
-
-
-def rows(allocation: Allocation) -> list[dict[str, str | float | int | None]]:
-    """One row per job, with its tenant's share beside it: `pandas.DataFrame(rows(allocation))`."""
-    tenants = {tenant.name: tenant for tenant in allocation.tenants}
-    return [
-        {
-            "job": job.name,
-            "tenant": job.tenant,
-            "weight": tenants[job.tenant].weight,
-            "tenant_share": tenants[job.tenant].share,
-            "share": job.share,
-            "level": job.level,
-            "tasks": job.tasks,
-            "alone": job.alone,
-            "scale": job.scale,
-            "policy": allocation.policy,
-        }
-        for job in allocation.jobs
-    ]
-
-
-def warnings(allocation: Allocation) -> tuple[str, ...]:
-    """All that a user must know beside the numbers, in sentences: the allocation's own warnings,
-    and why each job that can run nowhere cannot."""
-    nowhere = (
-        f"job {job.name} can run nowhere: {nowhere_sentence(job.nowhere)}"
-        for job in allocation.jobs
-        if job.nowhere is not None
-    )
-    return (*(sentence(text) for text in allocation.warnings), *nowhere)
 
 
 def nowhere_sentence(reason: Nowhere) -> str:
@@ -157,7 +92,7 @@ def nowhere_tree(reason: Nowhere) -> Tree:
     }
 
 
-def _job(job: JobShare) -> Tree:
+def job_tree(job: JobShare) -> Tree:
     return {
         "name": job.name,
         "tenant": job.tenant,
@@ -173,7 +108,7 @@ def _job(job: JobShare) -> Tree:
     }
 
 
-def _class(group: MachineClass) -> Tree:
+def class_tree(group: MachineClass) -> Tree:
     return {
         "class": group.index,
         "machines": list(compress(group.machines)),
@@ -181,7 +116,7 @@ def _class(group: MachineClass) -> Tree:
     }
 
 
-def _level(level: Level) -> Tree:
+def level_tree(level: Level) -> Tree:
     tree: Tree = {
         "share": level.share,
         "frozen": list(level.frozen),

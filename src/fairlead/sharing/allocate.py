@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.model.allocation import Allocation, JobShare, Level, Stop, Tasks
+from fairlead.model.allocation import Allocation
 from fairlead.model.check import check, with_implied_tenants
 from fairlead.model.eligibility import nowhere
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import PoolProof, Proof, Round, Scale
+from fairlead.model.shares import JobShare, Level, Stop, Tasks
 from fairlead.sharing import answer as back
 from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.certificate import certify

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairlead.model.allocation import (
+from fairlead.model.proof import Round
+from fairlead.model.shares import (
     JobShare,
     Level,
     MachineClass,
@@ -15,7 +16,6 @@ from fairlead.model.allocation import (
     Stop,
     TenantShare,
 )
-from fairlead.model.proof import Round
 from fairlead.sharing.filling import Filling, FillingRound
 from fairlead.sharing.problem import Floats, Problem, Tree
 
@@ -82,8 +82,8 @@ def stops(
         for r, resource in enumerate(problem.resources):
             if worth[c, r] > noise:
                 yield Stop(number(part.price[c, r]), machine_class=names.show[c], resource=resource)
-    for limit, cap, price in zip(problem.tree.limits, caps, part.limit_price, strict=True):
-        if price * cap > noise:
+    for limit, price in zip(problem.tree.limits, part.limit_price, strict=True):
+        if price > 0:
             yield Stop(
                 number(price),
                 tenant=problem.tree.names[limit.tenant],

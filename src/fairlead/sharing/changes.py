@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
-from fairlead.model.allocation import Allocation, MachineClass
+from fairlead.model.allocation import Allocation
 from fairlead.model.constraint import Selector
 from fairlead.model.eligibility import excluded_by
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.shares import MachineClass
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.sharing.explanation import Explanation, fits

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from fairlead.model.allocation import Allocation, JobShare, Nowhere, Stop, TenantShare
+from fairlead.model.allocation import Allocation
 from fairlead.model.eligibility import excluded, may_use
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.proof import Round
+from fairlead.model.shares import JobShare, Nowhere, Stop, TenantShare
 
 NOISE = 1e-9
 """Relative: a job that is this close to all its tasks has them."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.model.allocation import Placement, Stop
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.proof import PoolProof
+from fairlead.model.shares import Placement, Stop
 from fairlead.sharing.answer import Names, jobs_below
 from fairlead.sharing.problem import Floats, Ints, Problem
 
