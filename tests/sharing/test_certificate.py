@@ -361,7 +361,7 @@ def test_large_prices_cannot_hide_a_round_that_stops_early() -> None:
             ),
         ),
     )
-    with pytest.raises(CertificateError, match="round 2: its share is 0.675"):
+    with pytest.raises(CertificateError, match=r"round 2: its share is 0\.675"):
         verify(cluster, jobs, forged)
 
 
