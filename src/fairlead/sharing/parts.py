@@ -13,10 +13,10 @@ from fairlead.sharing.rise import Basis, Rise, Risen
 from fairlead.sharing.solvers import interior, simplex
 from fairlead.sharing.solvers.exact import polish
 
-# The simplex gives shares on fewer classes and is fast where there is little to choose; an
-# interior point method takes the same few steps however much there is.
-_INTERIOR_PAIRS = 3000
-_INTERIOR_PAIRS_PER_GROUP = 5.0
+# The simplex gives shares on few classes each, and is fast where there is little to choose. An
+# interior point method takes a few dense steps however much there is.
+_LITTLE, _MUCH = 3000, 30_000  # pairs
+_LOOSE = 0.5  # of all pairs of the part's groups and classes
 # From here on minimum cuts pay for the import of SciPy.
 _FLOW_PAIRS = 5000
 # Prices below these parts of all (of a capacity) and of the mean (of a group, times its rate) are
@@ -138,7 +138,8 @@ class Parts:
         )
         number = int(pairs.sum())
         spreads = bool(self._spreads[part.groups].any())
-        if number > max(_INTERIOR_PAIRS, _INTERIOR_PAIRS_PER_GROUP * len(pairs)) and not spreads:
+        much = number > _MUCH or (number > _LITTLE and number > _LOOSE * pairs.size)
+        if much and not spreads:
             risen = interior.rise(problem)
             if risen is not None:
                 return risen

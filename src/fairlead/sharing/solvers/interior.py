@@ -12,9 +12,12 @@ from fairlead.sharing.solvers.exact import exact
 from fairlead.sharing.solvers.scaled import Program, System
 
 _MOST_STEPS = 80
-# Relative gap at which what is positive and what is zero can be told apart.
+# Relative gap, and errors of the equations, at which what is positive and what is zero differ.
 _GAP = 1e-8
-_STAY_INSIDE = 0.9995
+_OFF = 1e-6
+_TRIES = 4
+# How far to go of the way to where something would be 0: more where that is long enough.
+_LONG, _CLOSE, _APART = 0.98, 0.9995, 0.9
 _CORRECTIONS = 2
 
 
@@ -34,10 +37,14 @@ def rise(problem: Rise) -> Risen | None:
     """The highest level with its proof; None where the last steps did not become exact."""
     program = Program(problem)
     at = _start(program)
+    tries = 0
     for _ in range(_MOST_STEPS):
         if _near(program, at):
             basic, tight = program.pairs & (at.z > at.rc), program.row & (at.p > at.s)
-            return exact(program, at.z, at.p, at.y, at.level, basic, tight)
+            risen = exact(program, at.z, at.p, at.y, at.level, basic, tight)
+            tries += 1
+            if risen is not None or tries == _TRIES:
+                return risen
         if not _advance(program, at):
             break
     return None
@@ -72,7 +79,7 @@ def _near(program: Program, at: _Point) -> bool:
     products = float((at.z * at.rc).sum() + (at.s * at.p).sum())
     share, capacity, price, total = _residuals(program, at)
     off = max(abs(share).max(), abs(capacity).max(), abs(price).max(), abs(total) / program.number)
-    return products < _GAP * program.number * at.level and bool(off < _GAP)
+    return products < _GAP * program.number * at.level and bool(off < _OFF)
 
 
 def _advance(program: Program, at: _Point) -> bool:
@@ -117,8 +124,7 @@ def _advance(program: Program, at: _Point) -> bool:
         if sum(longer) < primal + dual + 0.02:
             break
         step, (primal, dual) = better, longer
-    primal = min(1.0, _STAY_INSIDE * primal)
-    dual = min(1.0, _STAY_INSIDE * dual)
+    primal, dual = _inside(primal), _inside(dual)
     at.z += primal * step.z
     at.s += primal * step.s
     at.level += primal * step.level
@@ -140,6 +146,12 @@ def _length(value: Floats, change: Floats) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         fastest = float(np.min(change / value, where=value > 0, initial=0.0))
     return min(1.0, -1.0 / fastest) if fastest < 0 else 1.0
+
+
+def _inside(length: float) -> float:
+    """A bit less than as far as it can go: what is in the way must not come so close to 0 that it
+    is in the way of the next steps too."""
+    return length * (_CLOSE if length > _LONG else _APART)
 
 
 def _outside(product: Floats, aim: float) -> Floats:

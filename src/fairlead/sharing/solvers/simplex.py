@@ -14,6 +14,8 @@ _LOWER = highspy.HighsBasisStatus.kLower
 _UPPER = highspy.HighsBasisStatus.kUpper
 # The objective is this many times the number of rising groups: reduced costs count to 1e-14.
 _COST = 1e5
+# Tried in turn where the finest has no solution; what is left of it shows in the certificate.
+_COARSER = (1e-8, 1e-6)
 _OPTIONS: dict[str, bool | int | float | str] = {
     "output_flag": False,
     "presolve": "off",
@@ -38,6 +40,8 @@ def rise(problem: Rise) -> Risen:
     takers = inside.T @ (use > 0)
     row = takers > 0
     mean = np.divide(inside.T @ use, takers, out=np.ones_like(takers), where=row)
+    # A capacity that is little for those who may use it counts itself: tolerances are absolute.
+    mean[row] = np.minimum(mean, problem.capacity)[row]
     size = len(use)
     row_of = np.full(row.shape, -1)
     row_of[row] = size + np.arange(row.sum())
@@ -142,6 +146,14 @@ def _start(highs: highspy.Highs, start: Basis, pairs: Bools, row: Bools, size: i
 def _solve(highs: highspy.Highs) -> tuple[Floats, Floats, highspy.HighsBasis]:
     highs.run()
     status = highs.getModelStatus()
+    for tolerance in _COARSER:
+        # Shares that froze earlier, of huge groups, may overfill a tiny class by a rounding error.
+        if status == highspy.HighsModelStatus.kOptimal:
+            break
+        highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+        highs.clearSolver()
+        highs.run()
+        status = highs.getModelStatus()
     if status != highspy.HighsModelStatus.kOptimal:
         info = highs.getInfo()
         gap = info.primal_dual_objective_error  # type: ignore[attr-defined]  # not in its stubs
