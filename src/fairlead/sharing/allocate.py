@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,7 +39,7 @@ DIVIDED = (
 
 def allocate(
     cluster: Cluster,
-    jobs: Sequence[Job],
+    jobs: Iterable[Job],
     policy: str | Policy | Mechanism = "tsf",
     tasks: str | Tasks = Tasks.DIVISIBLE,
 ) -> Allocation:
@@ -48,8 +48,11 @@ def allocate(
     `policy` is written as on the command line (`"tsf"`, `"kdf(k=3, gpu=2)"`). Raises InputError
     for what the caller got wrong and InternalError where the answer fails its check.
     """
-    if Tasks(tasks) is not Tasks.DIVISIBLE:
-        raise InputError(Mistake("whole tasks are not built yet", "use tasks='divisible'"))
+    if tasks not in (Tasks.DIVISIBLE, Tasks.DIVISIBLE.value):
+        known = tasks in (Tasks.WHOLE, Tasks.WHOLE.value)
+        what = "whole tasks are not built yet" if known else f"tasks are not {tasks!r}"
+        raise InputError(Mistake(what, "use tasks='divisible'"))
+    jobs = tuple(jobs)
     cluster = with_implied_tenants(cluster, jobs)
     check(cluster, jobs)
     rule = parse(policy) if isinstance(policy, str) else policy
@@ -182,7 +185,7 @@ def _in_words(
         placed=not found.pooled,
         alone=alone,
     )
-    warnings = (MAY_NOT_FIT.format(policy=spec),) if found.pooled else _divided(problem)
+    warnings = (MAY_NOT_FIT.format(policy=spec),) if found.pooled else _divided(problem, tasks)
     return Allocation(
         policy=spec,
         tasks=Tasks.DIVISIBLE,
@@ -239,13 +242,13 @@ def _scales(problem: Problem, scale: Floats, number: int | None = None) -> Itera
         yield Scale(problem.job_names[j], float(scale[j]), number)
 
 
-def _divided(problem: Problem) -> tuple[str, ...]:
-    """A warning for each job whose single task no machine that it may use can hold whole."""
+def _divided(problem: Problem, tasks: Floats) -> tuple[str, ...]:
+    """A warning for each job that runs though no machine that it may use can hold a whole task."""
     largest = np.where(problem.usable, problem.holds, 0.0).max(axis=1, initial=0.0)
     return tuple(
         sorted(
             DIVIDED.format(job=problem.job_names[j])
-            for j in np.flatnonzero((largest > 0) & (largest < 1))
+            for j in np.flatnonzero((largest < 1) & (tasks.sum(axis=1) > 0))
         )
     )
 

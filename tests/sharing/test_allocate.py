@@ -1,0 +1,38 @@
+"""What a caller from Python may hand over, and what is said of what cannot be shared."""
+
+from __future__ import annotations
+
+import pytest
+
+import fairlead
+from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+
+CLUSTER = Cluster([Machine("m1", {"cpu": 4}), Machine("m2", {"cpu": 2, "gpu": 1})])
+
+
+def test_jobs_may_come_from_anything_that_gives_them_once() -> None:
+    jobs = [Job("a", {"cpu": 1}), Job("b", {"cpu": 1, "gpu": 1})]
+    assert fairlead.allocate(CLUSTER, iter(jobs)) == fairlead.allocate(CLUSTER, jobs)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "sentence"),
+    [("whole", "whole tasks are not built yet"), ("entire", "tasks are not 'entire'")],
+)
+def test_another_world_than_that_of_divisible_tasks_is_refused(tasks: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        fairlead.allocate(CLUSTER, [Job("a", {"cpu": 1})], tasks=tasks)
+
+
+def test_a_warning_of_parts_of_tasks_is_for_jobs_that_run_only() -> None:
+    cluster = Cluster(CLUSTER.machines, [Tenant("none", limit={"cpu": 0}), Tenant("some")])
+    jobs = [
+        Job("large", {"cpu": 5}, tenant="some"),
+        Job("stopped", {"cpu": 5}, tenant="none"),
+        Job("small", {"cpu": 4}, tenant="some"),
+    ]
+    (warning,) = fairlead.allocate(cluster, jobs).warnings
+    assert warning.startswith("job large: a task is larger than every machine")
