@@ -245,6 +245,47 @@ def test_a_file_that_does_not_help_is_refused(
     assert sentence in str(refusal.value)
 
 
+FAILING = """import math
+
+import fairlead
+
+
+@fairlead.policy("fails")
+def fails(problem):
+    return math.sqrt(-1)
+
+
+@fairlead.policy("words")
+def words(problem):
+    return ["one"] * len(problem.job_names)
+
+
+@fairlead.policy("nothing")
+def takes_nothing():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("fails", "failed: ValueError: "),
+        ("fails", "mine.py, line 8"),
+        ("words", "gives a scale that is not numbers"),
+        ("nothing", "failed: TypeError: "),
+    ],
+)
+def test_a_policy_of_ones_own_that_fails_is_its_writers_mistake(
+    tmp_path: Path, name: str, sentence: str
+) -> None:
+    (tmp_path / "mine.py").write_text(FAILING)
+    found = parse(f"{tmp_path / 'mine.py'}:{name}")
+    assert isinstance(found, Policy)
+    with pytest.raises(InputError) as refusal:
+        found.scale(TWO)
+    assert sentence in str(refusal.value)
+
+
 @pytest.mark.usefixtures("registered")
 def test_an_installed_packages_entry_point_is_found_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -255,6 +296,7 @@ def test_an_installed_packages_entry_point_is_found_by_its_name(
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(
         "[fairlead.policies]\ntheirs = their_policies\nforgotten = their_policies\n"
+        "gone = no_such_module\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     try:
@@ -263,6 +305,8 @@ def test_an_installed_packages_entry_point_is_found_by_its_name(
         assert found.scale(TWO).tolist() == [2, 2]
         with pytest.raises(InputError, match="registers no `forgotten`"):
             parse("forgotten")
+        with pytest.raises(InputError, match=r"`gone` .* cannot be loaded: ModuleNotFoundError"):
+            parse("gone")
         with pytest.raises(InputError, match="did you mean `theirs`"):
             parse("their")
     finally:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import FairleadError, InputError, Mistake
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.spec import Spec, Value, arguments, form, read, write
+from fairlead.sharing.spec import Spec, arguments, form, read, write
 
 # Read only when somebody asks for them, so that one policy does not pay for all.
 POLICIES = {
@@ -109,9 +109,12 @@ def parse(text: str) -> Policy | Mechanism:
     values = arguments(spec, parameters)
     canonical = write(spec, parameters, values)
     view = View.POOLED if values.pop("pooled", False) and entry.poolable else entry.view
+    function = partial(entry.function, **values)
+    if entry.function.__module__ != BUILT_IN.get(entry.name):
+        function = partial(_users_own, canonical, function)
     if view is None:
-        return Mechanism(canonical, partial(entry.function, **values))  # type: ignore[arg-type]
-    return Policy(canonical, view, partial(_scale, canonical, entry.function, values))
+        return Mechanism(canonical, function)  # type: ignore[arg-type]
+    return Policy(canonical, view, partial(_scale, canonical, function))
 
 
 def describe(name: str) -> tuple[str, str]:
@@ -146,11 +149,36 @@ def _parameters(entry: Entry) -> list[inspect.Parameter]:
     return [*named, pooled, *parameters[len(named) :]]
 
 
-def _scale(
-    spec: str, function: Callable[..., object], values: Mapping[str, Value], problem: Problem
-) -> Floats:
-    scale = np.array(function(problem, **values), dtype=np.float64)
+def _users_own(spec: str, function: Callable[..., object], *given: object) -> object:
+    """What a user's function gives. Where it fails, that is no failure of ours."""
+    try:
+        return function(*given)
+    except FairleadError:
+        raise
+    except Exception as error:
+        import traceback
+
+        calls = traceback.extract_tb(error.__traceback__)[1:]  # the first is the one above
+        # Where its file called what failed, not the depths of a library.
+        own = [call for call in calls if call.filename == calls[0].filename]
+        right = f"see {own[-1].filename}, line {own[-1].lineno}" if own else "check its parameters"
+        raise InputError(
+            Mistake(f"`{spec}` failed: {type(error).__name__}: {error}", right)
+        ) from error
+
+
+def _scale(spec: str, function: Callable[..., object], problem: Problem) -> Floats:
+    given = function(problem)
     jobs = len(problem.job_names)
+    try:
+        scale = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            Mistake(
+                f"policy `{spec}` gives a scale that is not numbers: {error}",
+                f"it must be one number for each job, ({jobs},)",
+            )
+        ) from error
     if scale.shape != (jobs,):
         raise InputError(
             Mistake(
@@ -187,7 +215,18 @@ def _load_installed(name: str) -> None:
     from importlib.metadata import entry_points
 
     for point in entry_points(group=GROUP, name=name):
-        point.load()
+        try:
+            point.load()
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(
+                Mistake(
+                    f"the entry point `{name}` of {GROUP} ({point.value}) cannot be loaded:"
+                    f" {type(error).__name__}: {error}",
+                    "mend or remove the package that names it",
+                )
+            ) from error
         if name not in _everybodys:
             raise InputError(
                 Mistake(
