@@ -159,7 +159,7 @@ class _Parser:
         return Requirement(key.text, Operator.EXISTS)
 
     def _values(self, operator: str) -> tuple[str, ...]:
-        example = f"write the values in brackets, as in {operator} (a100, h100)"
+        example = f"write the values in brackets: {operator} (a100, h100)"
         opening = self._next
         if opening.kind != "mark" or opening.text != "(":
             self._fail_at(opening, f"an opening bracket is missing after {operator}", example)
