@@ -74,7 +74,6 @@ def stops(
     problem = names.problem
     # What all there is of something is worth, in share: the measure of what a price means.
     worth = part.price * problem.capacity * problem.count[:, None]
-    caps = np.array([limit.amount for limit in problem.tree.limits])
     tasks = np.where(part.task_price > 0, problem.tasks, 0.0) * part.task_price
     spread = {key: price * problem.count[key[1]] for key, price in part.spread_price.items()}
     noise = NOISE * max(worth.max(initial=0.0), tasks.max(initial=0.0), *spread.values(), 0.0)
