@@ -17,7 +17,7 @@ from fairlead.model.shares import (
     Stop,
     TenantShare,
 )
-from fairlead.sharing.certificate.check import Input, Proved
+from fairlead.sharing.certificate.given import Input, Proved
 from fairlead.sharing.certificate.prices import Scarce
 from fairlead.sharing.certificate.scales import Looks
 from fairlead.sharing.certificate.seen import Bools, Floats

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,47 +14,15 @@ from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof
 from fairlead.model.shares import Certificate
 from fairlead.sharing.certificate.files import proof_from_json
+from fairlead.sharing.certificate.given import Input, Proved, read_input
 from fairlead.sharing.certificate.prices import Scarce
-from fairlead.sharing.certificate.rounds import Figures, check_rounds
+from fairlead.sharing.certificate.rounds import check_rounds
 from fairlead.sharing.certificate.scales import Looks, Rule, rule
-from fairlead.sharing.certificate.seen import Bools, Classes, Floats, Seen, see
+from fairlead.sharing.certificate.seen import Bools, Classes, Floats
 from fairlead.sharing.certificate.tolerances import EXACT
-from fairlead.sharing.certificate.tree import Tree, tree
 from fairlead.sharing.certificate.weights import tenant_weights
 
 STATED = "the scales of `{policy}` are taken as stated: only its owner can compute them"
-
-
-@dataclass(frozen=True)
-class Input:
-    """What does not depend on a proof. `alone` (J,) is the tasks of each job alone in the cluster,
-    constraints ignored."""
-
-    cluster: Cluster
-    seen: Seen
-    tree: Tree
-    alone: Floats
-
-
-@dataclass(frozen=True)
-class Proved:
-    """What a proof establishes. `scale` is None where every machine has scales of its own;
-    `active[c]` are the jobs that take part on a class that is filled by itself."""
-
-    figures: Figures
-    assumed: tuple[str, ...]
-    looks: Looks
-    weight: Floats
-    scale: Floats | None
-    tasks: Floats  # (J, C)
-    active: dict[int | None, Bools]
-
-
-def read_input(cluster: Cluster, jobs: Sequence[Job]) -> Input:
-    """The input in arrays of the checker's own making."""
-    seen = see(cluster, jobs)
-    kinds = seen.all_kinds()
-    return Input(cluster, seen, tree(cluster, jobs, seen), kinds.holds @ kinds.count)
 
 
 def check_proof(given: Input, proof: Proof) -> Proved:
