@@ -1,0 +1,115 @@
+"""The three ways to a level: the simplex, the interior point method and the minimum cuts agree."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fairlead.model.errors import SolverError
+from fairlead.sharing import parts
+from fairlead.sharing.filling import Filling, fill
+from fairlead.sharing.problem import Problem
+from fairlead.sharing.rise import Rise
+from fairlead.sharing.solvers import flow, interior, simplex
+from tests.sharing.build import build
+from tests.sharing.filling_proof import errors
+
+NEVER, ALWAYS = 10**9, -1
+
+
+def drawn(seed: int, *, jobs: int, classes: int, resources: int, density: float) -> Problem:
+    random = np.random.default_rng(seed)
+    eligible = random.random((jobs, classes)) < density
+    eligible[np.arange(jobs), random.integers(0, classes, jobs)] = True
+    return build(
+        random.lognormal(0, 0.7, (jobs, resources)).tolist(),
+        random.lognormal(3, 0.7, (classes, resources)).tolist(),
+        eligible=eligible.tolist(),
+        weight=random.choice([1.0, 2.0, 4.0], jobs).tolist(),
+    )
+
+
+def filled(problem: Problem, monkeypatch: pytest.MonkeyPatch, **switches: int) -> Filling:
+    for name, value in switches.items():
+        monkeypatch.setattr(parts, name, value)
+    filling = fill(problem, problem.alone, problem.tree.weight)
+    found = errors(problem, problem.alone, problem.tree.weight, filling)
+    assert max(found.level, found.price, found.gap) < 1e-9
+    assert found.fit < 1e-12
+    return filling
+
+
+@pytest.mark.parametrize("density", [0.1, 0.4, 1.0])
+def test_the_interior_point_method_agrees_with_the_simplex(
+    density: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(5):
+        problem = drawn(seed, jobs=60, classes=12, resources=3, density=density)
+        one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS)
+        assert one.tasks.sum(axis=1) == pytest.approx(other.tasks.sum(axis=1), rel=1e-9)
+
+
+@pytest.mark.parametrize("density", [0.1, 0.3, 1.0])
+def test_minimum_cuts_agree_with_the_simplex(
+    density: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(5):
+        problem = drawn(seed, jobs=60, classes=12, resources=1, density=density)
+        one = filled(problem, monkeypatch, _FLOW_PAIRS=NEVER)
+        other = filled(problem, monkeypatch, _FLOW_PAIRS=0)
+        assert one.tasks.sum(axis=1) == pytest.approx(other.tasks.sum(axis=1), rel=1e-9)
+
+
+def rise(seed: int) -> Rise:
+    problem = drawn(seed, jobs=40, classes=8, resources=1, density=0.3)
+    jobs, classes = problem.usable.shape
+    return Rise(
+        use=problem.demand,
+        pairs=problem.usable,
+        capacity=problem.capacity,
+        most_on=np.full((jobs, classes), np.inf),
+        base=np.zeros(jobs),
+        rate=problem.tree.weight,
+    )
+
+
+def test_all_ways_find_the_first_level_to_the_last_digits() -> None:
+    for seed in range(5):
+        level = simplex.rise(rise(seed)).level
+        inner = interior.rise(rise(seed))
+        pieces = flow.divide(rise(seed))
+        assert inner is not None
+        assert pieces is not None
+        assert inner.level == pytest.approx(level, rel=1e-12)
+        assert pieces[0].risen.level == pytest.approx(level, rel=1e-12)
+
+
+def test_a_program_without_an_optimum_is_an_error_with_its_status_and_gap() -> None:
+    problem = rise(0)
+    asked = Rise(
+        problem.use,
+        problem.pairs,
+        problem.capacity,
+        problem.most_on,
+        base=np.full(len(problem.use), 1e3),
+        rate=problem.rate,
+        least=1.0,
+    )
+    with pytest.raises(SolverError, match=r"ended as .*infeasibility .* gap"):
+        simplex.rise(asked)
+
+
+def test_small_problems_import_no_scipy() -> None:
+    script = (
+        "import sys\n"
+        "from tests.sharing.build import build\n"
+        "from fairlead.sharing.filling import fill\n"
+        "problem = build([[1], [2]], [[10], [4]])\n"
+        "fill(problem, problem.alone, problem.tree.weight)\n"
+        "sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
