@@ -21,7 +21,8 @@ Text = tuple[tuple[type, str] | None, ...]
 
 
 def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
-    """The problem in arrays. The input is valid (`fairlead.model.check` has passed it)."""
+    """The problem in arrays that nobody can write to. The input is valid (`fairlead.model.check`
+    has passed it)."""
     resources = tuple(sorted({name for job in jobs for name, need in job.demand.items() if need}))
     constraints: dict[Constraint, int] = {}
     of_job = [
@@ -53,7 +54,7 @@ def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
     holds = tasks_that_fit(demand, capacity, spread)
     machines = cluster.machines
     class_machines = tuple(tuple(machines[i].name for i in indices) for indices in members)
-    return Problem(
+    problem = Problem(
         resources=resources,
         job_names=tuple(job.name for job in jobs),
         class_machines=class_machines,
@@ -67,6 +68,10 @@ def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
         usable=eligible & (holds > 0),
         tree=_tree(tenants, own, jobs, resources, class_machines),
     )
+    for value in (*vars(problem).values(), *vars(problem.tree).values()):
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)  # a policy of a user's own sees it
+    return problem
 
 
 def _classes(
