@@ -70,7 +70,8 @@ def test_the_forms_agree(given_input: tuple[Cluster, tuple[Job, ...]]) -> None:
     members = sorted(index for group in grouped.groups for index in group)
     assert members == list(range(len(cluster.machines)))
     for number, job in enumerate(jobs):
-        allowed = {index for group in grouped.of(number) for index in grouped.groups[group]}
+        row = grouped.rows[grouped.row[number]]
+        allowed = {i for group, may in zip(grouped.groups, row, strict=True) if may for i in group}
         plain = {i for i, machine in enumerate(cluster.machines) if may_use(job, machine)}
         assert allowed == plain
         assert all((not excluded_by(job, m)) is may_use(job, m) for m in cluster.machines)

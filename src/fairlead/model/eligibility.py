@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -135,10 +135,6 @@ class Eligibility:
     groups: tuple[tuple[int, ...], ...]
     rows: tuple[tuple[bool, ...], ...]
     row: tuple[int, ...]
-
-    def of(self, job: int) -> Iterator[int]:
-        """The groups that the job with this index may use."""
-        return (g for g, allowed in enumerate(self.rows[self.row[job]]) if allowed)
 
 
 def eligibility(cluster: Cluster, jobs: Sequence[Job]) -> Eligibility:

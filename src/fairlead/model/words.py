@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 _BINARY = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20))
 _IRREGULAR = {
@@ -74,8 +74,3 @@ def percent(part: float, whole: float) -> str:
 def sentence(text: str) -> str:
     """The text with a full stop at the end. A name at its start stays as it is written."""
     return text if text.endswith((".", ":", "!", "?")) else text + "."
-
-
-def joined(parts: Sequence[str]) -> str:
-    """Sentences one after the other."""
-    return " ".join(sentence(part) for part in parts if part)

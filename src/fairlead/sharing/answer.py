@@ -31,7 +31,7 @@ def shown(value: float) -> float:
 
 @dataclass(frozen=True)
 class Names:
-    """How a problem's indices are shown: classes are numbered in the order of the file.
+    """How a problem's indices are shown: classes are numbered in the order of their machines.
 
     `show[c]` is the number of class c.
     """
@@ -47,7 +47,7 @@ class Names:
 
 
 def names_of(problem: Problem, machines: Sequence[str]) -> Names:
-    """The problem with its classes numbered by the first machine of each in `machines`."""
+    """The problem with its classes numbered by where in `machines` the first of each stands."""
     position = {name: index for index, name in enumerate(machines)}
     first = [min(position[name] for name in members) for members in problem.class_machines]
     order = sorted(range(len(first)), key=first.__getitem__)
