@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
 from fairlead.model.proof import PoolProof
 from fairlead.model.shares import Stop
+from fairlead.model.tenant import Tenant
+from fairlead.sharing.allocate import allocate
 from fairlead.sharing.answer import names_of
 from fairlead.sharing.pools import tenant_weights
 from fairlead.sharing.problem import Floats, Problem
@@ -102,6 +107,25 @@ def test_a_pool_whose_owner_has_no_job_that_can_run_weighs_one() -> None:
     problem = build([[1.0], [1.0]], [[8]], eligible=[[1], [0]])
     problem = with_pools(problem, [[1], [1]])
     assert tenant_weights(problem, np.array([8.0, 0.0])).weight == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 2**40), Fraction(1), Fraction(2**40)])
+@pytest.mark.parametrize("limited", ["cpu", "memory"])
+def test_what_a_limit_of_0_forbids_counts_nothing_in_a_pool(limited: str, unit: Fraction) -> None:
+    # In whatever unit: neither does a little of it pass, nor does the proof fail.
+    cluster = Cluster(
+        [Machine("m1", {"cpu": 4, "memory": 4 * unit, "gpu": 1})],
+        [Tenant("own", pool=["m1"], limit={limited: 0})],
+    )
+    other = "cpu" if limited == "memory" else "memory"
+    jobs = [
+        Job("both", {"cpu": 1, "memory": unit}, tenant="own"),
+        Job("one", {other: unit if other == "memory" else 1}, tenant="own"),
+        Job("two", {"cpu": 2, "memory": unit, "gpu": 1}, tenant="own"),
+    ]
+    found = allocate(cluster, jobs)
+    assert [job.tasks for job in found.jobs] == pytest.approx([0, 4, 0])
+    assert found.tenant("own").weight == pytest.approx(1)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

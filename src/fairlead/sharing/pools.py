@@ -119,7 +119,11 @@ def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats, nee
 
     pool = problem.tree.pool_count[tenant]
     tasks = np.zeros((jobs.size, pool.size))
-    at_job, machine_class = np.nonzero(problem.usable[jobs] & (pool > 0))
+    usable = problem.usable[jobs] & (pool > 0)
+    # What limits of 0 forbid is no question for a solver, whose tolerance would let a little pass.
+    forbidding = np.array([limit.amount == 0 for limit in problem.tree.limits], dtype=np.bool_)
+    usable[need[forbidding][:, jobs].any(axis=0)] = False
+    at_job, machine_class = np.nonzero(usable)
     if not at_job.size:
         return _Pool(tenant, 0.0, jobs, tasks, ())
     job = jobs[at_job]
@@ -129,12 +133,12 @@ def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats, nee
     # Columns in parts of what the class alone holds, rows in parts of what there is, and the
     # share in parts of the best column: every number is then of the order of 1.
     unit = float(gain.max())
-    bound = np.array([row.bound or 1.0 for row in rows])
+    bound = np.array([row.bound for row in rows])
     at_row = np.repeat(np.arange(len(rows)), [row.columns.size for row in rows])
     column = np.concatenate([row.columns for row in rows])
     amount = np.concatenate([row.amounts for row in rows]) * most[column] / bound[at_row]
     by_column = np.argsort(column, kind="stable")
-    program = Program(np.full(len(rows), -np.inf), np.array([row.bound for row in rows]) / bound)
+    program = Program(np.full(len(rows), -np.inf), np.ones(len(rows)))
     program.add_columns(
         -gain / unit,
         np.full(job.size, np.inf),
@@ -145,12 +149,22 @@ def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats, nee
     solution = program.solve()
     tasks[at_job, machine_class] = np.maximum(solution.column_value, 0.0) * most
     price = np.maximum(-solution.row_dual, 0.0) * unit / bound
-    return _Pool(
-        tenant,
-        float((tasks.sum(axis=1) / scale[jobs]).sum()),
-        jobs,
-        tasks,
-        tuple(replace(row.stop, price=float(price[i])) for i, row in enumerate(rows) if price[i]),
+    stops = [replace(row.stop, price=float(price[i])) for i, row in enumerate(rows) if price[i]]
+    for index in np.flatnonzero(forbidding):
+        # Any price that is high enough will do: nothing of it is for sale.
+        capped = jobs[need[index, jobs] > 0]
+        if capped.size:
+            dear = float((1.0 / scale[capped] / need[index, capped]).max())
+            stops.append(replace(_limit_stop(problem, index), price=dear))
+    share = float((tasks.sum(axis=1) / scale[jobs]).sum())
+    return _Pool(tenant, share, jobs, tasks, tuple(stops))
+
+
+def _limit_stop(problem: Problem, index: int) -> Stop:
+    """A limit as what stops its jobs, without a price."""
+    limit = problem.tree.limits[index]
+    return Stop(
+        0.0, tenant=problem.tree.names[limit.tenant], resource=problem.resources[limit.resource]
     )
 
 
@@ -184,12 +198,8 @@ def _rows(problem: Problem, pool: Ints, job: Ints, machine_class: Ints, need: Fl
             stop = Stop(0.0, job=problem.job_names[j])
             rows.append(_Row(mine, np.ones(mine.size), float(problem.tasks[j]), stop))
     for index in np.flatnonzero(need[:, job].any(axis=1)):
-        limit = problem.tree.limits[index]
         capped = np.flatnonzero(need[index, job])
-        stop = Stop(
-            0.0,
-            tenant=problem.tree.names[limit.tenant],
-            resource=problem.resources[limit.resource],
-        )
-        rows.append(_Row(capped, need[index, job[capped]], limit.amount, stop))
+        amount = problem.tree.limits[index].amount
+        stop = _limit_stop(problem, index)
+        rows.append(_Row(capped, need[index, job[capped]], amount, stop))
     return rows
