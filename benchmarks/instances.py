@@ -71,13 +71,12 @@ def draw(spec: Spec) -> Draw:
             demand[job, 1:] = 0
             choices = np.arange(spec.classes)
         eligible[job, random.choice(choices)] = True
-    return Draw(
-        demand=demand,
-        weight=random.choice([1.0, 2.0, 4.0], size=spec.tenants, p=[0.6, 0.3, 0.1]),
-        capacity=capacity,
-        count=_counts(spec, random),
-        eligible=eligible,
-    )
+    weight = random.choice([1.0, 2.0, 4.0], size=spec.tenants, p=[0.6, 0.3, 0.1])
+    count = _counts(spec, random)
+    if spec.kind in _BALANCING:
+        factor = _balancing(demand, weight, capacity, count) ** _BALANCING[spec.kind]
+        capacity = _short(capacity * factor)
+    return Draw(demand, weight, capacity, count, eligible)
 
 
 def problem(spec: Spec) -> Problem:
@@ -211,11 +210,12 @@ def _local(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Boo
 
 
 def _balanced(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Bools]:
-    """Loosely constrained (95% of the classes) and no resource in excess: every class has about the
-    proportions of the mean demand, so that nearly every resource of every class gets tight."""
-    demand = random.lognormal(0.0, 0.5, size=(spec.tenants, spec.resources))
-    mix = demand.mean(axis=0) * 2.0 ** random.integers(3, 7, size=(spec.classes, 1))
-    capacity = mix * random.lognormal(0.0, 0.1, size=(spec.classes, spec.resources))
+    """Loosely constrained (95% of the classes) and no resource in excess: what all tenants want
+    of each is in proportion to what there is, and classes differ in their mix, so that several
+    resources of most classes are tight."""
+    demand = random.lognormal(0.0, 0.7, size=(spec.tenants, spec.resources))
+    size = 2.0 ** random.integers(3, 7, size=(spec.classes, 1))
+    capacity = size * random.lognormal(0.0, 0.6, size=(spec.classes, spec.resources))
     return _short(demand), _short(capacity), random.random((spec.tenants, spec.classes)) < 0.95
 
 
@@ -225,6 +225,21 @@ _MAKERS: dict[Kind, Maker] = {
     Kind.LOCAL: _local,
     Kind.BALANCED: _balanced,
 }
+
+# How far the resources are balanced against each other: wholly, or half (on a logarithmic scale).
+_BALANCING = {Kind.BALANCED: 1.0, Kind.CONTINUOUS: 0.5}
+
+
+def _balancing(demand: Floats, weight: Floats, capacity: Floats, count: Ints) -> Floats:
+    """(R,) factors for the capacities with which tenants of equal shares want the same part of
+    every resource: a fixed point, as a share is of what there is."""
+    factor = np.ones(capacity.shape[1])
+    for _ in range(50):
+        alone = _holds(demand, capacity * factor) @ count
+        wanted = (weight * alone) @ demand / (count @ (capacity * factor))
+        factor *= np.sqrt(wanted / wanted.mean())
+        factor /= factor[0]
+    return factor
 
 
 def _counts(spec: Spec, random: np.random.Generator) -> Ints:
