@@ -177,6 +177,10 @@ machines:
         ("---\n---\n", "f.yaml:1:1: nothing is written here"),
         ("5", 'f.yaml:1:1: "5" stands where keys with values should'),
         ("[a]", "f.yaml:1:1: a list stands where keys with values should"),
+        (
+            '{"schema": "fairlead.proof/1", "policy": "tsf", "rounds": []}',
+            "f.yaml:1:1: this is an answer of Fairlead's (fairlead.proof/1), no input",
+        ),
         ("tenants: [{name: t}]", "f.yaml:1:1: machines: there are no machines"),
         ("a: [", "f.yaml:2:1: this is not YAML: did not find expected node content"),
         ("a: b: c", "f.yaml:1:5: this is not YAML: mapping values are not allowed"),

@@ -140,6 +140,12 @@ class _Reader:
 
     def _document(self, source: Source, node: Node) -> None:
         before = len(self.mistakes)
+        schema = source.peek(node, "schema")
+        if schema.startswith("fairlead."):
+            right = "give what describes the machines, tenants and jobs"
+            source.wrong(node, (), f"this is an answer of Fairlead's ({schema}), no input", right)
+            self._lose_all()
+            return
         sections = source.mapping(node, (), SECTIONS)
         if len(self.mistakes) > before:  # an unknown key may be a section with a slip in it
             self._lose_all()
