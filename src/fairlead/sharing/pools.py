@@ -155,7 +155,7 @@ def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats, nee
         capped = jobs[need[index, jobs] > 0]
         if capped.size:
             dear = float((1.0 / scale[capped] / need[index, capped]).max())
-            stops.append(replace(_limit_stop(problem, index), price=dear))
+            stops.append(replace(_limit_stop(problem, int(index)), price=dear))
     share = float((tasks.sum(axis=1) / scale[jobs]).sum())
     return _Pool(tenant, share, jobs, tasks, tuple(stops))
 
@@ -200,6 +200,6 @@ def _rows(problem: Problem, pool: Ints, job: Ints, machine_class: Ints, need: Fl
     for index in np.flatnonzero(need[:, job].any(axis=1)):
         capped = np.flatnonzero(need[index, job])
         amount = problem.tree.limits[index].amount
-        stop = _limit_stop(problem, index)
+        stop = _limit_stop(problem, int(index))
         rows.append(_Row(capped, need[index, job[capped]], amount, stop))
     return rows
