@@ -11,6 +11,7 @@ from fairlead.sharing.coalesce import Groups, coalesce
 from fairlead.sharing.parts import Part, Parts
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rates import rates
+from fairlead.sharing.solvers.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,13 @@ def fill(problem: Problem, scale: Floats, weight: Floats, *, merge: bool = True)
     groups = coalesce(problem, scale, merge=merge)
     if len(groups.use) == 0:
         return Filling(np.zeros(problem.usable.shape), ())
-    state = _State(problem, groups, scale, weight)
-    rounds = []
-    while state.active.any():
-        rounds.append(state.round())
-    return Filling(_tasks(problem, groups, scale, state.share(), state.parts.share), tuple(rounds))
+    with one_thread():
+        state = _State(problem, groups, scale, weight)
+        rounds = []
+        while state.active.any():
+            rounds.append(state.round())
+        tasks = _tasks(problem, groups, scale, state.share(), state.parts.share)
+    return Filling(tasks, tuple(rounds))
 
 
 @dataclass(frozen=True)

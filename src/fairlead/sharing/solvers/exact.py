@@ -9,6 +9,7 @@ import numpy as np
 from fairlead.sharing.problem import Bools, Floats
 from fairlead.sharing.rise import Rise, Risen
 from fairlead.sharing.solvers.scaled import Program, System
+from fairlead.sharing.solvers.ties import break_tie
 
 # What is left of the equations when a solution counts as exact; relative.
 _EXACT = 1e-12
@@ -92,28 +93,53 @@ def _nearest(
     """z, p, y and the level next to the point that satisfy all equations, where only these z
     and p are not zero; None where there are none."""
     z = np.where(basic, share, 0.0)
-    p = np.where(tight, price, 0.0)
-    y = group.copy()
     theta = z * z
     system = System(program, theta, tight, np.zeros(tight.shape))
     if not system.regular:
         return None
-    off = off_dual = np.inf
-    for _ in range(_REFINEMENTS):
-        off_share = program.base + program.rate * level - z.sum(axis=1)
-        capacity = np.where(tight, 1.0 - program.load(z), 0.0)
-        off_price = np.where(basic, program.cost(p) - y[:, None], 0.0)
-        total = program.number - float(y @ program.rate)
-        off = float(max(abs(off_share).max(), abs(capacity).max()))
-        off_dual = max(float(abs(off_price).max()), abs(total) / program.number)
-        if off < _EXACT / 20 and off_dual < _EXACT:
-            break
-        more, dp, dy = system.solve(off_share, capacity, 0.0)
-        z -= theta * (program.cost(dp) - dy[:, None])
-        level += more
-        weighted = theta * off_price
-        _, dp, dy = system.solve(weighted.sum(axis=1), program.load(weighted), total)
-        p += dp
-        y += dy
+    full = np.ones(tight.shape)
+    near_z, near_level, off = _shares(program, system, z, level, full)
+    p, y, off_dual = _prices(program, system, np.where(tight, price, 0.0), group, basic)
+    if off >= _EXACT and off_dual < _NEGATIVE:
+        tie = break_tie(program, system, p, y)
+        if tie is None:
+            return None
+        near_z, near_level, off = _shares(program, system, z, tie.level, tie.load)
+        system = System(program, theta, tight & (tie.price > 0), np.zeros(tight.shape))
+        p, y, off_dual = _prices(program, system, tie.price, tie.group, basic)
     close = off < _EXACT and off_dual < _NEGATIVE and p.min() > -_NEGATIVE
-    return (z, p, y, level) if close else None
+    return (near_z, p, y, near_level) if close else None
+
+
+def _shares(
+    program: Program, system: System, z: Floats, level: float, load: Floats
+) -> tuple[Floats, float, float]:
+    """The nearest shares and level with these loads of the system's capacities; what is left."""
+    off = np.inf
+    for _ in range(_REFINEMENTS):
+        share = program.base + program.rate * level - z.sum(axis=1)
+        capacity = np.where(system.row, load - program.load(z), 0.0)
+        off = float(max(abs(share).max(), abs(capacity).max()))
+        if off < _EXACT / 20:
+            break
+        more, dp, dy = system.solve(share, capacity, 0.0)
+        z = z - system.theta * (program.cost(dp) - dy[:, None])
+        level += more
+    return z, level, off
+
+
+def _prices(
+    program: Program, system: System, p: Floats, y: Floats, basic: Bools
+) -> tuple[Floats, Floats, float]:
+    """The nearest prices at which every share costs what it is worth; what is left."""
+    off = np.inf
+    for _ in range(_REFINEMENTS):
+        price = np.where(basic, program.cost(p) - y[:, None], 0.0)
+        total = program.number - float(y @ program.rate)
+        off = max(float(abs(price).max()), abs(total) / program.number)
+        if off < _EXACT:
+            break
+        weighted = system.theta * price
+        _, dp, dy = system.solve(weighted.sum(axis=1), program.load(weighted), total)
+        p, y = p + dp, y + dy
+    return p, y, off

@@ -11,14 +11,14 @@ from fairlead.sharing.rise import Rise, Risen
 from fairlead.sharing.solvers.exact import exact
 from fairlead.sharing.solvers.scaled import Program, System
 
-_MOST_STEPS = 80
+_MOST_STEPS = 200
 # Relative gap, and errors of the equations, at which what is positive and what is zero differ.
 _GAP = 1e-8
 _OFF = 1e-6
 _TRIES = 4
 # How far to go of the way to where something would be 0: more where that is long enough.
 _LONG, _CLOSE, _APART = 0.98, 0.9995, 0.9
-_CORRECTIONS = 2
+_CORRECTIONS = 4
 
 
 @dataclass

@@ -14,6 +14,8 @@ from fairlead.sharing.rise import Rise
 # Added to the scaled capacity system: prices that are not unique (two resources in the same
 # proportion everywhere) then do not swamp the others with rounding errors.
 _REGULAR = 1e-11
+# Repeats that take back what that addition changes.
+_REFINEMENTS = 3
 
 
 class Program:
@@ -89,8 +91,8 @@ class System:
         self.scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
         matrix *= self.scale[:, None]
         matrix *= self.scale
+        self.matrix = matrix.copy()
         matrix[diagonal, diagonal] += _REGULAR
-        self.matrix = matrix
         self.row = row
         try:
             self.inverse = np.linalg.inv(matrix)
@@ -106,7 +108,8 @@ class System:
         right = program.load(self.theta * (b1 / self.total)[:, None]) - b2
         right = (np.where(self.row, right, 0.0).ravel() + self.border * known) * self.scale
         solved = self.inverse @ right
-        solved += self.inverse @ (right - self.matrix @ solved)
+        for _ in range(_REFINEMENTS):
+            solved += self.inverse @ (right - self.matrix @ solved)
         p = (solved * self.scale).reshape(self.row.shape)
         level = known - float(self.border @ p.ravel()) / self.square
         moved = (self.theta * program.cost(p)).sum(axis=1)
