@@ -73,9 +73,8 @@ def draw(spec: Spec) -> Draw:
         eligible[job, random.choice(choices)] = True
     weight = random.choice([1.0, 2.0, 4.0], size=spec.tenants, p=[0.6, 0.3, 0.1])
     count = _counts(spec, random)
-    if spec.kind in _BALANCING:
-        factor = _balancing(demand, weight, capacity, count) ** _BALANCING[spec.kind]
-        capacity = _short(capacity * factor)
+    if spec.kind in (Kind.CONTINUOUS, Kind.BALANCED):
+        capacity = _short(capacity * _balancing(demand, weight, capacity, count))
     return Draw(demand, weight, capacity, count, eligible)
 
 
@@ -163,7 +162,8 @@ Maker = Callable[[Spec, np.random.Generator], tuple[Floats, Floats, Bools]]
 
 
 def _continuous(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Bools]:
-    """Real demands that differ in every component; each tenant may use 3% to 50% of the classes."""
+    """Real demands that differ in every component; each tenant may use 3% to 50% of the classes;
+    what all tenants want of each resource is in proportion to what there is."""
     size = 2.0 ** random.integers(2, 6, size=(spec.classes, 1))
     capacity = size * random.uniform(2, 8, size=(spec.classes, spec.resources))
     demand = random.lognormal(0.0, 0.7, size=(spec.tenants, spec.resources))
@@ -210,9 +210,9 @@ def _local(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Boo
 
 
 def _balanced(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Bools]:
-    """Loosely constrained (95% of the classes) and no resource in excess: what all tenants want
-    of each is in proportion to what there is, and classes differ in their mix, so that several
-    resources of most classes are tight."""
+    """Loosely constrained (95% of the classes) and no resource in excess: resources are balanced
+    as in `continuous`, and classes differ more in their mix, so that several resources of many
+    classes are tight."""
     demand = random.lognormal(0.0, 0.7, size=(spec.tenants, spec.resources))
     size = 2.0 ** random.integers(3, 7, size=(spec.classes, 1))
     capacity = size * random.lognormal(0.0, 0.6, size=(spec.classes, spec.resources))
@@ -225,9 +225,6 @@ _MAKERS: dict[Kind, Maker] = {
     Kind.LOCAL: _local,
     Kind.BALANCED: _balanced,
 }
-
-# How far the resources are balanced against each other: wholly, or half (on a logarithmic scale).
-_BALANCING = {Kind.BALANCED: 1.0, Kind.CONTINUOUS: 0.5}
 
 
 def _balancing(demand: Floats, weight: Floats, capacity: Floats, count: Ints) -> Floats:
