@@ -28,6 +28,9 @@ _NO_PRICE = 1e-11
 _ROUNDING = 1e-15
 _RISE = 1e-7
 _MOST_LEFT = 1e-3
+# So much may a group that had a price seem to rise, over its price times its rate, and at most.
+_HELD_ROUNDING = 1e-13
+_MOST_HELD = 1e-5
 # Reduced costs where the prices of the rising groups, each times its rate, add up to their number.
 _LOSS = 1e-6
 
@@ -64,6 +67,7 @@ class Parts:
         self._slack = np.ones(groups.capacity.shape, dtype=np.bool_)
         self._with_basis = False
         self._guards = Guards(groups, bool(self._spreads.any()))
+        self._held = np.zeros(len(rate))
         self._loose: list[Part] = []
         self.parts = self._by_flow() if steady else []
         if not self.parts:
@@ -117,8 +121,17 @@ class Parts:
 
     def _solve(self, part: Part) -> None:
         at_least = part.highest
-        part.risen = self._rise(part, self.base[part.groups], self.rate[part.groups], at_least)
-        part.highest = max(part.risen.level, at_least)
+        base, rate = self.base[part.groups], self.rate[part.groups]
+        risen = self._rise(part, base, rate, at_least)
+        # Whoever had a price cannot rise: what is found above is what rounding left to others,
+        # much where a little of it is a lot to somebody small.
+        held = float(np.where(rate > 0, self._held[part.groups], 0.0).max())
+        rounding = min(_HELD_ROUNDING / held, _MOST_HELD) if held > 0 else 0.0
+        if at_least < risen.level <= at_least * (1 + rounding):
+            part_of_it = (base + rate * at_least) / (base + rate * risen.level)
+            risen = replace(risen, level=at_least, share=risen.share * part_of_it[:, None])
+        part.risen = risen
+        part.highest = max(risen.level, at_least)
         part.known = True
 
     def _rise(self, part: Part, base: Floats, rate: Floats, at_least: float) -> Risen:
@@ -213,6 +226,9 @@ class Parts:
         pieces = _connected(left)
         self._guards.add(
             prices, [(part.groups[members], part.classes[classes]) for members, classes in pieces]
+        )
+        self._held[part.groups] = np.maximum(
+            self._held[part.groups], prices.group[part.groups] * self.rate[part.groups]
         )
         self.parts.remove(part)
         kept = self.pairs[inside]
