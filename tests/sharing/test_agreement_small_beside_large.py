@@ -1,4 +1,4 @@
-"""Jobs that take next to nothing beside jobs that take all: the small ones' shares are exact too."""
+"""Jobs that take next to nothing beside jobs that take all: the small shares are exact too."""
 
 from __future__ import annotations
 
