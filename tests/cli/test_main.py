@@ -127,6 +127,25 @@ def test_an_interruption_ends_with_its_own_code(
     assert capsys.readouterr() == ("", "interrupted\n")
 
 
+def test_ctrl_c_within_an_import_is_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: object) -> int:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(allocate_command, "run", interrupt)
+    assert main(["allocate", FIGURE_4, "--debug"]) == Exit.INTERRUPTED
+    assert capsys.readouterr() == ("", "interrupted\n")
+
+
+def test_ctrl_c_before_the_command_line_is_there_leaves_no_traceback(tmp_path: Path) -> None:
+    # The module that is imported first stands in for whatever the signal may interrupt.
+    (tmp_path / "argparse.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    process = python("demo", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert process.communicate(timeout=60) == (b"", b"interrupted\n")
+    assert process.returncode == Exit.INTERRUPTED
+
+
 def test_ctrl_c_while_it_waits_for_input_leaves_no_traceback() -> None:
     process = python("allocate", "-")
     try:

@@ -96,6 +96,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"error: {error}")
         return Exit.OUTPUT
     except Exception as error:  # whatever it is, it ends in a sentence
+        if _interrupted(error):
+            _say("interrupted")
+            return Exit.INTERRUPTED
         if debug:
             raise
         _say(
@@ -174,6 +177,16 @@ def _say(*lines: str) -> None:
     sys.stdout.flush() if not sys.stdout.closed else None
     for line in lines:
         print(line, file=sys.stderr)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C caused the error: Python 3.11 makes a RuntimeError of one that comes while a
+    class is made, which is most of what an import does."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _one_line(error: Exception) -> str:
