@@ -67,6 +67,7 @@ def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
         holds=holds,
         usable=eligible & (holds > 0),
         tree=_tree(tenants, own, jobs, resources, class_machines),
+        written=tuple(job_order),
     )
     for value in (*vars(problem).values(), *vars(problem.tree).values()):
         if isinstance(value, np.ndarray):

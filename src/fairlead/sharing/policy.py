@@ -11,6 +11,9 @@ import numpy as np
 from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.problem import Bools, Floats, Problem
 
+REFUSED = 10
+"""How many jobs a refusal names: whoever mends those finds the others."""
+
 
 class View(Enum):
     """What the cluster looks like to a policy."""
@@ -66,12 +69,17 @@ def inverse(cost: Floats) -> Floats:
 
 
 def refuse(problem: Problem, jobs: Bools, what: str, right: str) -> None:
-    """Raises InputError with the name of every one of these jobs that can run somewhere.
+    """Raises InputError with the names of those of these jobs that can run somewhere, in the order
+    in which they were written, past a few of them counted.
 
     A job that can run nowhere has the share 0 under every policy, so it needs no scale.
     """
-    refused = np.flatnonzero(jobs & problem.usable.any(axis=1))
-    if refused.size:
-        raise InputError(
-            Mistake(f"job `{problem.job_names[job]}` {what}", right) for job in refused
-        )
+    refused = [int(job) for job in np.flatnonzero(jobs & problem.usable.any(axis=1))]
+    if problem.written is not None:
+        refused.sort(key=problem.written.__getitem__)
+    named = refused if len(refused) <= REFUSED + 1 else refused[:REFUSED]
+    mistakes = [Mistake(f"job `{problem.job_names[job]}` {what}", right) for job in named]
+    if len(named) < len(refused):
+        mistakes.append(Mistake(f"and {len(refused) - len(named):,} more jobs"))
+    if mistakes:
+        raise InputError(mistakes)

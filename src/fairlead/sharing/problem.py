@@ -43,7 +43,8 @@ class Problem:
 
     `holds[j, c]`: tasks of j that one empty machine of class c holds, constraints ignored,
     divisible, at most 1 if the job spreads. `eligible[j, c]`: the constraint allows it.
-    `usable` is both: eligible and holds > 0. `tasks` is inf where unlimited.
+    `usable` is both: eligible and holds > 0. `tasks` is inf where unlimited. `written` is where
+    each job stands in what the user wrote, for sentences alone; it may be unknown.
     """
 
     resources: tuple[str, ...]
@@ -58,6 +59,7 @@ class Problem:
     holds: Floats  # (J, C)
     usable: Bools  # (J, C)
     tree: Tree
+    written: tuple[int, ...] | None = None  # (J,)
 
     @property
     def alone(self) -> Floats:

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
 from fairlead.sharing import registry
+from fairlead.sharing.allocate import allocate
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem import Floats, Problem, tasks_that_fit
 from fairlead.sharing.registry import parse
@@ -215,3 +218,19 @@ def test_every_refused_job_is_named() -> None:
     with pytest.raises(InputError) as refusal:
         scales(policy_of(Claims("cmmf(r1)")), problem)
     assert [mistake.what.split("`")[1] for mistake in refusal.value.mistakes] == ["j0", "j2"]
+
+
+@pytest.mark.parametrize(
+    ("count", "named", "rest"), [(11, 11, []), (12, 10, ["and 2 more jobs"])], ids=str
+)
+def test_refused_jobs_are_named_as_written_and_past_a_few_counted(
+    count: int, named: int, rest: list[str]
+) -> None:
+    cluster = Cluster([Machine("m", {"cpu": 8, "gpu": 1})])
+    # Their demands would put them in another order.
+    jobs = [Job(f"j{index}", {"cpu": 1 + 7 * index % 5}) for index in range(count)]
+    with pytest.raises(InputError) as refusal:
+        allocate(cluster, [Job("g", {"gpu": 1}), *jobs], "cmmf(gpu)")
+    whats = [mistake.what for mistake in refusal.value.mistakes]
+    assert [what.split("`")[1] for what in whats[:named]] == [job.name for job in jobs[:named]]
+    assert whats[named:] == rest
