@@ -107,6 +107,65 @@ def test_a_pooled_policy_ignores_machines(write: Path, capsys: pytest.CaptureFix
     assert "warning: drf looks at one machine that holds everything" in text
 
 
+@pytest.mark.parametrize("finite", ["", ", tasks: 9"])
+def test_a_pooled_policy_bounds_a_job_that_spreads_by_the_number_of_machines(
+    finite: str, write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = f"jobs: [{{name: a, demand: {{cpu: 1}}, spread: true{finite}}}]"
+    text = explained(write, jobs, "a", capsys, "--policy", "drf")
+    assert (
+        "- It may have at most one task on a machine (`spread`), and the cluster has 3 machines."
+        in text
+    )
+    assert "None is left" not in text
+    (stop,) = json.loads(run(capsys, "explain", "a", str(write), "--policy", "drf", "--json"))[
+        "stopped_by"
+    ]
+    assert stop["total"] == 3
+    table = run(capsys, "allocate", str(write), "--policy", "drf")
+    assert table.count("spread of a\n") == 2
+    assert "tasks of a" not in table
+
+
+def test_the_only_machine_is_not_counted(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write.write_text(
+        "machines: [{name: m, capacity: {cpu: 1}}]\njobs: [{name: a, demand: {cpu: 1}}]",
+        encoding="utf-8",
+    )
+    assert "  It can use the only machine.\n" in run(capsys, "explain", "a", str(write))
+
+
+def test_a_limit_of_nothing_has_no_holders(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "tenants: [{name: t, limit: {cpu: 0}}]\njobs: [{name: a, tenant: t, demand: {cpu: 1}}]"
+    text = explained(write, jobs, "a", capsys)
+    assert "- Tenant t has reached its limit of cpu, which is 0. What would" in text
+
+
+def test_a_limit_over_machines_filled_by_themselves_is_told_once(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = (
+        "tenants: [{name: t, limit: {cpu: 2}}]\n"
+        "jobs: [{name: a, tenant: t, demand: {cpu: 1}}, {name: b, demand: {gpu: 1}}]"
+    )
+    text = explained(write, jobs, "a", capsys, "--policy", "per-machine-drf")
+    assert text.count("Tenant t has reached its limit of cpu: of 2, a holds 2 (100%).") == 1
+    assert text.count("One more cpu in the limit of t: 3 tasks, 1 more.") == 1
+    table = run(capsys, "allocate", str(write), "--policy", "per-machine-drf")
+    (row,) = (line for line in table.splitlines() if line.startswith("  a "))
+    assert row.endswith("  limit of t (cpu)")
+    assert row.count("limit of t") == 1
+
+
+def test_a_change_that_the_policy_refuses_is_left_out(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1}}, {name: b, demand: {gpu: 1}, where: zone = east}]"
+    text = explained(write, jobs, "b", capsys, "--policy", "cmmf(cpu)")
+    assert text.startswith("b can run nowhere")
+    assert "What would raise it" not in text
+
+
 def test_a_mechanism_has_no_level(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = "jobs: [{name: a, demand: {cpu: 1}}, {name: b, demand: {cpu: 1}}]"
     text = explained(write, jobs, "a", capsys, "--policy", "independent")

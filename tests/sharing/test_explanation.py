@@ -110,6 +110,15 @@ def test_the_rate_of_who_froze_earlier_has_passed_on() -> None:
     assert rates == pytest.approx({"short": 1, "long": 2, "other": 1})
 
 
+def test_effective_weights_reach_the_bottom_of_a_deep_tree() -> None:
+    deep = 1_200  # more than Python lets a function call itself
+    tenants = [Tenant("t0", weight=3)]
+    tenants += [Tenant(f"t{at}", parent=f"t{at - 1}", weight=2) for at in range(1, deep)]
+    jobs = [Job("a", {"cpu": 1}, tenant=f"t{deep - 1}"), Job("b", {"cpu": 1})]
+    why = explained(Cluster(machines(1, cpu=8), tenants), jobs, "a")
+    assert (why.rate, why.share.tasks) == pytest.approx((3, 6))
+
+
 def test_a_job_with_all_its_tasks_is_satisfied_and_needs_no_advice() -> None:
     cluster = Cluster(machines(1, cpu=4))
     jobs = [Job("a", {"cpu": 1}, tasks=1), Job("b", {"cpu": 1})]
@@ -190,6 +199,23 @@ def test_spread_stops_a_job_that_is_on_every_machine() -> None:
     assert change.tasks == pytest.approx(4)
 
 
+def test_spread_in_the_pooled_view_allows_as_many_tasks_as_there_are_machines() -> None:
+    cluster = Cluster(machines(3, cpu=4))
+    for tasks in (None, 9):
+        why = explained(cluster, [Job("a", {"cpu": 1}, spread=True, tasks=tasks)], "a", "drf")
+        assert [(s.stop.job, s.stop.machine_class, s.total) for s in why.scarce] == [
+            ("a", None, 3.0)
+        ]
+        assert not why.satisfied
+
+
+def test_a_change_that_would_be_refused_is_left_out() -> None:
+    cluster = Cluster([Machine("m", {"cpu": 4, "gpu": 1}, {"zone": "east"})])
+    jobs = [Job("a", {"gpu": 1}, where="zone = west"), Job("b", {"cpu": 1})]
+    assert advice(cluster, jobs, "a", "cmmf(cpu)") == []
+    assert [change.subject for change in advice(cluster, jobs, "a", "drfh")] == ["zone = west"]
+
+
 def test_the_pooled_view_knows_no_machine_to_add() -> None:
     cluster = Cluster(machines(2, cpu=4, memory=1))
     jobs = [Job("a", {"cpu": 1}), Job("b", {"cpu": 1, "memory": 0.1})]
@@ -212,6 +238,19 @@ def test_per_machine_drf_is_stopped_on_each_class_of_machines() -> None:
     jobs = [Job("a", {"cpu": 1}), Job("b", {"cpu": 1})]
     why = explained(cluster, jobs, "a", "per-machine-drf")
     assert sorted(scarce.total for scarce in why.scarce) == [4.0, 8.0]
+
+
+def test_a_limit_that_stops_a_job_on_several_classes_is_one_stop() -> None:
+    cluster = Cluster(
+        [Machine("m1", {"cpu": 4}), Machine("m2", {"cpu": 8})], [Tenant("t", limit={"cpu": 2})]
+    )
+    jobs = [Job("a", {"cpu": 1}, tenant="t"), Job("b", {"cpu": 1})]
+    (scarce,) = explained(cluster, jobs, "a", "per-machine-drf").scarce
+    assert (scarce.stop.tenant, scarce.own, scarce.total) == ("t", True, 2.0)
+    assert close(scarce.held, 2.0)
+    (stop,) = stops_of(cluster, jobs, allocate(cluster, jobs, "per-machine-drf"))["a"]
+    assert (stop.tenant, stop.resource) == ("t", "cpu")
+    assert len(advice(cluster, jobs, "a", "per-machine-drf")) == 1
 
 
 def test_an_unknown_job_is_refused_with_a_hint() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 
 from fairlead.cli.screen import Screen, shown, table
@@ -18,7 +18,7 @@ from fairlead.model.shares import (
     TenantShare,
 )
 from fairlead.model.words import counted, listing, number
-from fairlead.sharing.explanation import NOISE, Stops, stops_of
+from fairlead.sharing.explanation import Stops, has_all, stops_of
 
 _BAR = 16  # columns that the longest bar takes
 _WIDE = 100  # columns of a terminal that has room for long bars
@@ -37,7 +37,7 @@ def allocation_lines(
     yield from shares_table(cluster, jobs, allocation, screen)
     if allocation.levels:
         yield ""
-        yield from levels_table(allocation, screen)
+        yield from levels_table(jobs, allocation, screen)
     if allocation.prices:
         yield ""
         yield from prices_table(allocation, screen)
@@ -115,8 +115,10 @@ def in_tree_order(
         waiting += [(child, depth + 1) for child in reversed(children.get(tenant.name, []))]
 
 
-def levels_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
+def levels_table(jobs: Sequence[Job], allocation: Allocation, screen: Screen) -> Iterator[str]:
     """A row for each level: the share, who froze there, and what stopped them."""
+    limits = {job.name: job.tasks for job in jobs}
+    waiting = {job.name for job in allocation.jobs if not has_all(job, limits[job.name])}
     tenant_of = {job.name: job.tenant for job in allocation.jobs}
     ranges = Ranges(allocation.classes)
     each = any(level.machine_class is not None for level in allocation.levels)
@@ -127,7 +129,7 @@ def levels_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
         if level.machine_class is not None:
             cells.append(ranges([level.machine_class]))
         froze = listing(who_froze(level, tenant_of), most=_FROZEN)
-        rows.append([*cells, froze, _names(level.stopped_by, ranges)])
+        rows.append([*cells, froze, _names(level.stopped_by, ranges, waiting)])
     yield from table(header, rows, "><" + "<" * each + "<<", screen)
 
 
@@ -145,10 +147,14 @@ def prices_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
     yield from table(["resource", "price"], rows, "<<", screen)
 
 
-def stop_name(stop: Stop, ranges: Ranges) -> str:
-    """What a stop is about, in few words: `gpu on a[01-10]`, `limit of vision (gpu)`."""
+def stop_name(stop: Stop, ranges: Ranges, waiting: Set[str] = frozenset()) -> str:
+    """What a stop is about, in few words: `gpu on a[01-10]`, `limit of vision (gpu)`.
+
+    `waiting` are jobs that do not run all their tasks: one that has no more all the same, because
+    it spreads and all machines are one, is stopped by that.
+    """
     if stop.job is not None and stop.machine_class is None:
-        return f"tasks of {shown(stop.job)}"
+        return f"{'spread' if stop.job in waiting else 'tasks'} of {shown(stop.job)}"
     if stop.job is not None and stop.machine_class is not None:
         return f"spread of {shown(stop.job)} on {ranges([stop.machine_class])}"
     if stop.tenant is not None:
@@ -207,12 +213,12 @@ def reason(job: JobShare, limit: Fraction | None, stops: Stops, ranges: Ranges) 
     """What stops a job, in few words; nothing where a mechanism gives no reason."""
     if job.nowhere is not None:
         return "can run nowhere"
-    if limit is not None and job.tasks >= float(limit) * (1 - NOISE):
+    if has_all(job, limit):
         return "has all its tasks"
-    return _names(stops[job.name], ranges)
+    return _names(stops[job.name], ranges, {job.name})
 
 
-def _names(stops: Iterable[Stop], ranges: Ranges) -> str:
+def _names(stops: Iterable[Stop], ranges: Ranges, waiting: Set[str]) -> str:
     """The stops in few words, those of one resource together."""
     by_resource: dict[str, list[int]] = {}
     others = []
@@ -220,7 +226,7 @@ def _names(stops: Iterable[Stop], ranges: Ranges) -> str:
         if stop.resource is not None and stop.tenant is None and stop.machine_class is not None:
             by_resource.setdefault(stop.resource, []).append(stop.machine_class)
         else:
-            others.append(stop_name(stop, ranges))
+            others.append(stop_name(stop, ranges, waiting))
     names = [f"{resource} on {ranges(by_resource[resource])}" for resource in sorted(by_resource)]
     names += others
     if len(names) > _STOPS + 1:

@@ -102,8 +102,8 @@ def where(why: Explanation) -> Iterator[str]:
         ignored = f" {why.allocation.policy} ignores that: it sees one machine with everything."
     names = why.usable_machines
     if len(names) == why.machines:
-        many = why.machines > 1
-        yield f"It can use {'all ' if many else 'the '}{_machines(why.machines)}.{ignored}"
+        which = "the only machine" if why.machines == 1 else f"all {_machines(why.machines)}"
+        yield f"It can use {which}.{ignored}"
         return
     of = f"{len(names)} of {_machines(why.machines)}"
     yield f"It can use {of}: {listing(compress(names), most=_NAMES)}."
@@ -138,12 +138,15 @@ def _scarce(why: Explanation, scarce: Scarce) -> str:
         machines = machines_of(stop.machine_class, why.allocation.classes)
         each = "each of " if scarce.total > 1 else ""
         return f"It has a task on {each}{machines}, and `spread` allows no second one there"
+    if stop.job is not None:
+        return (
+            "It may have at most one task on a machine (`spread`), and the cluster has"
+            f" {_machines(why.machines)}"
+        )
     total, holders = _holders(why, scarce)
     if stop.tenant is not None:
-        return (
-            f"Tenant {shown(stop.tenant)} has reached its limit of {stop.resource}:"
-            f" of {total}, {holders}"
-        )
+        reached = f"Tenant {shown(stop.tenant)} has reached its limit of {stop.resource}"
+        return f"{reached}: of {total}, {holders}" if holders else f"{reached}, which is {total}"
     return f"No {stop.resource} is left {_on(why, scarce)}: of {total}, {holders}"
 
 
@@ -172,7 +175,8 @@ def _what(why: Explanation, scarce: Scarce) -> str:
     if stop.tenant is not None:
         return f"the limit of {shown(stop.tenant)} ({stop.resource})"
     if stop.job is not None:
-        return f"the machines that {shown(stop.job)} spreads over"
+        what = "tasks of" if stop.machine_class is None else "machines for the spread of"
+        return f"the {what} {shown(stop.job)}"
     return f"the {stop.resource} {_on(why, scarce)}"
 
 

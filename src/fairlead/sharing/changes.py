@@ -10,6 +10,7 @@ from fractions import Fraction
 from fairlead.model.allocation import Allocation
 from fairlead.model.constraint import Selector
 from fairlead.model.eligibility import excluded_by
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.shares import MachineClass
@@ -61,7 +62,7 @@ def changes(
     cluster: Cluster, jobs: Sequence[Job], why: Explanation, again: Again | None
 ) -> tuple[Change, ...]:
     """Changes that would raise the job, the best of each kind first. With `again` each one is
-    tried, and those that would not help are left out."""
+    tried, and those that would not help, or that the policy would refuse, are left out."""
     found: list[Change] = []
     for kind, candidates in (
         (Kind.RESOURCE, _more_of_a_resource(why)),
@@ -72,8 +73,8 @@ def changes(
         # What the job uses itself comes first: that is what its owner would think of.
         best = sorted(candidates, key=lambda c: (not c.own, -(c.slope or 0.0)))[: MOST[kind.value]]
         if again is not None:
-            best = [_tried(cluster, jobs, why, change, again) for change in best]
-            best = [c for c in best if (c.tasks or 0.0) > why.share.tasks * (1 + GAIN)]
+            tried = (_tried(cluster, jobs, why, change, again) for change in best)
+            best = [c for c in tried if (c.tasks or 0.0) > why.share.tasks * (1 + GAIN)]
         found += best
     return tuple(found)
 
@@ -189,9 +190,13 @@ def _tasks(why: Explanation, rise: float) -> float | None:
 def _tried(
     cluster: Cluster, jobs: Sequence[Job], why: Explanation, change: Change, again: Again
 ) -> Change:
-    """The change with what the job would run."""
-    changed_cluster, changed_jobs = apply(cluster, jobs, why.job, change)
-    found = again(changed_cluster, changed_jobs)
+    """The change with what the job would run; no tasks where it would be refused."""
+    try:
+        found = again(*apply(cluster, jobs, why.job, change))
+    except InputError:
+        # A job that can run nowhere needs no scale. Where the change lets it run, the policy may
+        # have none for it: that is no mistake of who wrote the input, who did not ask for this.
+        return change
     return replace(change, tasks=next(j.tasks for j in found.jobs if j.name == why.job.name))
 
 

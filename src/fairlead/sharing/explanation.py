@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.eligibility import excluded, may_use
@@ -32,7 +33,9 @@ class Scarce:
     """Something that stopped a job. `price` is in share of those it stopped, per unit of it.
 
     `own`: the job itself uses it; otherwise others use it, and with more of it they would make
-    room where the job runs. `total` is what there is, `holders` who has it, most first.
+    room where the job runs. `total` is what there is, `holders` who has it, most first. Where each
+    class of machines is filled by itself, what stopped the job on several of them is here once,
+    with the greatest price.
     """
 
     stop: Stop
@@ -71,8 +74,12 @@ class Explanation:
     @property
     def satisfied(self) -> bool:
         """The job runs all the tasks that it has."""
-        wanted = self.job.tasks
-        return wanted is not None and self.share.tasks >= float(wanted) * (1 - NOISE)
+        return has_all(self.share, self.job.tasks)
+
+
+def has_all(share: JobShare, wanted: Fraction | None) -> bool:
+    """Whether the job runs all the tasks that it has."""
+    return wanted is not None and share.tasks >= float(wanted) * (1 - NOISE)
 
 
 def explain(
@@ -93,9 +100,12 @@ def explain(
         scaled for part in parts for scaled in component(allocation, by_name, first, part, name)
     ]
     tenants = {tenant.name: tenant for tenant in allocation.tenants}
-    own = set(_Concerned([stop for stop, _ in prices], first, tenants).by(job, share))
+    own = {
+        about(stop) for stop in _Concerned([s for s, _ in prices], first, tenants).by(job, share)
+    }
     scarce = tuple(
-        _scarce(cluster, by_name, allocation, stop, price, stop in own) for stop, price in prices
+        _scarce(cluster, by_name, allocation, stop, price, about(stop) in own)
+        for stop, price in _once(prices)
     )
     level = None if share.level is None else allocation.levels[share.level]
     return Explanation(
@@ -127,11 +137,27 @@ def fits(job: Job, machine: Machine) -> bool:
     return all(machine.capacity.get(name, 0) > 0 for name, need in job.demand.items() if need)
 
 
+def about(stop: Stop) -> Stop:
+    """What the stop is about, whatever its price."""
+    return replace(stop, price=0.0)
+
+
+def _once(prices: Iterable[tuple[Stop, float]]) -> list[tuple[Stop, float]]:
+    """Every stop once, with the greatest of its prices: where each class of machines is filled by
+    itself, one limit stops a job on several of them."""
+    found: dict[Stop, tuple[Stop, float]] = {}
+    for stop, price in prices:
+        known = found.get(about(stop))
+        if known is None or price > known[1]:
+            found[about(stop)] = stop, price
+    return list(found.values())
+
+
 Stops = Mapping[str, tuple[Stop, ...]]
 
 
 def stops_of(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Stops:
-    """For every job what stopped it in the rounds that froze it, of what it uses itself."""
+    """For every job what stopped it in the rounds that froze it, of what it uses itself, once."""
     machine = {machine.name: machine for machine in cluster.machines}
     first = {group.index: machine[group.machines[0]] for group in allocation.classes}
     tenants = {tenant.name: tenant for tenant in allocation.tenants}
@@ -141,7 +167,11 @@ def stops_of(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> S
     for part in allocation.proof.rounds if allocation.proof else ():
         concerned = _Concerned(part.stops, first, tenants)
         for name in part.frozen:
-            found[name] += concerned.by(by_name[name], shares[name])
+            stops = concerned.by(by_name[name], shares[name])
+            if found[name]:  # another class of machines, filled by itself
+                known = {about(stop) for stop in found[name]}
+                stops = tuple(stop for stop in stops if about(stop) not in known)
+            found[name] += stops
     return found
 
 
@@ -250,23 +280,20 @@ def rates(allocation: Allocation, part: Round) -> dict[str, float]:
     same = [r for r in allocation.proof.rounds if r.machine_class == part.machine_class]
     left = {name for r in same[same.index(part) :] for name in r.frozen}
     active = [share for share in allocation.jobs if share.name in left]
-    tenants = {tenant.name: tenant for tenant in allocation.tenants}
+    # What a tenant's rate is divided by: its active jobs and the weights of its active children.
     divisor: dict[str, float] = {}
     for share in active:
         divisor[share.tenant] = divisor.get(share.tenant, 0.0) + 1.0
-    alive = {name for own in divisor for name in chain(tenants, own)}
-    for name in sorted(alive):
-        if (parent := tenants[name].parent) is not None:
-            divisor[parent] = divisor.get(parent, 0.0) + tenants[name].weight
-
-    def rate(name: str) -> float:
-        above = tenants[name].parent
-        if above is None:
-            return tenants[name].weight
-        return rate(above) * tenants[name].weight / divisor[above]
-
-    of_tenant = {own: rate(own) / divisor[own] for own in {share.tenant for share in active}}
-    return {share.name: of_tenant[share.tenant] for share in active}
+    for tenant in reversed(allocation.tenants):  # a parent comes before its children
+        if tenant.name in divisor and tenant.parent is not None:
+            divisor[tenant.parent] = divisor.get(tenant.parent, 0.0) + tenant.weight
+    rate: dict[str, float] = {}
+    for tenant in allocation.tenants:
+        if tenant.name in divisor:
+            above = tenant.parent
+            of = 1.0 if above is None else rate[above] / divisor[above]
+            rate[tenant.name] = of * tenant.weight
+    return {share.name: rate[share.tenant] / divisor[share.tenant] for share in active}
 
 
 def _scarce(
@@ -279,7 +306,11 @@ def _scarce(
 ) -> Scarce:
     tenants = {tenant.name: tenant for tenant in allocation.tenants}
     if stop.job is not None and stop.machine_class is None:
-        return Scarce(stop, price, own, float(jobs[stop.job].tasks or 0), ())
+        job = jobs[stop.job]
+        # A job that spreads has a task for each machine where all machines are one.
+        most = [float(job.tasks)] if job.tasks is not None else []
+        most += [float(len(cluster.machines))] if job.spread else []
+        return Scarce(stop, price, own, min(most), ())
     if stop.job is not None:
         count = next(len(g.machines) for g in allocation.classes if g.index == stop.machine_class)
         return Scarce(stop, price, own, float(count), ())
