@@ -71,7 +71,7 @@ def _once(call: Call, tally: _Tally, limit: float, threads: int | None) -> None:
         with subprocess.Popen(
             [sys.executable, "-m", "benchmarks.child", json.dumps(request), str(path)],
             cwd=ROOT,
-            env={**os.environ, **({name: str(threads) for name in THREADS} if threads else {})},
+            env=_environment(threads),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -98,6 +98,13 @@ def _once(call: Call, tally: _Tally, limit: float, threads: int | None) -> None:
     else:
         last = said.decode(errors="replace").strip().rpartition("\n")[2]
         tally.error = result.get("error") or last or f"exit code {child.returncode}"
+
+
+def _environment(threads: int | None) -> dict[str, str]:
+    """The child's environment: this checkout's Fairlead before any that is installed."""
+    search = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH"))))
+    fixed = {name: str(threads) for name in THREADS} if threads else {}
+    return {**os.environ, "PYTHONPATH": search, **fixed}
 
 
 def _difference(ours: Sequence[float] | None, theirs: Sequence[float] | None) -> float | None:
