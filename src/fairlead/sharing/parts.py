@@ -156,9 +156,7 @@ class Parts:
             risen = interior.rise(problem)
             if risen is not None:
                 return risen
-        risen = simplex.rise(problem)
-        if not spreads:
-            risen = polish(problem, risen)
+        risen = polish(problem, simplex.rise(problem))
         if risen.basis is not None:
             self._basic[inside] = risen.basis.pairs
             self._slack[part.classes] = risen.basis.slack

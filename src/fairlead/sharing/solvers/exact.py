@@ -66,19 +66,51 @@ def exact(
 
 def polish(problem: Rise, risen: Risen) -> Risen:
     """The same answer where it satisfies its equations to the last digits, else the exact one
-    nearby if that is found. Nobody spreads."""
-    program = Program(problem)
-    share, price = risen.share / program.unit[:, None], risen.price * problem.capacity
-    level = risen.level / program.level_unit
-    off = abs(program.base + program.rate * level - share.sum(axis=1)).max()
-    if off < _EXACT and program.load(share).max() < 1.0 + _EXACT:
+    nearby if that is found."""
+    wanted = problem.base + problem.rate * risen.level
+    off = abs(wanted - risen.share.sum(axis=1)) / wanted
+    load = risen.share.T @ problem.use
+    over = load - problem.capacity * (1.0 + _EXACT)
+    if off.max() < _EXACT and (over <= 0).all():
         return risen
-    group = risen.group * program.unit
+    # Where a group spreads and has all that it may have on a class, that stays as it is.
+    full = risen.share > problem.most_on * (1.0 - _TOLERANCE)
+    held = np.where(full, problem.most_on, 0.0)
+    some = (risen.share > 0) & ~full
+    moving = some.any(axis=1)
+    room = problem.capacity - held.T @ problem.use
+    tiny = (room < problem.capacity * _TOLERANCE) & ((some.T @ (problem.use > 0)) > 0)
+    if (problem.rate[~moving] > 0).any() or tiny.any():
+        return risen
+    rest = Rise(
+        problem.use[moving],
+        (problem.pairs & ~full)[moving],
+        np.maximum(room, 0.0),
+        np.full((int(moving.sum()), len(room)), np.inf),
+        (problem.base - held.sum(axis=1))[moving],
+        problem.rate[moving],
+        least=risen.level,
+    )
+    found = _polish(rest, replace(risen, share=risen.share[moving], group=risen.group[moving]))
+    if found is None:
+        return risen
+    share, group = held, risen.group.copy()
+    share[moving] += found.share
+    # Of all multiples of the prices, the one that was given.
+    times = float(risen.group @ problem.rate) / float(found.group @ rest.rate)
+    group[moving] = found.group * times
+    return Risen(found.level, share, found.price * times, group, risen.basis)
+
+
+def _polish(problem: Rise, risen: Risen) -> Risen | None:
+    program = Program(problem)
+    share = np.where(problem.pairs, risen.share, 0.0) / program.unit[:, None]
+    price, group = risen.price * problem.capacity, risen.group * program.unit
     factor = program.number / float(group @ program.rate)
-    found = exact(
+    level = risen.level / program.level_unit
+    return exact(
         program, share, price * factor, group * factor, level, share > _TOLERANCE, price > 0
     )
-    return risen if found is None else replace(found, basis=risen.basis)
 
 
 def _nearest(

@@ -40,8 +40,8 @@ class Program:
         self.number = float(np.count_nonzero(self.rate))
         self.products = int(self.pairs.sum() + self.row.sum())
         groups, resources = self.use.shape
-        self.use_pairs = (self.use[:, :, None] * self.use[:, None, :]).reshape(groups, -1)
-        self.wide = np.empty((groups, len(self.row), resources))
+        self._use_pairs = (self.use[:, :, None] * self.use[:, None, :]).reshape(groups, -1)
+        self._wide = np.empty((groups, len(self.row), resources))
 
     def load(self, z: Floats) -> Floats:
         """(C, R) the part of each capacity that the shares take."""
@@ -53,6 +53,16 @@ class Program:
         priced: Floats = self.use @ (p * self.inverse).T
         return priced
 
+    def crossed(self, root: Floats) -> Floats:
+        """(G, C * R) each group's root times its use."""
+        for r in range(self.use.shape[1]):
+            np.multiply(root, self.use[:, r, None], out=self._wide[:, :, r])
+        return self._wide.reshape(len(self.use), -1)
+
+    def squares(self, theta: Floats) -> Floats:
+        """(C, R, R) the sums of theta times use times use."""
+        return (theta.T @ self._use_pairs).reshape(-1, self.use.shape[1], self.use.shape[1])
+
 
 class System:
     """The equations of a step, reduced to one for each capacity: for the right-hand sides
@@ -63,17 +73,12 @@ class System:
     def __init__(self, program: Program, theta: Floats, row: Bools, ratio: Floats) -> None:
         self.program, self.theta = program, theta
         self.total = theta.sum(axis=1)
-        groups, resources = program.use.shape
-        classes = len(row)
-        wide = program.wide
-        root = theta / np.sqrt(self.total)[:, None]
-        for r in range(resources):
-            np.multiply(root, program.use[:, r, None], out=wide[:, :, r])
-        flat = wide.reshape(groups, -1)
+        classes, resources = row.shape
+        flat = program.crossed(theta / np.sqrt(self.total)[:, None])
         matrix = -(flat.T @ flat)
         blocks = matrix.reshape(classes, resources, classes, resources)
         own = np.arange(classes)
-        inside = (theta.T @ program.use_pairs).reshape(classes, resources, resources)
+        inside = program.squares(theta)
         for r in range(resources):
             for q in range(resources):
                 blocks[own, r, own, q] += inside[:, r, q]
