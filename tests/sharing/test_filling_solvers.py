@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing import parts
+from fairlead.sharing import flowing, parts
 from fairlead.sharing.filling import Filling, fill
 from fairlead.sharing.problem import Problem
 from fairlead.sharing.rise import Rise
@@ -59,8 +59,10 @@ def test_minimum_cuts_agree_with_the_simplex(
 ) -> None:
     for seed in range(5):
         problem = drawn(seed, jobs=60, classes=12, resources=1, density=density)
-        one = filled(problem, monkeypatch, _FLOW_PAIRS=NEVER)
-        other = filled(problem, monkeypatch, _FLOW_PAIRS=0)
+        one = filled(problem, monkeypatch)
+        with monkeypatch.context() as patch:
+            patch.setattr(flowing, "_MANY_PAIRS", 0)
+            other = filled(problem, monkeypatch)
         assert one.tasks.sum(axis=1) == pytest.approx(other.tasks.sum(axis=1), rel=1e-9)
 
 
@@ -81,11 +83,14 @@ def test_all_ways_find_the_first_level_to_the_last_digits() -> None:
     for seed in range(5):
         level = simplex.rise(rise(seed)).level
         inner = interior.rise(rise(seed))
-        pieces = flow.divide(rise(seed))
+        drawn_rise = rise(seed)
+        want = drawn_rise.use[:, 0] * drawn_rise.rate
+        levels, _ = flow.flow_levels(
+            drawn_rise.pairs, want, np.full(len(want), np.inf), drawn_rise.capacity[:, 0]
+        )
         assert inner is not None
-        assert pieces is not None
         assert inner.level == pytest.approx(level, rel=1e-12)
-        assert pieces[0].risen.level == pytest.approx(level, rel=1e-12)
+        assert levels.min() == pytest.approx(level, rel=1e-12)
 
 
 def test_a_program_without_an_optimum_is_an_error_with_its_status_and_gap() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairlead.model.errors import SolverError
 from fairlead.sharing.coalesce import Groups, coalesce
+from fairlead.sharing.flowing import fill_by_flow, is_flow
 from fairlead.sharing.parts import Part, Parts
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rates import rates
@@ -52,6 +53,8 @@ def fill(problem: Problem, scale: Floats, weight: Floats, *, merge: bool = True)
     groups = coalesce(problem, scale, merge=merge)
     if len(groups.use) == 0:
         return Filling(np.zeros(problem.usable.shape), ())
+    if is_flow(problem, groups):
+        return _by_flow(problem, groups, scale, weight)
     with one_thread():
         state = _State(problem, groups, scale, weight)
         rounds = []
@@ -84,26 +87,12 @@ class _State:
         self.level = 0.0
         self.base = np.zeros(len(self.active))
         self.rate = rates(problem.tree, weight, self.active)
-        tree = problem.tree
-        steady = (
-            (tree.parent < 0).all()
-            and np.bincount(tree.job_tenant).max() <= 1
-            and np.isinf(groups.most).all()
-            and not tree.limits
-        )
-        self.parts = Parts(groups, self._by_group(self.rate), steady=bool(steady))
+        self.parts = Parts(groups, _by_group(groups, self.rate))
 
     def share(self) -> Floats:
         """(J,) the share of every job."""
         now: Floats = self.base + self.rate * self.level
         return now
-
-    def _by_group(self, by_job: Floats) -> Floats:
-        alive = self.groups.group >= 0
-        of_group = self.groups.group[alive]
-        weighted = (self.groups.part * by_job)[alive]
-        total = np.bincount(of_group, weighted, minlength=len(self.groups.use))
-        return total.astype(np.float64)
 
     def round(self) -> FillingRound:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""
@@ -119,7 +108,7 @@ class _State:
         frozen = self.active & tight[self.groups.group]
         if not frozen.any():
             raise SolverError(f"nobody is stopped at the level {self.level}")
-        found = self._found(prices, np.flatnonzero(frozen))
+        found = _found(self.groups, self.scale, self.level, np.flatnonzero(frozen), prices)
         self._freeze(frozen)
         return found
 
@@ -185,33 +174,60 @@ class _State:
         rate[kept] = self.rate[kept]
         self.base = np.where(kept, self.base, np.where(rate > 0, share - rate * self.level, share))
         self.rate = rate
-        self.parts.change(self._by_group(self.base), self._by_group(rate), self.level)
-
-    def _found(self, prices: _Multipliers, frozen: Ints) -> FillingRound:
-        """The round, its multipliers per unit of the jobs' shares and of resources as written."""
-        groups = self.groups
-        alive = np.flatnonzero(groups.group >= 0)
-        of_group = groups.group[alive]
-        job_price = np.zeros(len(self.active))
-        job_price[alive] = prices.group[of_group] * groups.part[alive]
-        task_price = np.zeros(len(self.active))
-        task_price[alive] = prices.task[of_group] * groups.part[alive] / self.scale[alive]
-        spread_price: dict[tuple[int, int], float] = {}
-        if prices.spread is not None:
-            # A group that spreads is a single job.
-            for index, c in zip(*np.nonzero(prices.spread[of_group]), strict=True):
-                job = int(alive[index])
-                worth = prices.spread[of_group[index], c] / self.scale[job]
-                spread_price[job, int(c)] = float(worth)
-        return FillingRound(
-            share=self.level,
-            frozen=frozen,
-            job_price=job_price,
-            price=prices.capacity,
-            task_price=task_price,
-            limit_price=prices.limit,
-            spread_price=spread_price,
+        self.parts.change(
+            _by_group(self.groups, self.base), _by_group(self.groups, rate), self.level
         )
+
+
+def _by_flow(problem: Problem, groups: Groups, scale: Floats, weight: Floats) -> Filling:
+    """The filling of one resource, all rounds at once."""
+    alive = groups.group >= 0
+    rate = rates(problem.tree, weight, alive)
+    flowed = fill_by_flow(groups, _by_group(groups, rate))
+    none = np.zeros(0)
+    share = np.zeros(len(alive))
+    rounds = []
+    for found in flowed.levels:
+        frozen = np.flatnonzero(alive & found.stopped[groups.group])
+        share[frozen] = rate[frozen] * found.level
+        prices = _Multipliers(found.group, found.capacity, found.task, none, None)
+        rounds.append(_found(groups, scale, found.level, frozen, prices))
+    return Filling(_tasks(problem, groups, scale, share, flowed.share), tuple(rounds))
+
+
+def _by_group(groups: Groups, by_job: Floats) -> Floats:
+    alive = groups.group >= 0
+    weighted = (groups.part * by_job)[alive]
+    total = np.bincount(groups.group[alive], weighted, minlength=len(groups.use))
+    return total.astype(np.float64)
+
+
+def _found(
+    groups: Groups, scale: Floats, level: float, frozen: Ints, prices: _Multipliers
+) -> FillingRound:
+    """A round, its multipliers per unit of the jobs' shares and of resources as written."""
+    alive = np.flatnonzero(groups.group >= 0)
+    of_group = groups.group[alive]
+    job_price = np.zeros(len(scale))
+    job_price[alive] = prices.group[of_group] * groups.part[alive]
+    task_price = np.zeros(len(scale))
+    task_price[alive] = prices.task[of_group] * groups.part[alive] / scale[alive]
+    spread_price: dict[tuple[int, int], float] = {}
+    if prices.spread is not None:
+        # A group that spreads is a single job.
+        for index, c in zip(*np.nonzero(prices.spread[of_group]), strict=True):
+            job = int(alive[index])
+            worth = prices.spread[of_group[index], c] / scale[job]
+            spread_price[job, int(c)] = float(worth)
+    return FillingRound(
+        share=level,
+        frozen=frozen,
+        job_price=job_price,
+        price=prices.capacity,
+        task_price=task_price,
+        limit_price=prices.limit,
+        spread_price=spread_price,
+    )
 
 
 def _tasks(problem: Problem, groups: Groups, scale: Floats, share: Floats, found: Floats) -> Floats:

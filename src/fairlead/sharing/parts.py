@@ -17,8 +17,6 @@ from fairlead.sharing.solvers.exact import polish
 # interior point method takes a few dense steps however much there is.
 _LITTLE, _MUCH = 3000, 30_000  # pairs
 _LOOSE = 0.5  # of all pairs of the part's groups and classes
-# From here on minimum cuts pay for the import of SciPy.
-_FLOW_PAIRS = 5000
 # Prices below these parts of all (of a capacity) and of the mean (of a group, times its rate) are
 # rounding errors.
 _NOISE = 1e-13
@@ -55,8 +53,7 @@ class Parts:
     `base` + `rate` * level is the share of each group; rate 0 where it is frozen.
     """
 
-    def __init__(self, groups: Groups, rate: Floats, *, steady: bool) -> None:
-        """`steady`: nothing but machines stops anyone, and no rate changes until it does."""
+    def __init__(self, groups: Groups, rate: Floats) -> None:
         self.groups = groups
         self.base = np.zeros(len(rate))
         self.rate = rate
@@ -69,41 +66,8 @@ class Parts:
         self._guards = Guards(groups, bool(self._spreads.any()))
         self._held = np.zeros(len(rate))
         self._loose: list[Part] = []
-        self.parts = self._by_flow() if steady else []
-        if not self.parts:
-            pieces = _connected(groups.usable)
-            self.parts = [Part(members, classes, 0.0) for members, classes in pieces]
-
-    def _by_flow(self) -> list[Part]:
-        """The parts with their levels where only one resource is needed and there are many pairs;
-        none where there is another way."""
-        groups = self.groups
-        needed = np.flatnonzero(groups.use.any(axis=0))
-        if len(needed) > 1 or self._spreads.any() or groups.usable.sum() < _FLOW_PAIRS:
-            return []
-        from fairlead.sharing.solvers import flow  # SciPy takes a while to import
-
-        problem = Rise(
-            groups.use[:, needed],
-            groups.usable,
-            groups.capacity[:, needed],
-            groups.most_on,
-            self.base,
-            self.rate,
-        )
-        pieces = flow.divide(problem)
-        if pieces is None:
-            return []
-        self.pairs[:] = False
-        parts = []
-        for piece in pieces:
-            inside = np.ix_(piece.groups, piece.classes)
-            self.pairs[inside] = groups.usable[inside]
-            price = np.zeros((len(piece.classes), groups.use.shape[1]))
-            price[:, needed] = piece.risen.price
-            risen = replace(piece.risen, price=price)
-            parts.append(Part(piece.groups, piece.classes, risen.level, True, risen))
-        return parts
+        pieces = _connected(groups.usable)
+        self.parts = [Part(members, classes, 0.0) for members, classes in pieces]
 
     def lowest(self, ceiling: float) -> tuple[float, list[Part]]:
         """The level at which the first parts stop, if that is not above the ceiling, and those
