@@ -59,11 +59,12 @@ def baseline(spec: dict[str, Any], function: str) -> Measured:
 
 
 def _prepared(spec: dict[str, Any], program: Any) -> Measured:
-    """The program on the instance, after a tiny one has loaded all that it imports."""
+    """The program on the instance, after a small one, large enough for the same way, has loaded
+    all that it imports."""
     from benchmarks.instances import Kind, Spec, problem
 
-    tiny = problem(Spec(Kind.LOCAL, tenants=8, classes=4, resources=1, machines=8))
-    program(tiny, tiny.total[0] / tiny.demand[:, 0], tiny.tree.weight)
+    small = problem(Spec(Kind.BALANCED, tenants=150, classes=50, resources=1, machines=50))
+    program(small, small.total[0] / small.demand[:, 0], small.tree.weight)
     instance = problem(Spec.of(spec))
     scale = instance.total[0] / instance.demand[:, 0]
     return lambda: program(instance, scale, instance.tree.weight)
