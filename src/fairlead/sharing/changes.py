@@ -253,7 +253,7 @@ def _with_machine(
         return (*names, name) if model.name in names else names
 
     changed = [
-        copy(
+        replace(
             job,
             machines=None if job.machines is None else listed(job.machines),
             exclude=listed(job.exclude),
@@ -283,24 +283,8 @@ def replace_limit(tenant: Tenant, limit: dict[str, Fraction]) -> Tenant:
 def _without(job: Job, part: str) -> Job:
     """The job without one part of its constraint."""
     if part == "machines":
-        return copy(job, machines=None)
+        return replace(job, machines=None)
     if part == "exclude":
-        return copy(job, exclude=())
+        return replace(job, exclude=())
     left = tuple(one for one in job.where.requirements if str(one) != part)
-    return copy(job, where=Selector(left))
-
-
-def copy(job: Job, **changed: object) -> Job:
-    """The job with some of its fields changed."""
-    fields: dict[str, object] = {
-        "demand": job.demand,
-        "tenant": job.tenant,
-        "tasks": job.tasks,
-        "where": job.where,
-        "machines": job.machines,
-        "exclude": job.exclude,
-        "spread": job.spread,
-        "prefer": job.prefer,
-        "prefer_for": job.prefer_for,
-    }
-    return Job(job.name, **(fields | changed))  # type: ignore[arg-type]
+    return replace(job, where=Selector(left))
