@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from benchmarks import showing  # noqa: E402 (found through the path above)
+# Found through the path above.
+from benchmarks import showing  # noqa: E402
 from benchmarks.cases import Case, Options, Row, Target  # noqa: E402
 from benchmarks.measuring import measure  # noqa: E402
 

@@ -91,7 +91,7 @@ def _solver(program: Pairs) -> highspy.Highs:
     lp.a_matrix_.start_ = matrix.indptr
     lp.a_matrix_.index_ = matrix.indices
     lp.a_matrix_.value_ = matrix.data
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
     solver.setOptionValue("dual_feasibility_tolerance", 1e-9)

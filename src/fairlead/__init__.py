@@ -51,7 +51,7 @@ _HOME = {
     "write": "fairlead.model.writing",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = sorted(_HOME)  # noqa: PLE0605  one list of names, not two
 
 
 def __getattr__(name: str) -> object:

@@ -74,7 +74,7 @@ def test_an_absurd_range_is_refused_at_once(text: str) -> None:
 
 def test_what_is_no_text_is_refused() -> None:
     with pytest.raises(InputError, match="a name is text, not 5"):
-        expand(5)  # type: ignore[arg-type]
+        expand(5)  # type: ignore[arg-type]  # what is tested
 
 
 def test_several_ranges_are_one_sorted_list() -> None:

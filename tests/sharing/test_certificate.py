@@ -379,7 +379,7 @@ def test_a_mechanism_is_checked_for_what_is_possible() -> None:
 def test_the_scales_of_a_users_own_policy_are_said_to_be_taken_as_stated(view: View) -> None:
     cluster, jobs, _ = figure_4()
 
-    def scale(problem):  # type: ignore[no-untyped-def]
+    def scale(problem):  # type: ignore[no-untyped-def]  # as users write
         return 3.0 * problem.usable.any(axis=1)
 
     answer = allocate(cluster, jobs, Policy("mine", view, scale))

@@ -34,7 +34,7 @@ TWO = build([[1, 1], [2, 1]], [[4, 4]])
 def registered() -> Iterator[None]:
     """What the test registers is forgotten after it; what is built in stays."""
     yield
-    everybodys = registry._everybodys  # noqa: SLF001
+    everybodys = registry._everybodys  # noqa: SLF001  there is no other way to forget
     for name in set(everybodys) - set(registry.BUILT_IN):
         del everybodys[name]
 
@@ -168,7 +168,7 @@ def test_a_decorated_mechanism_is_found() -> None:
 def test_a_built_in_name_cannot_be_taken() -> None:
     with pytest.raises(InputError, match="`tsf` is a built-in name; choose another one"):
         policy("tsf")(lambda problem: problem.alone)
-    assert parse("tsf").scale(TWO) == pytest.approx([4, 2])  # type: ignore[union-attr]
+    assert parse("tsf").scale(TWO) == pytest.approx([4, 2])  # type: ignore[union-attr]  # a policy
 
 
 @pytest.mark.usefixtures("registered")
@@ -222,7 +222,7 @@ def test_a_file_of_ones_own_is_loaded_by_its_path(tmp_path: Path) -> None:
     assert isinstance(found, Policy)
     assert found.spec == f"{mine}:tsf(each=3)"
     assert found.scale(TWO).tolist() == [3, 3]
-    assert parse("tsf").scale(TWO) == pytest.approx([4, 2])  # type: ignore[union-attr]
+    assert parse("tsf").scale(TWO) == pytest.approx([4, 2])  # type: ignore[union-attr]  # a policy
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ class _Reader:
         """What the values mean. Mistakes get their places, and the rest of the values counts."""
         make = _MAKE[kind]
         try:
-            return make(**values)  # type: ignore[no-any-return]
+            return make(**values)  # type: ignore[no-any-return]  # of any kind
         except InputError as error:
             self.mistakes.extend(
                 replace(
@@ -236,7 +236,7 @@ class _Reader:
         for key in wrong:
             _drop(kind, values, key)
         try:
-            return make(**values)  # type: ignore[no-any-return]
+            return make(**values)  # type: ignore[no-any-return]  # of any kind
         except InputError:  # reported above: the name itself is wrong
             return None
 

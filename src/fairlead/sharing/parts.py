@@ -29,6 +29,8 @@ _MOST_LEFT = 1e-3
 # So much may a group that had a price seem to rise, over its price times its rate, and at most.
 _HELD_ROUNDING = 1e-13
 _MOST_HELD = 1e-5
+# Parts whose levels are closer than this, relative, stop together.
+_TOGETHER = 1e-12
 # Reduced costs where the prices of the rising groups, each times its rate, add up to their number.
 _LOSS = 1e-6
 
@@ -64,6 +66,7 @@ class Parts:
         self._slack = np.ones(groups.capacity.shape, dtype=np.bool_)
         self._with_basis = False
         self._guards = Guards(groups, bool(self._spreads.any()))
+        # The largest price, times its rate, that a group had without being frozen for it.
         self._held = np.zeros(len(rate))
         self._loose: list[Part] = []
         pieces = _connected(groups.usable)
@@ -76,7 +79,7 @@ class Parts:
             level = min((part.highest for part in self.parts), default=np.inf)
             if level > ceiling:
                 return level, []
-            first = [part for part in self.parts if part.highest <= level * (1 + 1e-12)]
+            first = [part for part in self.parts if part.highest <= level * (1 + _TOGETHER)]
             unknown = [part for part in first if not part.known]
             if not unknown:
                 return level, first

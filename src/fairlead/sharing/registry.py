@@ -113,6 +113,7 @@ def parse(text: str) -> Policy | Mechanism:
     if entry.function.__module__ != BUILT_IN.get(entry.name):
         function = partial(_users_own, canonical, function)
     if view is None:
+        # An entry without a view was registered as a mechanism.
         return Mechanism(canonical, function)  # type: ignore[arg-type]
     return Policy(canonical, view, partial(_scale, canonical, function))
 

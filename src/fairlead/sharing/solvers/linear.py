@@ -30,7 +30,7 @@ class Program:
     """minimise cost·x, lower <= A x <= upper, with bounds on x. Stays warm between calls."""
 
     def __init__(self, row_lower: Floats, row_upper: Floats) -> None:
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
         for option, value in (
             ("output_flag", False),
             ("presolve", "off"),

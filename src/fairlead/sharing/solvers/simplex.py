@@ -49,7 +49,7 @@ def rise(problem: Rise) -> Risen:
     rising = np.flatnonzero(problem.rate > 0)
     group, machine_class = np.nonzero(problem.pairs)
 
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
     for option, value in _OPTIONS.items():
         highs.setOptionValue(option, value)
     bound = (problem.capacity / mean)[row]

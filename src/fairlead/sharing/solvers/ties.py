@@ -63,7 +63,7 @@ def break_tie(program: Program, system: System, p: Floats, y: Floats) -> Tie | N
 
 def _least(slope: Floats, directions: Floats, start: Floats) -> Floats | None:
     """How far to go along each direction for the least slope·moves with all prices >= 0."""
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
     highs.setOptionValue("output_flag", False)
     number, rows = directions.shape
     none = np.zeros(0, dtype=np.int32)
