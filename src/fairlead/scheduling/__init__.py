@@ -1,0 +1,1 @@
+"""The online core: events in, decisions out."""

@@ -1,0 +1,108 @@
+"""A workload: machines, tenants and a stream of jobs with their durations, in arrays.
+
+This is what loaders and generators give and what the simulator runs. Jobs come in batches, so that
+a trace of any length needs the memory of a few batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from fairlead.model.constraint import Label
+from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
+from fairlead.scheduling.terms import Term
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource, counted in whole multiples of `unit`. `device`: it comes in pieces of
+    `piece` units each (one GPU is a piece of 1000 units of 1/1000)."""
+
+    name: str
+    unit: Fraction
+    piece: int = 0  # 0: not a device
+
+    @property
+    def device(self) -> bool:
+        """Does it come in pieces?"""
+        return self.piece > 0
+
+
+class MachineEvent(IntEnum):
+    """What happens to a machine. The values are those of Google's traces."""
+
+    ADD = 0
+    REMOVE = 1
+    UPDATE = 2
+
+
+@dataclass(frozen=True)
+class MachineTable:
+    """Machine events in order of time. `machine[i]` indexes `names` and `labels`."""
+
+    names: tuple[str, ...]
+    labels: tuple[FrozenMap[Label], ...]  # per machine
+    time: Ints  # (N,) microseconds
+    machine: Ints  # (N,)
+    kind: Ints  # (N,) MachineEvent
+    capacity: Ints  # (N, R) in units
+
+
+@dataclass(frozen=True)
+class JobBatch:
+    """Jobs in order of submission, and the durations of their tasks.
+
+    `needs` has one bit for each of the workload's terms (word k // 64, bit k % 64): the job needs
+    the terms whose bits are set. `terms` are those that this batch adds to the workload's.
+    Tasks of job i have durations[first[i]:first[i + 1]], in the order of their numbers; a job
+    whose tasks all take the same time may give a single one instead (first[i + 1] - first[i] == 1).
+    """
+
+    names: tuple[str, ...] | None  # None: jobs are called by their place in the stream, "0", "1" …
+    submit: Ints  # (J,) microseconds, not decreasing, also from batch to batch
+    tenant: Ints  # (J,) index into the workload's tenants; -1: the job is its own tenant
+    demand: Ints  # (J, R) in units
+    tasks: Ints  # (J,)
+    needs: Words  # (J, W)
+    spread: Bools  # (J,)
+    gang: Ints  # (J,) 1: no gang
+    durations: Ints  # (D,) microseconds
+    first: Ints  # (J + 1,)
+    prefers: Words | None = None  # (J, W) soft terms
+    patience: Ints | None = None  # (J,) microseconds to wait for them
+    expected: Ints | None = None  # (J,) durations told to the scheduler (backfill); 0: not told
+    terms: tuple[Term, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a run needs. `batches()` starts the stream of jobs anew each time.
+
+    `notes` say what was found, what was missing and what was assumed (option = value), one
+    sentence each: nothing is invented silently.
+    """
+
+    name: str
+    resources: tuple[Resource, ...]
+    machines: MachineTable
+    tenants: tuple[Tenant, ...]
+    terms: tuple[Term, ...]
+    batches: Callable[[], Iterator[JobBatch]]
+    notes: tuple[str, ...] = ()
+    jobs: int | None = None  # where known before the run, for the progress bar
+    tasks: int | None = None
+    options: FrozenMap[str] = field(default_factory=FrozenMap)  # the assumptions, as named options
