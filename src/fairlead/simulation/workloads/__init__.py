@@ -1,0 +1,1 @@
+"""Generators of workloads, one file each; `registry` finds them by what a user writes."""
