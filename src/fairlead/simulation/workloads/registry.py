@@ -14,6 +14,10 @@ from fairlead.simulation.workload import Workload
 
 # Read only when somebody asks for one: a generator's numbers cost nothing to the others.
 GENERATORS = {
+    "google-hour": "google_hour",
+    "tsf-study": "tsf_study",
+    "overload": "overload",
+    "month": "month",
     "table-ii": "table_ii",
 }
 

@@ -1,0 +1,156 @@
+"""Placement constraints after published numbers: 21 attributes, or one attribute at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from fairlead.model.constraint import Operator, Requirement
+from fairlead.model.errors import InputError, Mistake
+from fairlead.simulation.workload import Bools, Ints, Words
+from fairlead.simulation.workloads.draws import Floats, Stream, numbers
+
+# The numbers of the public program `meghanat/megha-constraint-aware` (commit b503dbc), whose shape
+# is that of Sharma, Chudnovsky, Hellerstein, Rifaat and Das: Modeling and Synthesizing Task
+# Placement Constraints in Google Compute Clusters (SoCC 2011). The paper's own tables were not
+# seen. The 21 constraints have no names there: c00 to c20, in its order.
+GROUP_1 = (8, 7, 7, 10, 23, 20, 30, 1, 3, 1, 4, 3, 2, 1, 4, 2, 9, 8, 11, 25, 29)
+"""Per cent of the tasks of the first group that ask for each constraint."""
+GROUPS = (1, 0.94, 0.98, 0.72, 1.21, 0.82, 1.09, 0.59, 0.71, 0.90)
+"""Those of each group, as multiples of the first."""
+GROUP_WEIGHTS = (
+    (0.039629, 0.120433, 0.130371, 0.116757),
+    (0.140495, 0.079715, 0.160817, 0.12047),
+    (0.059059, 0.110161, 0.150668, 0.133837),
+    (0.120322, 0.120433, 0.049307, 0.096584),
+    (0.089876, 0.099765, 0.160817, 0.116757),
+    (0.11005, 0.099765, 0.12047, 0.110198),
+    (0.089876, 0.059295, 0.028886, 0.049307),
+    (0.140495, 0.130334, 0.049307, 0.103886),
+    (0.120322, 0.090111, 0.12047, 0.099802),
+    (0.089876, 0.089988, 0.028886, 0.052401),
+)
+"""How often each group is drawn, by the four types of tasks. To be divided by their sums."""
+MACHINES = (
+    *(0.3761, 0.657, 0.1556, 0.3766, 0.6828, 0.1111, 0.2839, 0.1547, 0.7028, 0.7326, 0.4869),
+    *(0.4703, 0.3169, 0.0799, 0.6927, 0.1512, 0.5628, 0.2764, 0.6677, 0.7004, 1.0),
+)
+"""The part of that program's 10,000 machines that satisfy each constraint."""
+
+# The numbers of the public program `prashanth5192/phoenix` (commit a56bbb2), whose README says
+# that they follow the same paper.
+ONE_NAMES = (
+    *("gpu-or-architecture", "cores", "maximum-disks", "minimum-disks"),
+    *("cpus", "kernel", "clock", "ethernet"),
+)
+ONE_JOBS = (19.0, 11.8, 5.9, 9.9, 15.85, 3.95, 4.72, 5.88)
+"""Per cent of the jobs that ask for each; the others, 23%, for none."""
+ONE_MACHINES = (1.0, 0.6, 0.2, 0.45, 0.75, 0.69, 0.22, 0.58)
+
+
+class Model(Enum):
+    """Which constraints are drawn. The values are what is written."""
+
+    NONE = "none"
+    SHARMA = "sharma"
+    ONE = "one"
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Attributes with the part of the machines that has each, and how jobs ask for them."""
+
+    model: Model
+    names: tuple[str, ...]
+    parts: tuple[float, ...]
+
+    @property
+    def terms(self) -> tuple[Requirement, ...]:
+        """The terms of the workload, one an attribute."""
+        return tuple(Requirement(name, Operator.EXISTS) for name in self.names)
+
+    def attributes(self, machines: int, seed: int) -> Words:
+        """Per machine (M,) the bits of the attributes that it has, each drawn by itself."""
+        draw = numbers(seed, Stream.ATTRIBUTES)
+        return _words(draw.random((machines, len(self.names))) < np.array(self.parts))
+
+    def needs(self, jobs: int, seed: int) -> Words:
+        """Per job (J,) the bits of the attributes that its machines must have."""
+        draw = numbers(seed, Stream.CONSTRAINTS)
+        match self.model:
+            case Model.NONE:
+                return np.zeros(jobs, np.uint64)
+            case Model.ONE:
+                which = draw.choice(9, jobs, p=_one_at_most())
+                return _words(which[:, None] == np.arange(8))
+            case Model.SHARMA:
+                kind = draw.integers(0, 4, jobs)
+                weights = np.cumsum(np.array(GROUP_WEIGHTS), 0)
+                chance = draw.random(jobs) * weights[-1, kind]
+                group = (chance >= weights[:, kind]).sum(0)
+                parts = np.array(GROUPS)[:, None] * np.array(GROUP_1) / 100
+                return _words(draw.random((jobs, 21)) < parts[group])
+
+    @property
+    def note(self) -> str:
+        """What the numbers are and where they come from."""
+        match self.model:
+            case Model.NONE:
+                return "No job has constraints (constraints=none)."
+            case Model.ONE:
+                return (
+                    "Each job has one constraint at most (constraints=one), with the numbers of "
+                    "the program prashanth5192/phoenix, said to follow Sharma et al. (SoCC 2011)."
+                )
+            case Model.SHARMA:
+                return (
+                    "Constraints of 21 kinds (constraints=sharma) have the numbers of the program "
+                    "meghanat/megha-constraint-aware, in the shape of Sharma et al. (SoCC 2011); "
+                    "machines have the attributes independently, and all tasks of a job have the "
+                    "same constraints."
+                )
+
+
+def constraints_of(text: str) -> Constraints:
+    """The model that is written; raises InputError."""
+    try:
+        model = Model(text)
+    except ValueError as error:
+        known = ", ".join(each.value for each in Model)
+        mistake = Mistake(f"there are no constraints called `{text}`", f"there are {known}")
+        raise InputError(mistake) from error
+    match model:
+        case Model.NONE:
+            return Constraints(model, (), ())
+        case Model.ONE:
+            return Constraints(model, ONE_NAMES, ONE_MACHINES)
+        case Model.SHARMA:
+            return Constraints(model, tuple(f"c{k:02}" for k in range(21)), MACHINES)
+
+
+def _one_at_most() -> Floats:
+    none = 100 - sum(ONE_JOBS)
+    return np.array([*ONE_JOBS, none]) / 100
+
+
+def _words(bits: Bools) -> Words:
+    """Rows of up to 64 bits as words, the first column in bit 0."""
+    powers = np.uint64(1) << np.arange(bits.shape[1], dtype=np.uint64)
+    return np.asarray(bits.astype(np.uint64) @ powers, dtype=np.uint64)
+
+
+def runnable(needs: Words, demand: Ints, attributes: Words, capacity: Ints) -> Bools:
+    """Per job (J,): is there a machine with all that it needs on which a task fits when the
+    machine is empty?"""
+    sizes, size_of = np.unique(capacity, axis=0, return_inverse=True)
+    fits = np.all(demand[:, None, :] <= sizes[None, :, :], axis=2)  # (J, sizes)
+    asked, asked_of = np.unique(needs, return_inverse=True)
+    there = np.zeros((len(asked), len(sizes)), np.bool_)
+    for size in range(len(sizes)):
+        found = np.unique(attributes[size_of == size])
+        for start in range(0, len(asked), 1024):
+            part = asked[start : start + 1024, None]
+            there[start : start + 1024, size] = np.any(part & found == part, axis=1)
+    return np.asarray(np.any(fits & there[asked_of], axis=1))
