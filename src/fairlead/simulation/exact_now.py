@@ -1,0 +1,241 @@
+"""The exact divisible allocation of the jobs that are present at one moment of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.sharing.filling import fill
+from fairlead.sharing.problem import Bools, Floats, Ints, Limit, Problem, Tree, tasks_that_fit
+from fairlead.simulation.workload import Words
+
+
+@dataclass(frozen=True)
+class Tenants:
+    """Whom shares are accounted to, in the order of the workload: a parent before its children.
+
+    `weight` of a tenant with a pool is the weight that the run gives it. `limit` is in units, -1
+    where there is none.
+    """
+
+    parent: Ints  # (T,) -1 at the top
+    weight: Floats  # (T,)
+    limit: Ints | None = None  # (T, R)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A moment of a run: the machines that are there and the jobs with tasks that wait or are
+    held. Amounts are in units of each resource, bits as in a `JobBatch`.
+
+    `job` tells the jobs apart from one snapshot to the next; `tenant` indexes the tenants, -1
+    where a job is its own; `scale` is the run's own, 0 for a job that can run nowhere.
+    """
+
+    time: int  # microseconds
+    capacity: Ints  # (M, R)
+    satisfies: Words  # (M, W) the terms that each machine satisfies
+    job: Ints  # (J,)
+    tenant: Ints  # (J,)
+    demand: Ints  # (J, R)
+    needs: Words  # (J, W)
+    spread: Bools  # (J,)
+    waiting: Ints  # (J,)
+    held: Ints  # (J,)
+    scale: Floats  # (J,)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Tasks of each job on each class of machines: machines that no present job can tell apart."""
+
+    tasks: Floats  # (J, C)
+    machine_class: Ints  # (M,)
+
+    @property
+    def total(self) -> Floats:
+        """(J,) the tasks of each job."""
+        total: Floats = self.tasks.sum(axis=1)
+        return total
+
+
+def exact_now(now: Snapshot, tenants: Tenants) -> Exact:
+    """The exact filling of the present machines by the present tasks, on the run's own scales.
+
+    Tasks are divisible and devices are not cut into pieces, but a job gets nothing on a machine
+    that holds no whole task of it, and no more than its present tasks.
+    """
+    classes = _classes(now)
+    groups = _groups(now, tenants, classes)
+    first, members = groups.first, groups.members
+    tasks = (now.waiting + now.held)[first].astype(np.float64) * members
+    demand = now.demand[first].astype(np.float64)
+    holds = tasks_that_fit(demand, classes.capacity, groups.spread)
+    usable = groups.usable
+    resources = now.demand.shape[1]
+    tree = Tree(
+        names=tuple(str(node) for node in range(len(groups.parent))),
+        parent=groups.parent,
+        weight=groups.weight,
+        pool_count=np.zeros((len(groups.parent), len(classes.count)), dtype=np.int64),
+        job_tenant=groups.node,
+        limits=groups.limits,
+    )
+    problem = Problem(
+        resources=tuple(str(r) for r in range(resources)),
+        job_names=tuple(str(group) for group in range(len(first))),
+        class_machines=tuple(() for _ in classes.count),
+        demand=demand,
+        tasks=tasks,
+        spread=groups.spread,
+        capacity=classes.capacity,
+        count=classes.count,
+        eligible=usable,
+        holds=np.where(usable, holds, 0.0),
+        usable=usable,
+        tree=tree,
+    )
+    filled = fill(problem, now.scale[first], groups.weight).tasks
+    return Exact((filled / members[:, None])[groups.of_job], classes.of_machine)
+
+
+@dataclass(frozen=True)
+class _Classes:
+    of_machine: Ints  # (M,)
+    capacity: Floats  # (C, R)
+    count: Ints  # (C,)
+    need: Ints  # (J,) which of the distinct sets of needed terms each job has
+    allowed: Bools  # (N, C) by set of needed terms
+
+
+def _distinct(*columns: Words | Ints | Floats) -> tuple[Ints, Ints]:
+    """The first place of each distinct row of these columns side by side, and for each row which
+    of those it equals."""
+    rows = np.ascontiguousarray(
+        np.hstack([np.ascontiguousarray(column).view(np.uint64) for column in columns])
+    )
+    if rows.shape[1] == 0:
+        some = min(1, len(rows))
+        return np.arange(some), np.zeros(len(rows), dtype=np.int64)
+    whole = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # by where each stands first: bytes in memory are no order
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return first[order].astype(np.int64), place[which]
+
+
+def _classes(now: Snapshot) -> _Classes:
+    """Machines that no present job can tell apart: the same amounts of what is demanded, open to
+    the same sets of needed terms."""
+    distinct, need = _distinct(now.needs)
+    needs = now.needs[distinct]
+    demanded = (now.demand > 0).any(axis=0)
+    asked = np.bitwise_or.reduce(needs, axis=0)
+    kind, of_kind = _distinct(np.where(demanded, now.capacity, 0), now.satisfies & asked)
+    missing = needs[:, None, :] & ~now.satisfies[kind][None, :, :]
+    allowed = ~(missing != 0).any(axis=2)
+    # Kinds that differ in terms that decide nothing are one class.
+    packed = np.packbits(allowed, axis=0).T
+    wide = np.zeros((len(kind), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    wide[:, : packed.shape[1]] = packed
+    chosen, of_class = _distinct(
+        np.where(demanded, now.capacity[kind], 0), wide.view(np.uint64).reshape(len(kind), -1)
+    )
+    of_machine = of_class[of_kind]
+    return _Classes(
+        of_machine=of_machine,
+        capacity=np.maximum(now.capacity[kind[chosen]], 0).astype(np.float64),
+        count=np.bincount(of_machine, minlength=len(chosen)).astype(np.int64),
+        need=need,
+        allowed=allowed[:, chosen],
+    )
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Jobs that are alike in all that counts: one job of as many tasks, with as much weight."""
+
+    of_job: Ints  # (J,)
+    first: Ints  # (G,) a job of the group
+    members: Floats  # (G,)
+    spread: Bools  # (G,) where one task a machine may bind
+    usable: Bools  # (G, C)
+    node: Ints  # (G,) of the tree: the tenants, and below them what the groups hang on
+    parent: Ints
+    weight: Floats
+    limits: tuple[Limit, ...]
+
+
+def _groups(now: Snapshot, tenants: Tenants, classes: _Classes) -> _Groups:
+    """Groups of k alike jobs, with k times the weight of one: they freeze together anyway.
+
+    A job that is all that an unlimited tenant at the top has may be alike others of such tenants.
+    """
+    nodes = len(tenants.parent)
+    tasks = now.waiting + now.held
+    whole = _holds_whole(now.demand, classes.capacity)
+    usable = whole & classes.allowed[classes.need]
+    fewest = np.where(usable, classes.count, np.iinfo(np.int64).max).min(axis=1, initial=1 << 62)
+    spread = now.spread & (tasks > fewest)
+    _, of_kind = _distinct(
+        now.demand,
+        classes.need[:, None],
+        now.scale.astype(np.float64)[:, None],
+        tasks[:, None],
+        # Where one task a machine binds, it binds each job by itself.
+        np.where(spread, np.arange(len(tasks)), -1)[:, None],
+    )
+    lone = _lone(now.tenant, tenants)
+    own = np.ones(len(tasks))
+    own[now.tenant >= 0] = tenants.weight[now.tenant[now.tenant >= 0]]
+    first, of_job = _distinct(
+        of_kind[:, None],
+        np.where(lone, -1, now.tenant)[:, None],
+        np.where(lone, own, 0.0)[:, None],
+    )
+    members = np.bincount(of_job, minlength=len(first)).astype(np.float64)
+    # Where nobody hangs on a tenant's node, none is needed.
+    bare = bool(lone.all())
+    tops = 0 if bare else nodes
+    limits: list[Limit] = []
+    if tenants.limit is not None and not bare:
+        limits = [
+            Limit(int(t), int(r), float(tenants.limit[t, r]))
+            for t, r in np.argwhere(tenants.limit >= 0)
+        ]
+    above = np.where(lone, -1, now.tenant)[first]
+    return _Groups(
+        of_job=of_job,
+        first=first,
+        members=members,
+        spread=spread[first],
+        usable=usable[first],
+        node=tops + np.arange(len(first)),
+        parent=np.concatenate([tenants.parent[:tops], above]).astype(np.int64),
+        weight=np.concatenate([tenants.weight[:tops], members * np.where(lone, own, 1.0)[first]]),
+        limits=tuple(limits),
+    )
+
+
+def _holds_whole(demand: Ints, capacity: Floats) -> Bools:
+    """(J, C) whether a machine of the class holds a whole task."""
+    distinct, which = _distinct(demand)
+    fits = (demand[distinct][:, None, :] <= capacity[None, :, :]).all(axis=2)
+    return np.asarray(fits[which])
+
+
+def _lone(tenant: Ints, tenants: Tenants) -> Bools:
+    """(J,) whether a job rises at a rate that is its tenant's and nobody else's: it has no tenant,
+    or is all that an unlimited tenant at the top has."""
+    if not len(tenants.parent):
+        return np.ones(len(tenant), dtype=np.bool_)
+    nodes = len(tenants.parent)
+    jobs = np.bincount(tenant[tenant >= 0], minlength=nodes)
+    children = np.bincount(tenants.parent[tenants.parent >= 0], minlength=nodes)
+    free: Bools = np.asarray((jobs == 1) & (children == 0) & (tenants.parent < 0))
+    if tenants.limit is not None:
+        free &= (tenants.limit < 0).all(axis=1)
+    lone: Bools = (tenant < 0) | free[tenant]
+    return lone
