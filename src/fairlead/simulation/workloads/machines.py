@@ -154,9 +154,18 @@ def table(
                 has["platform"] = platform
             made[bits, platform] = FrozenMap(has)
         labels.append(made[bits, platform])
+    named = tuple(f"m{number:0{digits}}" for number in range(machines))
+    return always_there(named, tuple(labels), capacity)
+
+
+def always_there(
+    names: tuple[str, ...], labels: tuple[FrozenMap[Label], ...], capacity: Ints
+) -> MachineTable:
+    """Machines that join at time 0 and stay."""
+    machines = len(names)
     return MachineTable(
-        names=tuple(f"m{number:0{digits}}" for number in range(machines)),
-        labels=tuple(labels),
+        names=names,
+        labels=labels,
         time=np.zeros(machines, np.int64),
         machine=np.arange(machines),
         kind=np.full(machines, MachineEvent.ADD, np.int64),

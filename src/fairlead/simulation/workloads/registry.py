@@ -16,9 +16,12 @@ from fairlead.simulation.workload import Workload
 GENERATORS = {
     "google-hour": "google_hour",
     "tsf-study": "tsf_study",
+    "choosy-study": "choosy_study",
     "overload": "overload",
     "month": "month",
     "table-ii": "table_ii",
+    "kdf-6.3": "kdf_6_3",
+    "random": "random_small",
 }
 
 Generator = Callable[..., Workload]

@@ -8,9 +8,10 @@ import numpy as np
 
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.terms import Listed
-from fairlead.simulation.workload import MachineTable, Resource, Workload
+from fairlead.simulation.workload import Resource, Workload
 from fairlead.simulation.workloads.draws import SECOND, Shape, Times
 from fairlead.simulation.workloads.jobs import Jobs, stream
+from fairlead.simulation.workloads.machines import always_there
 
 RESOURCES = (Resource("cpu", Fraction(1, 2)), Resource("memory", Fraction(512 * 2**20)))
 NODES = tuple(f"node-{number:02}" for number in range(1, 51))
@@ -39,14 +40,7 @@ def generate(*, name: str = "table-ii", vary: float = 0.2, seed: int = 0) -> Wor
     return Workload(
         name=name,
         resources=RESOURCES,
-        machines=MachineTable(
-            names=NODES,
-            labels=(FrozenMap(),) * 50,
-            time=np.zeros(50, np.int64),
-            machine=np.arange(50),
-            kind=np.zeros(50, np.int64),
-            capacity=np.array([[2, 2]] * 25 + [[4, 2]] * 25),
-        ),
+        machines=always_there(NODES, (FrozenMap(),) * 50, np.array([[2, 2]] * 25 + [[4, 2]] * 25)),
         tenants=(),
         terms=TERMS,
         batches=stream(jobs, times, seed),
