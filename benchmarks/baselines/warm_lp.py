@@ -1,8 +1,9 @@
 """A plain warm linear program: every pair is a column, HiGHS keeps its basis from round to round.
 
 A good programmer's first version: no coalescing of jobs, no column generation. A round adds one
-column for its step; whoever's share row has a positive dual freezes; a pair with a positive reduced
-cost stays at zero.
+column for its step; whoever's share row has a positive dual freezes. `warm_lp_closing` also keeps a
+pair with a positive reduced cost at zero from then on, which is an insight of ours (complementary
+slackness); without it HiGHS does not end on the largest instances with many levels.
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ DUAL, PRIMAL = 1, 4  # HiGHS's numbers of the simplex methods
 
 
 def warm_lp(problem: Problem, scale: Floats, weight: Floats) -> Floats:
-    """Each job's share divided by its weight."""
+    """Each job's share divided by its weight, with all columns in all rounds."""
+    return _levels(problem, scale, weight, closing=False)
+
+
+def warm_lp_closing(problem: Problem, scale: Floats, weight: Floats) -> Floats:
+    """Each job's share divided by its weight; closes columns by their reduced costs."""
+    return _levels(problem, scale, weight, closing=True)
+
+
+def _levels(problem: Problem, scale: Floats, weight: Floats, *, closing: bool) -> Floats:
     program = pairs(problem, scale, weight)
     number = program.job_rows.shape[1]
     first_row = program.capacity_rows.shape[0]
@@ -49,12 +59,13 @@ def warm_lp(problem: Problem, scale: Floats, weight: Floats) -> Floats:
         active &= ~frozen
         solver.changeColBounds(column, step, step)
         solver.changeColCost(column, 0.0)
-        # What costs something now is zero in every later round (complementary slackness). Without
-        # saying so, prices grow to millions with the rounds, and rounding errors as much.
-        costly = np.asarray(solution.col_dual)[:number] > TIGHT
-        gone = np.flatnonzero(costly & open_columns).astype(np.int32)
-        open_columns[gone] = False
-        solver.changeColsBounds(len(gone), gone, np.zeros(len(gone)), np.zeros(len(gone)))
+        if closing:
+            # What costs something now is zero in every later round. Without saying so, prices grow
+            # to millions with the rounds, and rounding errors as much.
+            costly = np.asarray(solution.col_dual)[:number] > TIGHT
+            gone = np.flatnonzero(costly & open_columns).astype(np.int32)
+            open_columns[gone] = False
+            solver.changeColsBounds(len(gone), gone, np.zeros(len(gone)), np.zeros(len(gone)))
         column += 1
     return levels / program.unit
 

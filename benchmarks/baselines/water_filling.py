@@ -1,10 +1,16 @@
 """Water filling as Gavel does it (OSDI 2020), with cvxpy and HiGHS.
 
 In each iteration a linear program raises the least normalised share of the jobs that are left;
-then a mixed-integer program finds the bottlenecked ones: a binary for each job says whether it can
-be a little above the level while all others keep theirs, and as many as possible shall. Both are
-built once, with parameters, and solved again, as in Gavel (which uses ECOS and GLPK). Like Gavel's,
-it takes two levels for one if they are closer than 1e-4 of themselves.
+then a mixed-integer program finds the bottlenecked ones: a binary for each job says whether its
+share is above the level while all others keep theirs, and as many as possible shall be.
+
+`water_filling` solves these programs as they are published: both are made anew in every iteration,
+jobs that are done have exactly what they have, and the binary and the share imply each other by one
+large number. `water_filling_lean` makes them once, with parameters, as a careful user of cvxpy
+would: jobs that are done have at least what they have, and the binary implies the share only, which
+is all that a largest number of them needs. Both are sparse and in vectors where Gavel has an
+expression for each job, and use HiGHS where it uses ECOS and GLPK. Like Gavel's, they take two
+levels for one if they are closer than 1e-4 of themselves.
 """
 
 from __future__ import annotations
@@ -14,16 +20,70 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.baselines.pairs import BaselineError, pairs, runnable
-from fairlead.sharing.problem import Floats, Problem
+from benchmarks.baselines.pairs import BaselineError, Pairs, pairs, runnable
+from fairlead.sharing.problem import Bools, Floats, Problem
 
 ABOVE = 1e-4  # Gavel's slack, relative: a job that is no bottleneck must get so far above the level
 LP_OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
-MIP_OPTIONS = {"mip_rel_gap": 0.0}  # tighter tolerances make HiGHS lose jobs in its presolve
+# For the lean one. Tighter tolerances make HiGHS lose jobs in its presolve.
+MIP_OPTIONS = {"mip_rel_gap": 0.0}
+# As published. Looser ones leave a binary times the large number more than ABOVE.
+TIGHT_MIP_OPTIONS = {**MIP_OPTIONS, **LP_OPTIONS, "mip_feasibility_tolerance": 1e-9}
+BELOW = 1e-5  # Gavel's epsilon: a bottlenecked job's share is so much below what is above
+ROUNDED = 1e-8  # relative: rounding of the first program would make the second infeasible
 
 
 def water_filling(problem: Problem, scale: Floats, weight: Floats) -> Floats:
-    """Each job's share divided by its weight."""
+    """Each job's share divided by its weight, by the programs as published."""
+    cp: Any = importlib.import_module("cvxpy")
+    program = pairs(problem, scale, weight)
+    alone = np.where(problem.usable, problem.holds, 0.0) @ problem.count
+    large = float((alone / scale / weight).max()) * program.unit
+    active = runnable(problem)
+    levels = np.zeros(program.jobs)
+    while active.any():
+        shares, kept = _filled(cp, program, active, levels)
+        fill = cp.Problem(cp.Maximize(cp.min(shares)), kept)
+        fill.solve(solver=cp.HIGHS, **LP_OPTIONS)
+        _must_be_optimal(fill)
+        reached = float(fill.value)
+        left = np.flatnonzero(active)
+        frozen = left[:0]
+        distance = ABOVE
+        while len(frozen) == 0:  # all above: the solver's slack, amplified; ask for more
+            shares, kept = _filled(cp, program, active, levels)
+            above = cp.Variable(len(left), boolean=True)
+            higher = reached * (1.0 + distance)
+            test = cp.Problem(
+                cp.Maximize(cp.sum(above)),
+                [
+                    *kept,
+                    shares >= reached * (1.0 - ROUNDED),
+                    large * above >= shares - higher + BELOW * reached,
+                    large * (1 - above) >= higher - shares,
+                ],
+            )
+            test.solve(solver=cp.HIGHS, **TIGHT_MIP_OPTIONS)
+            _must_be_optimal(test)
+            frozen = left[above.value < 0.5]
+            distance *= 10.0
+        levels[frozen] = reached
+        active[frozen] = False
+    return levels / program.unit
+
+
+def _filled(cp: Any, program: Pairs, active: Bools, levels: Floats) -> tuple[Any, list[Any]]:
+    """The shares of the jobs that are left, and what both programs ask for: that everything fits
+    and that the others have what they have."""
+    x = cp.Variable(program.job_rows.shape[1], nonneg=True)
+    kept = [program.capacity_rows @ x <= program.capacity]
+    if not active.all():
+        kept.append(program.job_rows[~active] @ x == levels[~active] * (1.0 - ROUNDED))
+    return program.job_rows[active] @ x, kept
+
+
+def water_filling_lean(problem: Problem, scale: Floats, weight: Floats) -> Floats:
+    """Each job's share divided by its weight, by programs that are made once."""
     cp: Any = importlib.import_module("cvxpy")
     program = pairs(problem, scale, weight)
     x = cp.Variable(program.job_rows.shape[1], nonneg=True)

@@ -9,7 +9,10 @@ from benchmarks.cases import Call, Case, Measured, Options, Target
 KINDS = ("continuous", "discrete", "local", "balanced")
 BASELINES = {
     "max-flow": ("Choosy's rounds, SciPy flow", "benchmarks.baselines.max_flow:max_flow"),
-    "warm-lp": ("warm LP, HiGHS", "benchmarks.baselines.warm_lp:warm_lp"),
+    "warm-lp": (
+        "closing warm LP, HiGHS",
+        "benchmarks.baselines.warm_lp:warm_lp_closing",
+    ),
 }
 
 

@@ -10,20 +10,24 @@ KINDS = ("continuous", "discrete", "local", "balanced")
 FULL_SIZE = {"continuous": 10.0, "discrete": 2.0, "local": 2.0, "balanced": 10.0}
 ALGORITHM1 = "benchmarks.baselines.algorithm1:algorithm1"
 WATER_FILLING = "benchmarks.baselines.water_filling:water_filling"
+WATER_FILLING_LEAN = f"{WATER_FILLING}_lean"
 WARM_LP = "benchmarks.baselines.warm_lp:warm_lp"
+WARM_LP_CLOSING = f"{WARM_LP}_closing"
 
 
 def cases(options: Options) -> list[Case]:
-    """The rows: three baselines at sizes that they can do, the full size, the whole path."""
+    """The rows: the baselines at sizes that they can do, the full size, the whole path."""
     found = []
     for group, target, program, baseline, tenants, classes in (
         ("algorithm1", 300.0, "Algorithm 1, SciPy HiGHS", ALGORITHM1, 100, 100),
-        ("water-filling", 100.0, "Gavel-style, cvxpy", WATER_FILLING, 500, 10),
+        ("water-filling", 100.0, "Gavel's programs, cvxpy", WATER_FILLING, 500, 10),
+        ("water-filling-lean", 100.0, "leaner Gavel, cvxpy", WATER_FILLING_LEAN, 500, 10),
         ("warm-lp", 5.0, "warm LP, HiGHS", WARM_LP, 500, 100),
+        ("warm-lp-closing", 5.0, "closing warm LP, HiGHS", WARM_LP_CLOSING, 500, 100),
     ):
         for kind in KINDS:
             size = _size(options, kind, tenants, classes, machines=10 * classes)
-            needs = ("cvxpy",) if baseline == WATER_FILLING else ()
+            needs = ("cvxpy",) if baseline.startswith(WATER_FILLING) else ()
             call = Call(
                 program,
                 "benchmarks.suites.solver:baseline",
@@ -35,13 +39,13 @@ def cases(options: Options) -> list[Case]:
             )
     for kind in KINDS:
         size = _size(options, kind, 5000, 100, machines=100_000)
-        arguments = {"spec": size, "function": WARM_LP}
+        arguments = {"spec": size, "function": WARM_LP_CLOSING}
         found.append(
             Case(
                 f"full/{kind}",
                 _shown(size),
                 _ours(size),
-                Call("warm LP, HiGHS", "benchmarks.suites.solver:baseline", arguments),
+                Call("closing warm LP, HiGHS", "benchmarks.suites.solver:baseline", arguments),
                 Target(seconds=FULL_SIZE[kind]),
             )
         )

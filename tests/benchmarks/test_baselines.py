@@ -11,8 +11,8 @@ import pytest
 import fairlead
 from benchmarks.baselines.algorithm1 import algorithm1
 from benchmarks.baselines.max_flow import max_flow
-from benchmarks.baselines.warm_lp import warm_lp
-from benchmarks.baselines.water_filling import water_filling
+from benchmarks.baselines.warm_lp import warm_lp, warm_lp_closing
+from benchmarks.baselines.water_filling import water_filling, water_filling_lean
 from benchmarks.instances import Kind, Spec, model, problem
 from fairlead.sharing.filling import fill
 from fairlead.sharing.problem import Floats, Problem
@@ -21,7 +21,9 @@ SAME = 1e-6
 Baseline = Callable[[Problem, Floats, Floats], Floats]
 
 
-@pytest.mark.parametrize("baseline", [algorithm1, water_filling])
+@pytest.mark.parametrize(
+    "baseline", [algorithm1, water_filling, water_filling_lean, warm_lp_closing]
+)
 @pytest.mark.parametrize("kind", list(Kind))
 def test_baselines_agree_with_the_warm_program(kind: Kind, baseline: Baseline) -> None:
     for seed in (1, 2):
