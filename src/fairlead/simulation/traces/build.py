@@ -1,0 +1,167 @@
+"""From arrays to workloads: batches of jobs, machines that are all there from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fairlead.model.constraint import Label
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.values import FrozenMap
+from fairlead.scheduling.terms import Term
+from fairlead.simulation.workload import Ints, JobBatch, MachineEvent, MachineTable, Words, Workload
+
+BATCH = 16_384
+"""Jobs in a batch."""
+
+
+def in_batches(jobs: JobBatch, size: int = BATCH) -> Callable[[], Iterator[JobBatch]]:
+    """What gives these jobs in batches, in their order, each time anew."""
+
+    def batches() -> Iterator[JobBatch]:
+        for start in range(0, len(jobs), size):
+            yield part_of(jobs, start, min(start + size, len(jobs)))
+
+    return batches
+
+
+def part_of(jobs: JobBatch, start: int, stop: int) -> JobBatch:
+    """The jobs from start to stop, in arrays that share memory with the whole."""
+    here = slice(start, stop)
+    first = jobs.first[start : stop + 1]
+    return replace(
+        jobs,
+        names=None if jobs.names is None else jobs.names[here],
+        submit=jobs.submit[here],
+        tenant=jobs.tenant[here],
+        demand=jobs.demand[here],
+        tasks=jobs.tasks[here],
+        needs=jobs.needs[here],
+        spread=jobs.spread[here],
+        gang=jobs.gang[here],
+        durations=jobs.durations[first[0] : first[-1]],
+        first=first - first[0],
+        prefers=None if jobs.prefers is None else jobs.prefers[here],
+        patience=None if jobs.patience is None else jobs.patience[here],
+        expected=None if jobs.expected is None else jobs.expected[here],
+        terms=jobs.terms if start == 0 else (),
+    )
+
+
+def jobs_of_one_task(
+    names: tuple[str, ...] | None,
+    submit: Ints,
+    demand: Ints,
+    durations: Ints,
+    tenant: Ints | None = None,
+    needs: Words | None = None,
+) -> JobBatch:
+    """Jobs that have one task each, sorted by submission; ties stay in their order."""
+    order = np.argsort(submit, kind="stable")
+    count = len(order)
+    return JobBatch(
+        names=None if names is None else tuple(names[place] for place in order),
+        submit=submit[order],
+        tenant=np.full(count, -1, dtype=np.int64) if tenant is None else tenant[order],
+        demand=demand[order],
+        tasks=np.ones(count, dtype=np.int64),
+        needs=np.zeros((count, 0), dtype=np.uint64) if needs is None else needs[order],
+        spread=np.zeros(count, dtype=np.bool_),
+        gang=np.ones(count, dtype=np.int64),
+        durations=durations[order],
+        first=np.arange(count + 1, dtype=np.int64),
+    )
+
+
+def no_jobs(resources: int) -> JobBatch:
+    """No job at all, where a demand would have so many resources."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return jobs_of_one_task(None, nothing, np.zeros((0, resources), dtype=np.int64), nothing.copy())
+
+
+def bits(sets: Sequence[Sequence[int]], terms: int) -> Words:
+    """A row of bits for each set of terms, in as many words as so many terms take."""
+    words = np.zeros((len(sets), -(-terms // 64)), dtype=np.uint64)
+    for row, numbers in enumerate(sets):
+        for number in numbers:
+            words[row, number // 64] |= np.uint64(1 << (number % 64))
+    return words
+
+
+def machines_from_start(
+    names: Sequence[str], labels: Sequence[FrozenMap[Label]], capacity: Ints
+) -> MachineTable:
+    """Machines that are there at time 0 and stay. Raises InputError where a name comes twice."""
+    count = len(names)
+    if len(set(names)) < count:
+        seen: set[str] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # add() returns None, and so goes on
+        raise InputError(Mistake(f"the machine {twice!r} is listed twice", "list it once"))
+    return MachineTable(
+        names=tuple(names),
+        labels=tuple(labels),
+        time=np.zeros(count, dtype=np.int64),
+        machine=np.arange(count, dtype=np.int64),
+        kind=np.full(count, MachineEvent.ADD, dtype=np.int64),
+        capacity=capacity,
+    )
+
+
+def no_machines(resources: int) -> MachineTable:
+    """A table without machines."""
+    return machines_from_start((), (), np.zeros((0, resources), dtype=np.int64))
+
+
+def with_machines(workload: Workload, machines: Workload) -> Workload:
+    """The jobs of one workload on the machines of another.
+
+    Capacities are put into the workload's units; resources that only the machines have are left
+    out. Raises InputError where the machines lack a resource of the workload, or where a capacity
+    is no whole number of its units.
+    """
+    theirs = {resource.name: place for place, resource in enumerate(machines.resources)}
+    columns = []
+    for resource in workload.resources:
+        if resource.name not in theirs:
+            raise InputError(
+                Mistake(
+                    f"the machines of {machines.name} have no {resource.name}, which the jobs of"
+                    f" {workload.name} ask for",
+                    f"they have {', '.join(theirs) or 'nothing'}; give other machines",
+                )
+            )
+        place = theirs[resource.name]
+        rate = machines.resources[place].unit / resource.unit
+        column = machines.machines.capacity[:, place]
+        if (column % rate.denominator).any():
+            raise InputError(
+                Mistake(
+                    f"a capacity of {resource.name} is no multiple of {resource.unit}, the unit of"
+                    f" {workload.name}",
+                    "give machines whose capacities are",
+                )
+            )
+        columns.append(column // rate.denominator * rate.numerator)
+    count = len(machines.machines.time)
+    capacity = np.stack(columns, axis=1) if columns else np.zeros((count, 0), dtype=np.int64)
+    mine = [resource.name for resource in workload.resources]
+    unused = [name for name in theirs if name not in mine]
+    notes = [f"the machines are those of {machines.name}"]
+    if unused:
+        notes.append(f"left out of the machines, since no job asks for it: {', '.join(unused)}")
+    return replace(
+        workload,
+        name=f"{workload.name} on {machines.name}",
+        machines=replace(machines.machines, capacity=capacity),
+        notes=(*workload.notes, *(f"machines: {note}" for note in machines.notes), *notes),
+        options=FrozenMap(
+            {**workload.options, **{f"machines.{k}": v for k, v in machines.options.items()}}
+        ),
+    )
+
+
+def numbered_terms(terms: Sequence[Term]) -> dict[Term, int]:
+    """The place of each term."""
+    return {term: place for place, term in enumerate(terms)}

@@ -1,0 +1,78 @@
+"""Lists of machines that come without jobs, as workloads that have machines only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fairlead.model.machine import label_values
+from fairlead.simulation.traces.build import in_batches, machines_from_start, no_jobs
+from fairlead.simulation.traces.options import Settings
+from fairlead.simulation.traces.tables import Column, Layout, Vocabulary, parts
+from fairlead.simulation.workload import Resource, Workload
+
+GPU_MODEL = "gpu-model"
+"""The label with a machine's GPU model."""
+
+MIB = 2**20
+CPU = Resource("cpu", Fraction(1, 1000))
+MEMORY = Resource("memory", Fraction(MIB))
+GPU = Resource("gpu", Fraction(1, 1000), piece=1000)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The columns of a list. `without_gpu` is the model of a machine that has no GPU."""
+
+    name: Column
+    model: Column
+    without_gpu: str
+    cpu: Column  # cores
+    memory: Column | None  # GB, read as GiB
+    gpu: Column
+
+
+def machine_list(title: str, paths: Sequence[str], source: Source, options: Settings) -> Workload:
+    """The machines with their GPU model as a label, and no jobs."""
+    columns = [source.name, source.model, source.cpu, source.gpu]
+    resources = [CPU, GPU]
+    notes = ["missing: the list has no jobs; use its machines for another's"]
+    if source.memory is not None:
+        columns.append(source.memory)
+        resources.insert(1, MEMORY)
+        notes.append("memory is in GB in the list; read as GiB")
+    else:
+        notes.append("missing: the list says nothing of memory, so these machines have none")
+    words = {source.name.name: Vocabulary(), source.model.name: Vocabulary()}
+    read = [part for path in paths for part in parts(path, Layout(tuple(columns)), words)]
+    rows = {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+    units = {source.cpu.name: 1000, source.gpu.name: GPU.piece}
+    capacity = [rows[source.cpu.name] * units[source.cpu.name]]
+    if source.memory is not None:
+        capacity.append(rows[source.memory.name] * 1024)
+    capacity.append(rows[source.gpu.name] * units[source.gpu.name])
+    models = [
+        label_values({} if text == source.without_gpu else {GPU_MODEL: text})
+        for text in words[source.model.name].texts
+    ]
+    names = words[source.name.name].texts
+    table = machines_from_start(
+        [names[code] for code in rows[source.name.name].tolist()],
+        [models[code] for code in rows[source.model.name].tolist()],
+        np.stack(capacity, axis=1),
+    )
+    return Workload(
+        name=title,
+        resources=tuple(resources),
+        machines=table,
+        tenants=(),
+        terms=(),
+        batches=in_batches(no_jobs(len(resources))),
+        notes=(f"found {len(table.names)} machines", *notes),
+        jobs=0,
+        tasks=0,
+        options=options.values,
+    )

@@ -1,0 +1,147 @@
+"""Finds the loader for what a user gives: paths, and a format's name where one is said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.simulation.traces import (
+    alibaba2020,
+    alibaba2023,
+    alibaba2026,
+    google2011,
+    google2019,
+    own,
+    philly,
+    swim,
+)
+from fairlead.simulation.traces.build import with_machines
+from fairlead.simulation.traces.formats import Files, Format
+from fairlead.simulation.traces.options import settings
+from fairlead.simulation.traces.tables import first_line
+from fairlead.simulation.workload import Workload
+
+PUBLIC: tuple[Format, ...] = (
+    google2011.FORMAT,
+    google2019.FORMAT,
+    alibaba2023.FORMAT,
+    alibaba2020.FORMAT,
+    alibaba2026.FORMAT,
+    philly.FORMAT,
+    swim.FORMAT,
+)
+
+OWN = "fairlead"
+"""The name of the project's own format, which is a directory with a trace.json."""
+
+_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+
+
+def format_names() -> tuple[str, ...]:
+    """The names that `--format` takes."""
+    return (OWN, *(form.name for form in PUBLIC))
+
+
+def load(
+    paths: Sequence[str | os.PathLike[str]],
+    format: str | None = None,  # noqa: A002  (the word of the command line)
+    options: Mapping[str, str] | None = None,
+    machines: Sequence[str | os.PathLike[str]] = (),
+) -> Workload:
+    """The workload that the files are, in whatever format they turn out to have.
+
+    A directory stands for the tables in it and below it that the format knows. `machines` are
+    files whose machines replace those of the trace. Raises InputError.
+    """
+    workload = _load([os.fspath(path) for path in paths], format, options or {})
+    if machines:
+        return with_machines(workload, load(machines))
+    return workload
+
+
+def _load(paths: list[str], name: str | None, options: Mapping[str, str]) -> Workload:
+    if not paths:
+        raise InputError(Mistake("no file is given", "give the files or the directory of a trace"))
+    if name is not None and name not in format_names():
+        raise InputError(
+            Mistake(f"there is no format {name!r}", f"the formats are {', '.join(format_names())}")
+        )
+    if name == OWN or (name is None and any(own.is_trace(path) for path in paths)):
+        if len(paths) > 1:
+            raise InputError(
+                Mistake("a trace in Fairlead's format is one directory", "give it alone")
+            )
+        settings((), options, OWN)
+        return own.load(paths[0])
+    among = [form for form in PUBLIC if name in (None, form.name)]
+    form, files, unread = _sorted_out(paths, among)
+    workload = form.load(files, settings(form.options, options, form.name))
+    if unread:
+        note = f"not read, for they are no tables of this format: {', '.join(unread)}"
+        workload = replace(workload, notes=(*workload.notes, note))
+    return workload
+
+
+def _sorted_out(
+    paths: Sequence[str], among: Sequence[Format]
+) -> tuple[Format, Files, tuple[str, ...]]:
+    """The format, its files by role, and the files of directories that it does not know."""
+    found: dict[str, dict[str, list[str]]] = {}
+    unread = []
+    for path, given in _files(paths):
+        line = first_line(path)
+        known = [(form.name, role) for form in among if (role := form.role(line)) is not None]
+        if not known:
+            if given:
+                raise InputError(_unknown(path, among))
+            unread.append(Path(path).name)
+            continue
+        for form_name, role in known[:1]:
+            found.setdefault(form_name, {}).setdefault(role, []).append(path)
+    if not found:
+        raise InputError(
+            Mistake(
+                f"{', '.join(paths)} holds no table of {_listed(among)}",
+                "give the files of a trace; docs/reference/traces.md says which",
+            )
+        )
+    if len(found) > 1:
+        raise InputError(
+            Mistake(
+                f"the files are of several formats: {', '.join(found)}",
+                "give those of one, and machines of another by --machines",
+            )
+        )
+    ((form_name, roles),) = found.items()
+    form = next(form for form in among if form.name == form_name)
+    return form, {role: tuple(files) for role, files in sorted(roles.items())}, tuple(unread)
+
+
+def _files(paths: Sequence[str]) -> list[tuple[str, bool]]:
+    """The files, each once, and whether it was given itself: first by argument, then by name."""
+    found: dict[str, bool] = {}
+    for path in paths:
+        if not Path(path).is_dir():
+            if found.get(path):
+                raise InputError(Mistake(f"{path} is given twice", "give it once"))
+            found[path] = True
+            continue
+        for file in sorted(Path(path).rglob("*")):
+            if file.is_file() and file.name.endswith(_ENDINGS):
+                found.setdefault(str(file), False)
+    return list(found.items())
+
+
+def _unknown(path: str, among: Sequence[Format]) -> Mistake:
+    return Mistake(
+        f"{path} is no table of {_listed(among)}",
+        "docs/reference/traces.md says how each is known",
+    )
+
+
+def _listed(among: Sequence[Format]) -> str:
+    names = [form.name for form in among]
+    return names[0] if len(names) == 1 else f"any format ({', '.join(names)})"

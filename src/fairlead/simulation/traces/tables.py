@@ -1,0 +1,343 @@
+"""Tables in text files, read in parts as arrays; what is wrong in one is told with its line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Any, TextIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
+from fairlead.model.errors import InputError, Mistake, Place
+from fairlead.model.quantity import exact
+from fairlead.simulation.workload import Ints
+
+MISSING = -1
+"""What stands in an array where the file has nothing."""
+
+BLOCK = 8 << 20
+"""Bytes of text that are in memory at a time."""
+
+LARGEST = 2**62
+"""Amounts in units stay below this, so that they are whole numbers of 64 bits."""
+
+
+class Kind(Enum):
+    """What the fields of a column are, and so what its array holds."""
+
+    WHOLE = "a whole number"  # the number
+    AMOUNT = "an amount"  # multiples of the column's unit
+    TEXT = "text"  # the place of the text in a vocabulary
+    MOMENT = "a moment such as 2017-10-09 07:01:55"  # microseconds since 1970
+    FLAG = "true or false"  # 1 or 0
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table. A field of one that is not `required` may be empty: MISSING."""
+
+    name: str
+    kind: Kind
+    required: bool = True
+    unit: Fraction = Fraction(1)
+    most: int = LARGEST  # of a whole number; the least is 0
+    clipped: bool = False  # a whole number beyond LARGEST is LARGEST, and no mistake
+    binary: bool = False  # the text stands for the nearest double, not for itself
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a table looks like: its columns in order or, where it has a header, by name.
+
+    `width` is the number of fields of a line without header; columns named "" are not read.
+    """
+
+    columns: tuple[Column, ...]
+    header: bool = True
+    delimiter: str = ","
+
+
+@dataclass
+class Vocabulary:
+    """The distinct texts of a column; a code is the place in `texts`."""
+
+    texts: list[str] = field(default_factory=list)
+    codes: dict[str, int] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Begins anew: codes given so far mean nothing any more."""
+        self.texts.clear()
+        self.codes.clear()
+
+    def code(self, text: str) -> int:
+        """The text's code, a new one if it is new."""
+        code = self.codes.setdefault(text, len(self.texts))
+        if code == len(self.texts):
+            self.texts.append(text)
+        return code
+
+
+Part = Mapping[str, Ints]
+"""Some consecutive lines of a table: an array a column."""
+
+
+def parts(
+    path: str, layout: Layout, words: Mapping[str, Vocabulary] | None = None
+) -> Iterator[Part]:
+    """The table in parts, in its order. Texts are coded by the vocabularies in `words`, one for
+    each column of texts. Raises InputError with file and line."""
+    codes: dict[str, dict[str, int]] = {column.name: {} for column in layout.columns}
+    try:
+        with pa.input_stream(path, compression="detect") as stream:
+            for batch in _reader(stream, layout):
+                yield {
+                    column.name: _array(batch.column(column.name), column, codes, words or {})
+                    for column in layout.columns
+                    if column.name
+                }
+    except (pa.ArrowException, OSError, EOFError, _WrongError) as error:
+        raise _explained(path, layout, error) from error
+
+
+def arrays(
+    batch: Any, columns: Sequence[Column], words: Mapping[str, Vocabulary], path: str
+) -> Part:
+    """The rows of a table that was not read from text, as `parts` gives them. Raises InputError
+    where a column does not hold what it should."""
+    found: dict[str, Ints] = {}
+    for column in columns:
+        values = batch.column(column.name)
+        try:
+            if column.kind is Kind.TEXT:
+                values = values.cast(pa.string()).dictionary_encode()
+            elif column.kind is Kind.WHOLE:
+                values = values.cast(pa.int64())
+            found[column.name] = _array(values, column, {}, words)
+        except (pa.ArrowException, _WrongError) as error:
+            what = f"{path}: the column {column.name} holds what is not {column.kind.value}"
+            raise InputError(Mistake(what, f"write {column.kind.value}")) from error
+    return found
+
+
+class _WrongError(Exception):
+    """A field is not what its column holds; the line is looked for only then."""
+
+
+def _reader(stream: Any, layout: Layout) -> Any:
+    named = [column for column in layout.columns if column.name]
+    kinds = {
+        Kind.WHOLE: pa.int64(),
+        Kind.AMOUNT: pa.dictionary(pa.int32(), pa.string()),
+        Kind.TEXT: pa.dictionary(pa.int32(), pa.string()),
+        Kind.MOMENT: pa.timestamp("us"),
+        Kind.FLAG: pa.bool_(),
+    }
+    names = [column.name or f"#{place}" for place, column in enumerate(layout.columns)]
+    return pacsv.open_csv(
+        stream,
+        read_options=pacsv.ReadOptions(
+            block_size=BLOCK, column_names=None if layout.header else names
+        ),
+        parse_options=pacsv.ParseOptions(
+            delimiter=layout.delimiter, quote_char='"' if layout.header else False
+        ),
+        convert_options=pacsv.ConvertOptions(
+            column_types={
+                column.name: pa.uint64() if column.clipped else kinds[column.kind]
+                for column in named
+            },
+            include_columns=[column.name for column in named],
+            null_values=[""],
+            true_values=["true"],
+            false_values=["false"],
+            strings_can_be_null=True,
+        ),
+    )
+
+
+def _array(
+    values: Any,
+    column: Column,
+    codes: Mapping[str, dict[str, int]],
+    words: Mapping[str, Vocabulary],
+) -> Ints:
+    if column.required and values.null_count:
+        raise _WrongError
+    if column.kind in (Kind.AMOUNT, Kind.TEXT):
+        return _coded(values, column, codes[column.name], words)
+    if column.clipped:
+        values = pc.min_element_wise(values, pa.scalar(LARGEST, pa.uint64()), skip_nulls=False)
+    plain = values.cast(pa.int64())
+    array: Ints = np.asarray(pc.fill_null(plain, MISSING))
+    if column.kind is Kind.WHOLE and len(array):
+        there = array if not values.null_count else np.asarray(pc.drop_null(plain))
+        if len(there) and (there.min() < 0 or there.max() > column.most):
+            raise _WrongError
+    return array
+
+
+def _coded(
+    values: Any, column: Column, known: dict[str, int], words: Mapping[str, Vocabulary]
+) -> Ints:
+    """Each distinct text is looked at once."""
+    texts = values.dictionary.to_pylist()
+    table = np.full(len(texts) + 1, MISSING, dtype=np.int64)
+    for place, text in enumerate(texts):
+        if column.kind is Kind.TEXT:
+            table[place] = words[column.name].code(text)
+            continue
+        if text not in known:
+            known[text] = _amount(text, column)
+        table[place] = known[text]
+    indices = np.asarray(pc.fill_null(values.indices, len(texts)))
+    found: Ints = table[indices]
+    return found
+
+
+def _amount(text: str, column: Column) -> int:
+    units = _units(text, column)
+    if isinstance(units, Mistake):
+        raise _WrongError
+    return units
+
+
+def _units(text: str, column: Column) -> int | Mistake:
+    """The amount in units, or what is wrong with it."""
+    try:
+        amount = exact(text)
+    except InputError as error:
+        return Mistake(f"{column.name} is {text!r}, which is no amount", error.mistakes[0].right)
+    if column.binary:
+        amount = Fraction(float(amount))
+    units = amount / column.unit
+    if amount < 0:
+        return Mistake(f"{column.name} is {text}, which is less than 0", "write 0 or more")
+    if units.denominator != 1:
+        return Mistake(
+            f"{column.name} is {text}, which is finer than its unit {written_unit(column.unit)}",
+            "round it, or choose a finer unit",
+        )
+    if units > LARGEST:
+        return Mistake(f"{column.name} is {text}, which is too large", "choose a larger unit")
+    return int(units)
+
+
+def written_unit(unit: Fraction) -> str:
+    """The unit as people write it: `1/1000`, `1048576`."""
+    return str(unit)
+
+
+def first_line(path: str) -> str:
+    """The first line of a file, compressed or not. Raises InputError."""
+    try:
+        with _text(path) as file:
+            return file.readline(1 << 16).rstrip("\r\n")
+    except (OSError, EOFError) as error:
+        raise InputError(unreadable(path, error)) from error
+    except UnicodeDecodeError:
+        return ""
+
+
+def unreadable(path: str, error: Exception) -> Mistake:
+    """The mistake that a file cannot be read."""
+    reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    return Mistake(f"{path} cannot be read: {reason}", "give a file that can")
+
+
+def _text(path: str) -> TextIO:
+    if path.endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return open(path, encoding="utf-8-sig", newline="")  # noqa: PTH123  (beside gzip.open)
+
+
+def _explained(path: str, layout: Layout, error: Exception) -> InputError:
+    """The error as a sentence with its line, which a second reading finds."""
+    try:
+        if os.path.getsize(path) == 0:  # noqa: PTH202  (paths are text here)
+            return InputError(Mistake(f"{path} is empty", "give a file with lines"))
+        with _text(path) as file:
+            mistake = _first_mistake(path, layout, file)
+    except (OSError, EOFError, UnicodeDecodeError) as wrong:
+        return InputError(unreadable(path, wrong))
+    if mistake is None:
+        reason = " ".join(str(error).split())
+        mistake = Mistake(f"{path} cannot be read: {reason}", "give a file that can")
+    return InputError(mistake)
+
+
+def _first_mistake(path: str, layout: Layout, file: TextIO) -> Mistake | None:
+    lines = csv.reader(
+        file,
+        delimiter=layout.delimiter,
+        quoting=csv.QUOTE_MINIMAL if layout.header else csv.QUOTE_NONE,
+    )
+    columns: Sequence[Column | None] = layout.columns
+    width = len(layout.columns)
+    if layout.header:
+        names = next(lines, [])
+        by_name = {column.name: column for column in layout.columns}
+        for name in by_name:
+            if name not in names:
+                right = f"the first line names {', '.join(names)}"
+                return Mistake(f"the column {name} is missing", right, Place(path, 1, 1))
+        columns = [by_name.get(name) for name in names]
+        width = len(names)
+    for fields in lines:
+        if not fields:
+            continue
+        place = Place(path, lines.line_num, 1)
+        if len(fields) != width:
+            what = f"the line has {len(fields)} fields, not {width}"
+            return Mistake(what, "write one field for each column", place)
+        for index, (text, column) in enumerate(zip(fields, columns, strict=True)):
+            if column is None or not column.name:
+                continue
+            mistake = _field_mistake(text, column)
+            if mistake:
+                at = 1 + sum(len(before) + 1 for before in fields[:index])
+                return Mistake(mistake.what, mistake.right, Place(path, place.line, at))
+    return None
+
+
+def _field_mistake(text: str, column: Column) -> Mistake | None:
+    if not text:
+        return Mistake(f"{column.name} is empty", "write a value") if column.required else None
+    match column.kind:
+        case Kind.WHOLE:
+            return _whole_mistake(text, column)
+        case Kind.AMOUNT:
+            units = _units(text, column)
+            return units if isinstance(units, Mistake) else None
+        case Kind.MOMENT:
+            return _moment_mistake(text, column)
+        case Kind.FLAG if text not in ("true", "false"):
+            return Mistake(f"{column.name} is {text!r}, which is no flag", "write true or false")
+        case _:
+            return None
+
+
+def _whole_mistake(text: str, column: Column) -> Mistake | None:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()):
+        return Mistake(f"{column.name} is {text!r}, which is no whole number", "write digits")
+    if 0 <= int(text) <= (2**64 - 1 if column.clipped else column.most):
+        return None
+    what = f"{column.name} is {text}, which is not between 0 and {column.most}"
+    return Mistake(what, "write one that is")
+
+
+def _moment_mistake(text: str, column: Column) -> Mistake | None:
+    try:
+        pa.scalar(text).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        what = f"{column.name} is {text!r}, which is no moment"
+        return Mistake(what, "write one such as 2017-10-09 07:01:55")
+    return None
