@@ -234,8 +234,8 @@ def _lone(tenant: Ints, tenants: Tenants) -> Bools:
     nodes = len(tenants.parent)
     jobs = np.bincount(tenant[tenant >= 0], minlength=nodes)
     children = np.bincount(tenants.parent[tenants.parent >= 0], minlength=nodes)
-    free: Bools = np.asarray((jobs == 1) & (children == 0) & (tenants.parent < 0))
+    limited = np.zeros(nodes, dtype=np.bool_)
     if tenants.limit is not None:
-        free &= (tenants.limit < 0).all(axis=1)
-    lone: Bools = (tenant < 0) | free[tenant]
-    return lone
+        limited |= (tenants.limit >= 0).any(axis=1)
+    free = np.logical_and.reduce([jobs == 1, children == 0, tenants.parent < 0, ~limited])
+    return np.where(tenant >= 0, free[np.maximum(tenant, 0)], True)
