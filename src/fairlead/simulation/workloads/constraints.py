@@ -16,10 +16,30 @@ from fairlead.simulation.workloads.draws import Floats, Stream, numbers
 # is that of Sharma, Chudnovsky, Hellerstein, Rifaat and Das: Modeling and Synthesizing Task
 # Placement Constraints in Google Compute Clusters (SoCC 2011). The paper's own tables were not
 # seen. The 21 constraints have no names there: c00 to c20, in its order.
-GROUP_1 = (8, 7, 7, 10, 23, 20, 30, 1, 3, 1, 4, 3, 2, 1, 4, 2, 9, 8, 11, 25, 29)
-"""Per cent of the tasks of the first group that ask for each constraint."""
-GROUPS = (1, 0.94, 0.98, 0.72, 1.21, 0.82, 1.09, 0.59, 0.71, 0.90)
-"""Those of each group, as multiples of the first."""
+PERCENT = (
+    (8, 7.5, 7.8, 5.8, 9.7, 6.6, 8.7, 4.7, 5.7, 7.2),
+    (7, 6.6, 6.9, 5, 8.5, 5.7, 7.6, 4.1, 5, 6.3),
+    (7, 6.6, 6.9, 5, 8.5, 5.7, 7.6, 4.1, 5, 6.3),
+    (10, 9.4, 9.8, 7.2, 12.1, 8.2, 10.9, 5.9, 7.1, 9),
+    (23, 21.6, 22.5, 16.6, 27.8, 18.9, 25.1, 13.6, 16.3, 20.6),
+    (20, 18.8, 19.6, 14.4, 24.2, 16.4, 21.8, 11.8, 14.2, 17.9),
+    (30, 28.2, 29.4, 21.6, 36.3, 24.6, 32.7, 17.7, 21.3, 26.9),
+    (1, 0.9, 1, 0.7, 1.2, 0.8, 1.1, 0.6, 0.7, 0.9),
+    (3, 2.8, 2.9, 2.2, 3.6, 2.5, 3.3, 1.8, 2.1, 2.7),
+    (1, 0.9, 1, 0.7, 1.2, 0.8, 1.1, 0.6, 0.7, 0.9),
+    (4, 3.8, 3.9, 2.9, 4.8, 3.3, 4.4, 2.4, 2.8, 3.6),
+    (3, 2.8, 2.9, 2.2, 3.6, 2.5, 3.3, 1.8, 2.1, 2.7),
+    (2, 1.9, 2, 1.4, 2.4, 1.6, 2.2, 1.2, 1.4, 1.8),
+    (1, 0.9, 1, 0.7, 1.2, 0.8, 1.1, 0.6, 0.7, 0.9),
+    (4, 3.8, 3.9, 2.9, 4.8, 3.3, 4.4, 2.4, 2.8, 3.6),
+    (2, 1.9, 2, 1.4, 2.4, 1.6, 2.2, 1.2, 1.4, 1.8),
+    (9, 8.5, 8.8, 6.5, 10.9, 7.4, 9.8, 5.3, 6.4, 8.1),
+    (8, 7.5, 7.8, 5.8, 9.7, 6.6, 8.7, 4.7, 5.7, 7.2),
+    (11, 10.3, 10.8, 7.9, 13.3, 9, 12, 6.5, 7.8, 9.9),
+    (25, 23.5, 24.5, 18, 30.2, 20.5, 27.3, 14.8, 17.8, 22.4),
+    (29, 27.3, 28.4, 20.9, 35.1, 23.8, 31.6, 17.1, 20.6, 26),
+)
+"""Per cent of the tasks of each of ten groups (columns) that ask for each constraint (rows)."""
 GROUP_WEIGHTS = (
     (0.039629, 0.120433, 0.130371, 0.116757),
     (0.140495, 0.079715, 0.160817, 0.12047),
@@ -90,7 +110,7 @@ class Constraints:
                 weights = np.cumsum(np.array(GROUP_WEIGHTS), 0)
                 chance = draw.random(jobs) * weights[-1, kind]
                 group = (chance >= weights[:, kind]).sum(0)
-                parts = np.array(GROUPS)[:, None] * np.array(GROUP_1) / 100
+                parts = np.array(PERCENT).T / 100
                 return _words(draw.random((jobs, 21)) < parts[group])
 
     @property

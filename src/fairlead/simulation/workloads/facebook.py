@@ -46,4 +46,4 @@ def job_sizes(jobs: int, sample: str, largest: int, seed: int) -> Ints:
     low, high = np.log(ends[which]), np.log(ends[which + 1])
     sizes = np.floor(np.exp(low + (high - low) * draw.random(jobs))).astype(np.int64)
     # Rounding must not carry a size over the end of its bin.
-    return np.minimum(np.maximum(sizes, ends[which]), ends[which + 1] - 1)
+    return np.asarray(np.clip(sizes, ends[which], ends[which + 1] - 1))

@@ -25,7 +25,7 @@ BATCH = 4096
 class Jobs:
     """The jobs of a workload, all but the times of their tasks, which come batch by batch.
 
-    A job costs about 100 bytes here however many tasks it has.
+    A job costs about 50 bytes here however many tasks it has.
     """
 
     submit: Ints  # (J,) microseconds, not decreasing

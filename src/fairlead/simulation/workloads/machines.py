@@ -99,6 +99,8 @@ def read_nodes(path: str) -> tuple[Configuration, ...]:
         raise InputError(
             Mistake(f"{path}: not a CSV file ({sentence})", "write a header and a line a node")
         ) from error
+    if not table.num_rows:
+        raise InputError(Mistake(f"{path}: no nodes", "write a line a node"))
     cpu, memory = _column(table, CPU, path), _column(table, MEMORY, path)
     machines = _column(table, COUNT, path) if _named(table, COUNT) else np.ones(len(cpu))
     platform = _named(table, PLATFORM)
@@ -108,8 +110,8 @@ def read_nodes(path: str) -> tuple[Configuration, ...]:
             raise InputError(
                 Mistake(f"{path}:{line}: a node without CPU or memory", "write more than 0")
             )
-    if not len(cpu) or not machines.sum():
-        raise InputError(Mistake(f"{path}: no nodes", "write a line a node"))
+    if not machines.sum():
+        raise InputError(Mistake(f"{path}: no nodes", "write how many there are of each"))
     return tuple(
         Configuration(str(name or ""), float(c), float(m), int(k))
         for name, c, m, k in zip(
