@@ -66,7 +66,7 @@ def exact_now(now: Snapshot, tenants: Tenants) -> Exact:
     Tasks are divisible and devices are not cut into pieces, but a job gets nothing on a machine
     that holds no whole task of it, and no more than its present tasks.
     """
-    classes = _classes(now)
+    classes = classes_of(now.capacity, now.satisfies, now.demand, now.needs)
     groups = _groups(now, tenants, classes)
     first, members = groups.first, groups.members
     tasks = (now.waiting + now.held)[first].astype(np.float64) * members
@@ -101,7 +101,9 @@ def exact_now(now: Snapshot, tenants: Tenants) -> Exact:
 
 
 @dataclass(frozen=True)
-class _Classes:
+class Classes:
+    """Machines that no job can tell apart, in the order of their first machines."""
+
     of_machine: Ints  # (M,)
     capacity: Floats  # (C, R)
     count: Ints  # (C,)
@@ -126,27 +128,27 @@ def _distinct(*columns: Words | Ints | Floats) -> tuple[Ints, Ints]:
     return first[order].astype(np.int64), place[which]
 
 
-def _classes(now: Snapshot) -> _Classes:
+def classes_of(capacity: Ints, satisfies: Words, demand: Ints, needs: Words) -> Classes:
     """Machines that no present job can tell apart: the same amounts of what is demanded, open to
     the same sets of needed terms."""
-    distinct, need = _distinct(now.needs)
-    needs = now.needs[distinct]
-    demanded = (now.demand > 0).any(axis=0)
+    distinct, need = _distinct(needs)
+    needs = needs[distinct]
+    demanded = (demand > 0).any(axis=0)
     asked = np.bitwise_or.reduce(needs, axis=0)
-    kind, of_kind = _distinct(np.where(demanded, now.capacity, 0), now.satisfies & asked)
-    missing = needs[:, None, :] & ~now.satisfies[kind][None, :, :]
+    kind, of_kind = _distinct(np.where(demanded, capacity, 0), satisfies & asked)
+    missing = needs[:, None, :] & ~satisfies[kind][None, :, :]
     allowed = ~(missing != 0).any(axis=2)
     # Kinds that differ in terms that decide nothing are one class.
     packed = np.packbits(allowed, axis=0).T
     wide = np.zeros((len(kind), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     wide[:, : packed.shape[1]] = packed
     chosen, of_class = _distinct(
-        np.where(demanded, now.capacity[kind], 0), wide.view(np.uint64).reshape(len(kind), -1)
+        np.where(demanded, capacity[kind], 0), wide.view(np.uint64).reshape(len(kind), -1)
     )
     of_machine = of_class[of_kind]
-    return _Classes(
+    return Classes(
         of_machine=of_machine,
-        capacity=np.maximum(now.capacity[kind[chosen]], 0).astype(np.float64),
+        capacity=np.maximum(capacity[kind[chosen]], 0).astype(np.float64),
         count=np.bincount(of_machine, minlength=len(chosen)).astype(np.int64),
         need=need,
         allowed=allowed[:, chosen],
@@ -168,7 +170,7 @@ class _Groups:
     limits: tuple[Limit, ...]
 
 
-def _groups(now: Snapshot, tenants: Tenants, classes: _Classes) -> _Groups:
+def _groups(now: Snapshot, tenants: Tenants, classes: Classes) -> _Groups:
     """Groups of k alike jobs, with k times the weight of one: they freeze together anyway.
 
     A job that is all that an unlimited tenant at the top has may be alike others of such tenants.
@@ -229,13 +231,13 @@ def _holds_whole(demand: Ints, capacity: Floats) -> Bools:
 def _lone(tenant: Ints, tenants: Tenants) -> Bools:
     """(J,) whether a job rises at a rate that is its tenant's and nobody else's: it has no tenant,
     or is all that an unlimited tenant at the top has."""
-    if not len(tenants.parent):
-        return np.ones(len(tenant), dtype=np.bool_)
     nodes = len(tenants.parent)
-    jobs = np.bincount(tenant[tenant >= 0], minlength=nodes)
-    children = np.bincount(tenants.parent[tenants.parent >= 0], minlength=nodes)
-    limited = np.zeros(nodes, dtype=np.bool_)
-    if tenants.limit is not None:
-        limited |= (tenants.limit >= 0).any(axis=1)
-    free = np.logical_and.reduce([jobs == 1, children == 0, tenants.parent < 0, ~limited])
-    return np.where(tenant >= 0, free[np.maximum(tenant, 0)], True)
+    lone: Bools = tenant < 0
+    if nodes:
+        jobs = np.bincount(tenant[tenant >= 0], minlength=nodes)
+        children = np.bincount(tenants.parent[tenants.parent >= 0], minlength=nodes)
+        bound = (jobs > 1) | (children > 0) | (tenants.parent >= 0)
+        if tenants.limit is not None:
+            bound |= (tenants.limit >= 0).any(axis=1)
+        lone = ~np.isin(tenant, np.flatnonzero(bound))
+    return lone
