@@ -13,7 +13,7 @@ from fairlead.simulation.workloads.constraints import constraints_of, runnable
 from fairlead.simulation.workloads.draws import Stream, Times, numbers, shape_of
 from fairlead.simulation.workloads.facebook import FACEBOOK, LARGEST, job_sizes
 from fairlead.simulation.workloads.first_hour import TASK_TIMES, arrivals
-from fairlead.simulation.workloads.jobs import Jobs, stream
+from fairlead.simulation.workloads.jobs import Jobs, needs_of, stream
 from fairlead.simulation.workloads.machines import table
 
 
@@ -57,7 +57,7 @@ def generate(
         demand=demand,
         tasks=tasks,
         mean=np.full(jobs, mean),
-        needs=np.where(can, needs, needs[instead])[:, None],
+        needs=needs_of(np.where(can, needs, needs[instead]), len(kinds.terms)),
     )
     return Workload(
         name=name,

@@ -42,9 +42,14 @@ class Jobs:
         return len(self.submit)
 
 
+def needs_of(bits: Words, terms: int) -> Words:
+    """The needs of jobs (J, W) from the bits (J,) of up to 64 terms; without terms W is 0."""
+    return bits[:, None][:, : min(terms, 1)]
+
+
 def no_needs(jobs: int) -> Words:
     """The needs of jobs that can run on every machine."""
-    return np.zeros((jobs, 1), np.uint64)
+    return np.zeros((jobs, 0), np.uint64)
 
 
 def stream(jobs: Jobs, times: Times, seed: int) -> Callable[[], Iterator[JobBatch]]:

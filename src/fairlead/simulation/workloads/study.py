@@ -19,7 +19,7 @@ from fairlead.simulation.workloads.first_hour import (
     draw_jobs,
     to_total,
 )
-from fairlead.simulation.workloads.jobs import Jobs, load, stream
+from fairlead.simulation.workloads.jobs import Jobs, load, needs_of, stream
 from fairlead.simulation.workloads.machines import RESOURCES, UNIT, sample, table
 
 OWN = UNIT // 10_000
@@ -68,7 +68,7 @@ def build(study: Study) -> Workload:
         demand=units,
         tasks=_sizes(study, drawn.tasks),
         mean=np.ones(study.jobs),
-        needs=needs[other, None],
+        needs=needs_of(needs[other], len(kinds.terms)),
         spread=drawn.spread[other],
     )
     times = Times(shape_of(study.times), study.vary, study.alpha, TASK_TIMES)

@@ -46,7 +46,9 @@ def generate(*, name: str = "table-ii", vary: float = 0.2, seed: int = 0) -> Wor
         batches=stream(jobs, times, seed),
         notes=(
             "Machines, demands, mean times and white lists are those of TSF's Table II (VI.A).",
-            f"Task times are drawn evenly within {vary:.0%} of the mean (vary={vary:g}).",
+            f"Task times are drawn evenly within {vary:.0%} of the mean (vary={vary:g})."
+            if vary
+            else "Every task takes the mean time of its job (vary=0).",
             "TSF says that task times fluctuate by up to 20%, not how they are distributed.",
             "Memory is in binary units: 512 MB are 512 × 2^20 bytes, which changes no share.",
         ),
