@@ -1,4 +1,4 @@
-"""A snapshot: who waits, who holds what, and which machines are there, at one moment of a run."""
+"""A moment of a run: who waits, who holds what, and which machines are there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Moment:
     """The state after all that happened until `time`, and after the decisions on it.
 
     Machines are in the order in which they joined, jobs in the order of submission; jobs are those
@@ -43,5 +43,7 @@ class Snapshot:
     pair_job: Ints  # (P,) index into the J jobs above
     pair_machine: Ints  # (P,) index into the M machines above
     pair_tasks: Ints  # (P,) tasks of that job on that machine
+
+    tenant_weight: Floats  # (T,) of the workload's tenants; of one with a pool, what it comes to
 
     terms: tuple[Term, ...]  # those that the words' bits stand for

@@ -1,0 +1,62 @@
+"""The compiled queue of completions: a heap of (time, key), least first, four children a node.
+
+A row of the array is a node, so that a node's four children lie within one or two cache lines.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fairlead.scheduling.kernels.compiling import kernel
+
+Queue = npt.NDArray[np.int64]
+"""(N, 2): the time, and the key that breaks ties: the first launched ends first."""
+
+
+@kernel
+def push(queue: Queue, size: int, time: int, key: int) -> int:
+    """Adds an entry to the first `size` rows; returns the new size. There must be room."""
+    node = size
+    while node > 0:
+        above = (node - 1) >> 2
+        t = queue[above, 0]
+        if t < time or (t == time and queue[above, 1] < key):
+            break
+        queue[node, 0] = t
+        queue[node, 1] = queue[above, 1]
+        node = above
+    queue[node, 0] = time
+    queue[node, 1] = key
+    return size + 1
+
+
+@kernel
+def pop(queue: Queue, size: int) -> int:
+    """Takes the least entry, row 0, off the first `size` rows; returns the new size."""
+    size -= 1
+    time = queue[size, 0]
+    key = queue[size, 1]
+    node = 0
+    while True:
+        child = 4 * node + 1
+        if child >= size:
+            break
+        least = child
+        t = queue[child, 0]
+        k = queue[child, 1]
+        last = min(child + 4, size)
+        for other in range(child + 1, last):
+            o = queue[other, 0]
+            if o < t or (o == t and queue[other, 1] < k):
+                least = other
+                t = o
+                k = queue[other, 1]
+        if time < t or (time == t and key < k):
+            break
+        queue[node, 0] = t
+        queue[node, 1] = k
+        node = least
+    queue[node, 0] = time
+    queue[node, 1] = key
+    return size

@@ -1,0 +1,156 @@
+"""Tables on disk: Parquet or CSV with a versioned schema, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from fairlead.model.errors import InputError, Mistake, OutputError
+
+KEY = b"fairlead.schema"
+"""In a Parquet file's metadata: the name and the version of its schema."""
+
+ENDINGS = (".parquet", ".csv")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A table's schema: its name with the version, and its columns."""
+
+    name: str
+    columns: tuple[tuple[str, pa.DataType], ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema as Arrow has it, with its name in the metadata."""
+        return pa.schema(list(self.columns), metadata={KEY: self.name.encode()})
+
+
+class Table:
+    """A file that is being written: under another name beside it until it is closed."""
+
+    def __init__(self, path: Path, form: Form) -> None:
+        if path.suffix not in ENDINGS:
+            raise InputError(
+                Mistake(f"{path.name} ends in {path.suffix or 'nothing'}", "use .parquet or .csv")
+            )
+        self.path = path
+        self._form = form
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+            os.close(handle)
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+        self._beside = Path(beside)
+        self._sink = pa.OSFile(beside, "wb")
+        if path.suffix == ".csv":
+            self._sink.write(f"# {form.name}\n".encode())
+            self._writer = pyarrow.csv.CSVWriter(self._sink, self._plain())
+        else:
+            self._writer = pyarrow.parquet.ParquetWriter(
+                self._sink, form.schema, compression="zstd"
+            )
+
+    def write(self, columns: Mapping[str, object]) -> None:
+        """More rows: a column of the same length for each of the form's names."""
+        csv = self.path.suffix == ".csv"
+        schema = self._plain() if csv else self._form.schema
+        arrays = []
+        for name, kind in self._form.columns:
+            array = columns[name]
+            if not isinstance(array, pa.Array):
+                array = pa.array(array, kind)
+            # CSV writes no dictionaries.
+            arrays.append(array.cast(schema.field(name).type))
+        try:
+            self._writer.write(pa.record_batch(arrays, schema=schema))
+        except OSError as error:
+            raise OutputError(f"{self.path} cannot be written: {error}") from error
+
+    def close(self) -> None:
+        """The file is whole: give it its name."""
+        try:
+            self._writer.close()
+            self._sink.close()
+            as_any_new_file(self._beside)
+            self._beside.replace(self.path)
+        except OSError as error:
+            self._beside.unlink(missing_ok=True)
+            raise OutputError(f"{self.path} cannot be written: {error}") from error
+
+    def abandon(self) -> None:
+        """Leave nothing behind."""
+        self._beside.unlink(missing_ok=True)
+        # What cannot be written any more (a full disk) is not wanted any more either.
+        with suppress(OSError):
+            self._writer.close()
+            self._sink.close()
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.abandon() if kind else self.close()
+
+    def _plain(self) -> pa.Schema:
+        plain = [
+            (name, kind.value_type if pa.types.is_dictionary(kind) else kind)
+            for name, kind in self._form.columns
+        ]
+        return pa.schema(plain)
+
+
+def dictionary(index: object, names: Sequence[str]) -> pa.Array:
+    """A column of names by their indices, each name stored once."""
+    return pa.DictionaryArray.from_arrays(pa.array(index, pa.int32()), pa.array(names, pa.string()))
+
+
+def schema_of(path: Path) -> str:
+    """The schema's name and version that a table carries; "" where it carries none."""
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8") as file:
+            first = file.readline().strip()
+        return first.removeprefix("# ") if first.startswith("# ") else ""
+    found = pyarrow.parquet.read_schema(path).metadata or {}
+    return bytes(found.get(KEY, b"")).decode()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file whole or not at all: under another name beside it, then renamed."""
+    beside: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        beside = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        as_any_new_file(beside)
+        beside.replace(path)
+        beside = None
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
+
+
+def as_any_new_file(path: Path) -> None:
+    """The permissions of any other new file; mkstemp keeps it private."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
