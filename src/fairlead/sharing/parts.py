@@ -9,14 +9,18 @@ import numpy as np
 from fairlead.sharing.coalesce import Groups
 from fairlead.sharing.guards import Guards, Prices
 from fairlead.sharing.problem import Bools, Floats, Ints
-from fairlead.sharing.rise import Basis, Rise, Risen
-from fairlead.sharing.solvers import interior, simplex
+from fairlead.sharing.rise import Basis, Rise, Risen, rise_at_once
+from fairlead.sharing.solvers import interior
 from fairlead.sharing.solvers.exact import polish
+from fairlead.sharing.solvers.simplex import Simplex
 
 # The simplex gives shares on few classes each, and is fast where there is little to choose. An
 # interior point method takes a few dense steps however much there is.
 _LITTLE, _MUCH = 3000, 30_000  # pairs
 _LOOSE = 0.5  # of all pairs of the part's groups and classes
+# In between the simplex goes first. If so many pivots for each row do not suffice, from nothing or
+# from where the last one ended, the interior point method takes less than the rest of them.
+_FIRST_PIVOTS, _NEXT_PIVOTS = 1.5, 0.5
 # Prices below these parts of all (of a capacity) and of the mean (of a group, times its rate) are
 # rounding errors.
 _NOISE = 1e-13
@@ -47,6 +51,7 @@ class Part:
     highest: float
     known: bool = False
     risen: Risen | None = None
+    hard: bool = False  # the simplex took too long for it, or for what it is a piece of
 
 
 class Parts:
@@ -65,6 +70,7 @@ class Parts:
         self._basic = np.zeros(groups.usable.shape, dtype=np.bool_)
         self._slack = np.ones(groups.capacity.shape, dtype=np.bool_)
         self._with_basis = False
+        self._simplex = Simplex()
         self._guards = Guards(groups, bool(self._spreads.any()))
         # The largest price, times its rate, that a group had without being frozen for it.
         self._held = np.zeros(len(rate))
@@ -116,19 +122,30 @@ class Parts:
             if self._with_basis
             else None,
         )
-        number = int(pairs.sum())
-        spreads = bool(self._spreads[part.groups].any())
-        much = number > _MUCH or (number > _LITTLE and number > _LOOSE * pairs.size)
-        if much and not spreads:
-            risen = interior.rise(problem)
-            if risen is not None:
-                return risen
-        risen = polish(problem, simplex.rise(problem))
+        risen = rise_at_once(problem) or self._by_program(part, problem)
         if risen.basis is not None:
             self._basic[inside] = risen.basis.pairs
             self._slack[part.classes] = risen.basis.slack
             self._with_basis = True
         return risen
+
+    def _by_program(self, part: Part, problem: Rise) -> Risen:
+        number = int(np.count_nonzero(problem.pairs))
+        much = number > _MUCH or (number > _LITTLE and number > _LOOSE * problem.pairs.size)
+        if (much or number > _LITTLE) and not self._spreads[part.groups].any():
+            if not much and not part.hard:
+                pivots = _NEXT_PIVOTS if problem.basis else _FIRST_PIVOTS
+                rows = len(problem.use) + problem.capacity.size
+                risen = self._simplex.rise(problem, int(pivots * rows))
+                if risen is not None:
+                    return polish(problem, risen)
+                part.hard = True
+            risen = interior.rise(problem)
+            if risen is not None:
+                return risen
+        risen = self._simplex.rise(problem)
+        assert risen is not None
+        return polish(problem, risen)
 
     def prices(self, part: Part) -> Prices:
         """The prices of the level that a part has reached, for every usable pair.
@@ -202,7 +219,8 @@ class Parts:
         for members, classes in pieces:
             piece = np.ix_(part.groups[members], part.classes[classes])
             self.pairs[piece] = kept[np.ix_(members, classes)]
-            self._loose.append(Part(part.groups[members], part.classes[classes], level))
+            piece_of = (part.groups[members], part.classes[classes])
+            self._loose.append(Part(*piece_of, level, hard=part.hard))
 
     def change(self, base: Floats, rate: Floats, level: float) -> None:
         """From this level on, shares are base + rate * level."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from fairlead.sharing.problem import Bools, Floats
+from fairlead.sharing.problem import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,27 @@ class Rise:
     least: float = 0.0  # a level that is known to be feasible
     basis: Basis | None = None  # of shares that reach `least`
 
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """The group and the class of every pair."""
+        groups, classes = np.divmod(np.flatnonzero(self.pairs), self.pairs.shape[1])
+        return groups, classes
+
+    @cached_property
+    def fits(self) -> Floats:
+        """The share that fits, for every pair, on the class alone."""
+        groups, classes = self.places
+        there = np.where(self.capacity > 0, self.capacity, np.inf)
+        taken = (self.use[groups] / there[classes]).max(axis=1)
+        fits: Floats = np.minimum(1.0 / taken, self.most_on[groups, classes])
+        return fits
+
     def units(self) -> tuple[Floats, float]:
         """The shares at a level, and that level, that are of the size of the answer's.
 
         The level is what all can have at once, each with its part of every machine.
         """
-        fits = np.full(self.pairs.shape, np.inf)
-        for resource in range(self.use.shape[1]):
-            needs = self.use[:, resource] > 0
-            fits[needs] = np.minimum(
-                fits[needs], self.capacity[None, :, resource] / self.use[needs, resource, None]
-            )
-        alone = np.where(self.pairs, np.minimum(fits, self.most_on), 0.0).sum(axis=1)
+        alone = np.bincount(self.places[0], self.fits, minlength=len(self.use))
         rising = self.rate > 0
         level = max(self.least, 1.0 / float((self.rate[rising] / alone[rising]).sum()))
         return self.base + self.rate * level, level
@@ -62,3 +72,44 @@ class Risen:
     price: Floats  # (C, R)
     group: Floats  # (G,)
     basis: Basis | None = None
+
+
+def rise_at_once(problem: Rise) -> Risen | None:
+    """The answer where there is a single class or a single group, which needs no program; None
+    where there are more, or where somebody spreads."""
+    size, classes = problem.pairs.shape
+    if (size > 1 and classes > 1) or not np.isinf(problem.most_on).all():
+        return None
+    return _on_one_class(problem) if classes == 1 else _of_one_group(problem)
+
+
+def _on_one_class(problem: Rise) -> Risen:
+    """All stop when the first resource that somebody rising needs is used up."""
+    taken, rising = problem.base @ problem.use, problem.rate @ problem.use
+    room = np.full(len(rising), np.inf)
+    np.divide(problem.capacity[0] - taken, rising, out=room, where=rising > 0)
+    scarce = int(room.argmin())
+    level = max(float(room[scarce]), problem.least)
+    price = np.zeros(problem.capacity.shape)
+    price[0, scarce] = 1.0
+    return Risen(
+        level=level,
+        share=(problem.base + problem.rate * level)[:, None],
+        price=price,
+        group=problem.use[:, scarce],
+        basis=Basis(problem.pairs, price == 0),
+    )
+
+
+def _of_one_group(problem: Rise) -> Risen:
+    """It stops when each of its classes is full."""
+    total = float(problem.fits.sum())
+    level = max(float((total - problem.base[0]) / problem.rate[0]), problem.least)
+    there = np.where(problem.capacity > 0, problem.capacity, np.inf)
+    price = np.zeros(problem.capacity.shape)
+    own = problem.places[1]
+    scarce = (problem.use / there).argmax(axis=1)[own]
+    price[own, scarce] = 1.0 / problem.use[0, scarce]
+    share = np.zeros(problem.pairs.shape)
+    share[0, own] = problem.fits * ((problem.base[0] + problem.rate[0] * level) / total)
+    return Risen(level, share, price, np.ones(1), Basis(problem.pairs, price == 0))

@@ -157,8 +157,10 @@ def _length(value: Floats, change: Floats, spare: float) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         speed = np.where(value > 0, change / value, 0.0).ravel()
     last = int(speed.size * spare)
-    fastest = float(np.partition(speed, last)[last] if last else speed.min())
-    return min(1.0, -1.0 / fastest) if fastest < 0 else 1.0
+    if not last:
+        return min(1.0, -1.0 / min(float(speed.min()), -1.0))
+    in_the_way = speed[speed < -1.0]
+    return float(-1.0 / np.partition(in_the_way, last)[last]) if len(in_the_way) > last else 1.0
 
 
 def _inside(length: float) -> float:

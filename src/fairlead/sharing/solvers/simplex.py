@@ -6,15 +6,19 @@ import highspy
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.problem import Bools, Ints
 from fairlead.sharing.rise import Basis, Rise, Risen
 
 _BASIC = highspy.HighsBasisStatus.kBasic
 _LOWER = highspy.HighsBasisStatus.kLower
 _UPPER = highspy.HighsBasisStatus.kUpper
+# Chosen by 0 or 1, many at once.
+_AT_LOWER = np.array([_LOWER, _BASIC], dtype=object)
+_AT_UPPER = np.array([_UPPER, _BASIC], dtype=object)
 # The objective is this many times the number of rising groups: reduced costs count to 1e-14.
 _COST = 1e5
 # Tried in turn where the finest has no solution; what is left of it shows in the certificate.
+_FINEST = 1e-10
 _COARSER = (1e-8, 1e-6)
 _OPTIONS: dict[str, bool | int | float | str] = {
     "output_flag": False,
@@ -22,138 +26,156 @@ _OPTIONS: dict[str, bool | int | float | str] = {
     "threads": 1,
     "simplex_strategy": 4,  # primal: the start is feasible
     "simplex_scale_strategy": 0,  # the rows come scaled
-    "primal_feasibility_tolerance": 1e-10,
+    "primal_feasibility_tolerance": _FINEST,
     "dual_feasibility_tolerance": 1e-9,
     "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
 }
+_NO_LIMIT = 2**31 - 1
+
+
+class Simplex:
+    """HiGHS, for one program after another; to set it up takes as long as to solve a small one."""
+
+    def __init__(self) -> None:
+        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
+        for option, value in _OPTIONS.items():
+            self._highs.setOptionValue(option, value)
+
+    def rise(self, problem: Rise, most_pivots: int = _NO_LIMIT) -> Risen | None:
+        """The highest level with its proof; None if so many pivots do not suffice. SolverError,
+        with status and gap, if there is no optimum.
+
+        Scaled: a group's share is about 1 at the answer, each capacity row has the mean
+        coefficient 1, and the prices of the rising groups add up to their number.
+        """
+        unit, level_unit = problem.units()
+        size, shape = len(problem.use), problem.capacity.shape
+        group, machine_class = problem.places
+        pairs = len(group)
+        use = problem.use[group] * unit[group, None]
+        # Capacities are numbered class by class.
+        at = (machine_class * shape[1])[:, None] + np.arange(shape[1])
+        takers = np.bincount(at.ravel(), (use > 0).ravel(), minlength=problem.capacity.size)
+        total = np.bincount(at.ravel(), use.ravel(), minlength=problem.capacity.size)
+        row = np.flatnonzero(takers)
+        # A capacity that is little for those who may use it counts itself: tolerances are absolute.
+        capacity = problem.capacity.ravel()
+        mean = np.ones(len(capacity))
+        mean[row] = np.minimum(total[row] / takers[row], capacity[row])
+        row_of = np.full(len(capacity), -1)
+        row_of[row] = size + np.arange(len(row))
+        base = problem.base / unit
+        rising = np.flatnonzero(problem.rate > 0)
+        rows = np.concatenate([group[:, None], row_of[at]], axis=1)
+        values = np.concatenate([np.ones((pairs, 1)), use / mean[at]], axis=1)
+        kept = values > 0
+
+        highs = self._highs
+        highs.clearModel()
+        highs.setOptionValue("simplex_iteration_limit", most_pivots)
+        rows_in_all = size + len(row)
+        none = np.zeros(0, dtype=np.int32)
+        highs.addRows(
+            rows_in_all,
+            np.concatenate([base, np.full(len(row), -highspy.kHighsInf)]),
+            np.concatenate([base, capacity[row] / mean[row]]),
+            0,
+            np.zeros(rows_in_all, dtype=np.int32),
+            none,
+            np.zeros(0),
+        )
+        # The last column is the level.
+        cost, lower, upper = np.zeros(pairs + 1), np.zeros(pairs + 1), np.empty(pairs + 1)
+        cost[-1] = -float(len(rising)) * _COST
+        lower[-1] = problem.least / level_unit
+        upper[:-1] = problem.most_on[group, machine_class] / unit[group]
+        upper[-1] = highspy.kHighsInf
+        entries = np.concatenate([rows[kept], rising]).astype(np.int32)
+        highs.addCols(
+            pairs + 1,
+            cost,
+            lower,
+            upper,
+            len(entries),
+            np.concatenate([[0], np.count_nonzero(kept, axis=1).cumsum()]).astype(np.int32),
+            entries,
+            np.concatenate([values[kept], -(problem.rate * level_unit / unit)[rising]]),
+        )
+        start = problem.basis or _crash(problem)
+        _start(highs, start.pairs[group, machine_class], start.slack.ravel()[row], size)
+        if not _solve(highs):
+            return None
+        solution = highs.getSolution()
+        found, row_dual = np.array(solution.col_value), np.array(solution.row_dual)
+        share = np.zeros(problem.pairs.shape)
+        share[group, machine_class] = np.maximum(found[:-1], 0.0) * unit[group]
+        price = np.zeros(len(capacity))
+        price[row] = np.maximum(-row_dual[size:], 0.0) / mean[row]
+        return Risen(
+            level=float(found[-1]) * level_unit,
+            share=share,
+            price=price.reshape(shape),
+            group=np.maximum(row_dual[:size], 0.0) / unit,
+            basis=_basis(highs, problem, row, size),
+        )
 
 
 def rise(problem: Rise) -> Risen:
-    """The highest level with its proof. SolverError, with status and gap, if there is no optimum.
-
-    Scaled: a group's share is about 1 at the answer, each capacity row has the mean coefficient
-    1, and the prices of the rising groups add up to their number.
-    """
-    unit, level_unit = problem.units()
-    use = problem.use * unit[:, None]
-    inside = problem.pairs.astype(np.float64)
-    takers = inside.T @ (use > 0)
-    row = takers > 0
-    mean = np.divide(inside.T @ use, takers, out=np.ones_like(takers), where=row)
-    # A capacity that is little for those who may use it counts itself: tolerances are absolute.
-    mean[row] = np.minimum(mean, problem.capacity)[row]
-    size = len(use)
-    row_of = np.full(row.shape, -1)
-    row_of[row] = size + np.arange(row.sum())
-    base = problem.base / unit
-    rising = np.flatnonzero(problem.rate > 0)
-    group, machine_class = np.nonzero(problem.pairs)
-
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
-    for option, value in _OPTIONS.items():
-        highs.setOptionValue(option, value)
-    bound = (problem.capacity / mean)[row]
-    none = np.zeros(0, dtype=np.int32)
-    highs.addRows(
-        size + len(bound),
-        np.concatenate([base, np.full(len(bound), -highspy.kHighsInf)]),
-        np.concatenate([base, bound]),
-        0,
-        np.zeros(size + len(bound), dtype=np.int32),
-        none,
-        np.zeros(0),
-    )
-    rows = np.concatenate([group[:, None], row_of[machine_class]], axis=1)
-    values = np.concatenate([np.ones((len(group), 1)), use[group] / mean[machine_class]], axis=1)
-    kept = (rows >= 0) & (values > 0)
-    _add(
-        highs,
-        np.zeros(len(group)),
-        np.zeros(len(group)),
-        problem.most_on[group, machine_class] / unit[group],
-        np.concatenate([[0], kept.sum(axis=1).cumsum()[:-1]]),
-        rows[kept],
-        values[kept],
-    )
-    _add(
-        highs,
-        np.array([-float(len(rising)) * _COST]),
-        np.array([problem.least / level_unit]),
-        np.array([highspy.kHighsInf]),
-        np.array([0]),
-        rising,
-        -(problem.rate * level_unit / unit)[rising],
-    )
-    _start(highs, problem.basis or _crash(problem, use), problem.pairs, row, size)
-    values_found, row_dual, basis = _solve(highs)
-    share = np.zeros(problem.pairs.shape)
-    share[group, machine_class] = np.maximum(values_found[:-1], 0.0) * unit[group]
-    price = np.zeros(row.shape)
-    price[row] = np.maximum(-row_dual[size:], 0.0) / mean[row]
-    basic_pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
-    basic_pairs[group, machine_class] = [status == _BASIC for status in basis.col_status[:-1]]
-    slack = np.zeros(row.shape, dtype=np.bool_)
-    slack[row] = [status == _BASIC for status in basis.row_status[size:]]
-    return Risen(
-        level=float(values_found[-1]) * level_unit,
-        share=share,
-        price=price,
-        group=np.maximum(row_dual[:size], 0.0) / unit,
-        basis=Basis(basic_pairs, slack),
-    )
+    """The highest level of a single problem, as `Simplex.rise` finds it."""
+    risen = Simplex().rise(problem)
+    assert risen is not None
+    return risen
 
 
-def _add(
-    highs: highspy.Highs,
-    cost: Floats,
-    lower: Floats,
-    upper: Floats,
-    starts: Ints,
-    rows: Ints,
-    values: Floats,
-) -> None:
-    highs.addCols(
-        len(cost),
-        cost,
-        lower,
-        upper,
-        len(rows),
-        starts.astype(np.int32),
-        rows.astype(np.int32),
-        values,
-    )
-
-
-def _crash(problem: Rise, use: Floats) -> Basis:
+def _crash(problem: Rise) -> Basis:
     """Everyone on the class of which it takes the least: right at the level 0, and saves a pivot
     for each group on the way up."""
     there = np.where(problem.capacity > 0, problem.capacity, np.inf)
-    taken = np.where(problem.pairs, use @ (1.0 / there).T, np.inf)
+    taken = np.where(problem.pairs, problem.use @ (1.0 / there).T, np.inf)
     pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
-    pairs[np.arange(len(use)), taken.argmin(axis=1)] = True
+    pairs[np.arange(len(problem.use)), taken.argmin(axis=1)] = True
     return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_))
 
 
-def _start(highs: highspy.Highs, start: Basis, pairs: Bools, row: Bools, size: int) -> None:
+def _start(highs: highspy.Highs, pairs: Bools, slack: Bools, size: int) -> None:
     """Shares as they stood; the level waits at its least."""
     basis = highspy.HighsBasis()
-    basis.col_status = [_BASIC if basic else _LOWER for basic in start.pairs[pairs]] + [_LOWER]
-    basis.row_status = [_LOWER] * size + [_BASIC if basic else _UPPER for basic in start.slack[row]]
+    basis.col_status = [*_AT_LOWER[pairs.astype(np.intp)], _LOWER]
+    basis.row_status = [_LOWER] * size + list(_AT_UPPER[slack.astype(np.intp)])
     basis.alien = True  # HiGHS makes a basis of it where it is none
     highs.setBasis(basis)
 
 
-def _solve(highs: highspy.Highs) -> tuple[Floats, Floats, highspy.HighsBasis]:
+def _basis(highs: highspy.Highs, problem: Rise, row: Ints, size: int) -> Basis:
+    """Which pairs and which slacks are basic now. HiGHS names row k as -1 - k."""
+    _, basic = highs.getBasicVariables()  # type: ignore[attr-defined]  # not in its stubs
+    group, machine_class = problem.places
+    columns = basic[(basic >= 0) & (basic < len(group))]
+    pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
+    pairs[group[columns], machine_class[columns]] = True
+    slack = np.zeros(problem.capacity.size, dtype=np.bool_)
+    slack[row[-1 - size - basic[basic < -size]]] = True
+    return Basis(pairs, slack.reshape(problem.capacity.shape))
+
+
+def _solve(highs: highspy.Highs) -> bool:
+    """Whether it ended within the most pivots."""
     highs.run()
     status = highs.getModelStatus()
     for tolerance in _COARSER:
         # Shares that froze earlier, of huge groups, may overfill a tiny class by a rounding error.
-        if status == highspy.HighsModelStatus.kOptimal:
+        if status in (
+            highspy.HighsModelStatus.kOptimal,
+            highspy.HighsModelStatus.kIterationLimit,
+        ):
             break
         highs.setOptionValue("primal_feasibility_tolerance", tolerance)
         highs.clearSolver()
         highs.run()
         status = highs.getModelStatus()
+    highs.setOptionValue("primal_feasibility_tolerance", _FINEST)
+    if status == highspy.HighsModelStatus.kIterationLimit:
+        return False
     if status != highspy.HighsModelStatus.kOptimal:
         info = highs.getInfo()
         gap = info.primal_dual_objective_error  # type: ignore[attr-defined]  # not in its stubs
@@ -162,5 +184,4 @@ def _solve(highs: highspy.Highs) -> tuple[Floats, Floats, highspy.HighsBasis]:
             f"primal infeasibility {info.max_primal_infeasibility:.3g}, "
             f"dual infeasibility {info.max_dual_infeasibility:.3g}, gap {gap:.3g}"
         )
-    solution = highs.getSolution()
-    return np.array(solution.col_value), np.array(solution.row_dual), highs.getBasis()
+    return True
