@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": ("fairlead.cli.explain", "why a job gets what it gets, in sentences"),
     "compare": ("fairlead.cli.compare", "who gains and who loses under other policies"),
     "verify": ("fairlead.cli.verify", "check the proof of an allocation from the input alone"),
+    "trace": ("fairlead.cli.trace", "what is in a trace, and the same in Fairlead's own format"),
     "policies": ("fairlead.cli.policies", "list the policies and their parameters"),
     "demo": ("fairlead.cli.demo", "a cluster of three GPU generations, shared and explained"),
 }

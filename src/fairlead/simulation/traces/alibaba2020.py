@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.simulation.traces.formats import Files, Format
-from fairlead.simulation.traces.machine_lists import Source, machine_list
+from fairlead.simulation.traces.machine_lists import GB, Source, machine_list
 from fairlead.simulation.traces.options import Settings
 from fairlead.simulation.traces.tables import Column, Kind
 from fairlead.simulation.workload import Workload
@@ -33,7 +33,7 @@ def load(files: Files, options: Settings) -> Workload:
 FORMAT = Format(
     name="alibaba-gpu-2020",
     title="machines of Alibaba's PAI GPU cluster of 2020: pai_machine_spec",
-    options=(),
+    options=(GB,),
     role=role,
     load=load,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from fairlead.model.constraint import Operator, Requirement
@@ -20,9 +18,18 @@ from fairlead.simulation.traces.build import (
     no_machines,
 )
 from fairlead.simulation.traces.formats import Files, Format
+from fairlead.simulation.traces.machine_lists import CPU, GPU, GPU_MODEL, MEMORY
 from fairlead.simulation.traces.options import SECOND, Option, Settings
-from fairlead.simulation.traces.tables import MISSING, Column, Kind, Layout, Vocabulary, parts
-from fairlead.simulation.workload import Ints, JobBatch, MachineTable, Resource, Words, Workload
+from fairlead.simulation.traces.tables import (
+    MISSING,
+    Column,
+    Kind,
+    Layout,
+    Vocabulary,
+    first_line,
+    parts,
+)
+from fairlead.simulation.workload import Ints, JobBatch, MachineTable, Words, Workload
 
 OPTIONS = (
     Option("arrivals", "recorded", "when pods come: `recorded`, or `backlog` (all at time 0)"),
@@ -40,12 +47,7 @@ OPTIONS = (
 
 NODES, PODS = "nodes", "pods"
 
-GPU_MODEL = "gpu-model"
-"""The label with a machine's GPU model."""
-
-MIB = 2**20
-GPU = Resource("gpu", Fraction(1, 1000), piece=1000)
-RESOURCES = (Resource("cpu", Fraction(1, 1000)), Resource("memory", Fraction(MIB)), GPU)
+RESOURCES = (CPU, MEMORY, GPU)
 
 _NODE_LAYOUT = Layout(
     (
@@ -98,7 +100,9 @@ def load(files: Files, options: Settings) -> Workload:
         notes.append(f"found {len(table.names)} nodes")
     else:
         notes.append("no node list was given: there are no machines")
-    jobs, tenants, terms = no_jobs(len(RESOURCES)), (), ()  # type: tuple[JobBatch, tuple[Tenant, ...], tuple[Term, ...]]
+    jobs = no_jobs(len(RESOURCES))
+    tenants: tuple[Tenant, ...] = ()
+    terms: tuple[Term, ...] = ()
     if PODS in files:
         jobs, tenants, terms = _pods(files[PODS][0], options, notes)
     else:
@@ -167,8 +171,6 @@ def _pods(
 
 
 def _header(path: str) -> list[str]:
-    from fairlead.simulation.traces.tables import first_line
-
     return first_line(path).split(",")
 
 

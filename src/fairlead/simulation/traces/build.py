@@ -153,7 +153,6 @@ def with_machines(workload: Workload, machines: Workload) -> Workload:
         notes.append(f"left out of the machines, since no job asks for it: {', '.join(unused)}")
     return replace(
         workload,
-        name=f"{workload.name} on {machines.name}",
         machines=replace(machines.machines, capacity=capacity),
         notes=(*workload.notes, *(f"machines: {note}" for note in machines.notes), *notes),
         options=FrozenMap(

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.tenant import Tenant
+from fairlead.model.words import counted
 from fairlead.simulation.traces.build import in_batches, no_jobs, no_machines
 from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.google2011_machines import machine_table
@@ -174,10 +175,11 @@ def _jobs(
 
     kinds = (FINISH,) if ends == "finish" else (FINISH, FAIL, KILL, LOST)
     tasks, counts = reduced(events(), kinds)
+    read = counted(len(files[TASK_EVENTS]), "part")
     notes = [
         (
             f"found {counts[SUBMIT]} submissions, {counts[SCHEDULE]} schedulings and"
-            f" {counts[FINISH]} finishes in {len(files[TASK_EVENTS])} parts of task events, which end"
+            f" {counts[FINISH]} finishes in {read} of task events, which end"
             f" {max(0, horizon[0] - 600 * SECOND) // SECOND} s after the trace's beginning:"
             f" {len(tasks.key)} tasks of {_distinct(tasks.job)} jobs have an event"
         )

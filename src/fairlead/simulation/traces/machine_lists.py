@@ -10,7 +10,7 @@ import numpy as np
 
 from fairlead.model.machine import label_values
 from fairlead.simulation.traces.build import in_batches, machines_from_start, no_jobs
-from fairlead.simulation.traces.options import Settings
+from fairlead.simulation.traces.options import Option, Settings
 from fairlead.simulation.traces.tables import Column, Layout, Vocabulary, parts
 from fairlead.simulation.workload import Resource, Workload
 
@@ -22,6 +22,8 @@ CPU = Resource("cpu", Fraction(1, 1000))
 MEMORY = Resource("memory", Fraction(MIB))
 GPU = Resource("gpu", Fraction(1, 1000), piece=1000)
 
+GB = Option("gb", "GiB", "what a GB of memory in the list is: `GiB`, 2^30 bytes, or `GB`, 10^9")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -31,7 +33,7 @@ class Source:
     model: Column
     without_gpu: str
     cpu: Column  # cores
-    memory: Column | None  # GB, read as GiB
+    memory: Column | None  # GB
     gpu: Column
 
 
@@ -42,8 +44,9 @@ def machine_list(title: str, paths: Sequence[str], source: Source, options: Sett
     notes = ["missing: the list has no jobs; use its machines for another's"]
     if source.memory is not None:
         columns.append(source.memory)
-        resources.insert(1, MEMORY)
-        notes.append("memory is in GB in the list; read as GiB")
+        binary = options.choice(GB.name, ("GiB", "GB")) == "GiB"
+        resources.insert(1, MEMORY if binary else Resource(MEMORY.name, Fraction(10**6)))
+        notes.append(f"gb={options.values[GB.name]}: assumed; memory is in GB in the list")
     else:
         notes.append("missing: the list says nothing of memory, so these machines have none")
     words = {source.name.name: Vocabulary(), source.model.name: Vocabulary()}
@@ -52,7 +55,7 @@ def machine_list(title: str, paths: Sequence[str], source: Source, options: Sett
     units = {source.cpu.name: 1000, source.gpu.name: GPU.piece}
     capacity = [rows[source.cpu.name] * units[source.cpu.name]]
     if source.memory is not None:
-        capacity.append(rows[source.memory.name] * 1024)
+        capacity.append(rows[source.memory.name] * (1024 if resources[1] is MEMORY else 1000))
     capacity.append(rows[source.gpu.name] * units[source.gpu.name])
     models = [
         label_values({} if text == source.without_gpu else {GPU_MODEL: text})

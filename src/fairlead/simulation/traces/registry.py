@@ -45,6 +45,16 @@ def format_names() -> tuple[str, ...]:
     return (OWN, *(form.name for form in PUBLIC))
 
 
+def meanings(name: str) -> dict[str, str]:
+    """What each option of a format says; nothing for a name that is no public format's."""
+    return {
+        option.name: option.meaning
+        for form in PUBLIC
+        if form.name == name
+        for option in form.options
+    }
+
+
 def load(
     paths: Sequence[str | os.PathLike[str]],
     format: str | None = None,  # noqa: A002  (the word of the command line)

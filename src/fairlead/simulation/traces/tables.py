@@ -172,7 +172,7 @@ def _array(
     if column.required and values.null_count:
         raise _WrongError
     if column.kind in (Kind.AMOUNT, Kind.TEXT):
-        return _coded(values, column, codes[column.name], words)
+        return _coded(values, column, codes.get(column.name, {}), words)
     if column.clipped:
         values = pc.min_element_wise(values, pa.scalar(LARGEST, pa.uint64()), skip_nulls=False)
     plain = values.cast(pa.int64())
