@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +21,7 @@ from fairlead.model.values import FrozenMap
 from fairlead.scheduling.terms import satisfies
 from fairlead.simulation.workload import JobBatch, MachineEvent, Workload
 from fairlead.simulation.workloads import registry
+from fairlead.simulation.workloads.jobs import BATCH
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -97,6 +101,32 @@ def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
     assert digest(registry.generate(SMALL[name], 3)) == digest(registry.generate(SMALL[name], 3))
 
 
+def test_no_order_of_hashing_changes_a_byte() -> None:
+    code = (
+        "from tests.simulation.workloads.test_contract import SMALL, digest, registry\n"
+        "print([digest(registry.generate(spec, 3)) for spec in SMALL.values()])"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": number, "PYTHONPATH": f"{ROOT / 'src'}"},
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        ).stdout
+        for number in ("1", "2")
+    }
+    here = [digest(registry.generate(spec, 3)) for spec in SMALL.values()]
+    assert found == {f"{here}\n"}
+
+
+def test_a_stream_holds_no_more_than_a_batch_of_jobs() -> None:
+    for spec in ("month(machines=60, jobs=9000, tasks=400000)", "overload(machines=60, jobs=9000)"):
+        sizes = [len(batch) for batch in registry.generate(spec, 1).batches()]
+        assert sizes == [BATCH, BATCH, 9000 - 2 * BATCH]
+
+
 @EVERY
 def test_another_seed_gives_another_workload(name: str) -> None:
     one, other = (registry.generate(SMALL[name], seed) for seed in (3, 4))
@@ -146,6 +176,15 @@ def test_arrays_have_their_shapes_and_jobs_their_order(name: str) -> None:
         assert (batch.demand >= 0).all()
         assert (batch.demand.sum(1) > 0).all()
         assert (batch.needs < (1 << len(workload.terms))).all()
+        if batch.prefers is not None:
+            assert batch.prefers.shape == (jobs, words)
+            assert batch.prefers.dtype == np.uint64
+            assert (batch.prefers < (1 << len(workload.terms))).all()
+        for told in (batch.patience, batch.expected):
+            if told is not None:
+                assert told.shape == (jobs,)
+                assert told.dtype == np.int64
+                assert (told >= 0).all()
 
 
 @EVERY

@@ -37,6 +37,9 @@ class Jobs:
     gang: Ints | None = None  # None: no gangs
     tenant: Ints | None = None  # None: each job is its own
     names: tuple[str, ...] | None = None
+    prefers: Words | None = None  # (J, W)
+    patience: Ints | None = None  # (J,) microseconds
+    expected: Ints | None = None  # (J,) microseconds; 0: not told
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -79,6 +82,9 @@ def _batch(jobs: Jobs, part: slice, times: Times, draw: np.random.Generator) -> 
         gang=np.ones(count, np.int64) if jobs.gang is None else jobs.gang[part],
         durations=microseconds(factors * np.repeat(mean, given)),
         first=np.concatenate([[0], np.cumsum(given)]),
+        prefers=None if jobs.prefers is None else jobs.prefers[part],
+        patience=None if jobs.patience is None else jobs.patience[part],
+        expected=None if jobs.expected is None else jobs.expected[part],
     )
 
 

@@ -11,7 +11,14 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.terms import Listed, NotListed, Term
-from fairlead.simulation.workload import Ints, MachineEvent, MachineTable, Resource, Workload
+from fairlead.simulation.workload import (
+    Ints,
+    MachineEvent,
+    MachineTable,
+    Resource,
+    Words,
+    Workload,
+)
 from fairlead.simulation.workloads.draws import SECOND, Shape, Stream, Times, numbers
 from fairlead.simulation.workloads.jobs import Jobs, stream
 
@@ -35,11 +42,12 @@ def generate(
     churn: bool = True,
     gangs: bool = True,
     tenants: bool = True,
+    prefers: bool = True,
     seed: int = 0,
 ) -> Workload:
     """Machines that come and go, tenants in a tree, gangs, spread, ties, zeros, no way to run.
 
-    Each of `churn`, `gangs` (and spread) and `tenants` can be left out.
+    Each of `churn`, `gangs` (and spread), `tenants` and `prefers` can be left out.
     """
     if machines < 1 or jobs < 1:
         raise InputError(Mistake(f"`{name}` without machines or jobs", "write at least 1"))
@@ -47,7 +55,7 @@ def generate(
     resources = int(draw.integers(1, 4))
     names = tuple(f"m{number}" for number in range(machines))
     people = _tenants(numbers(seed, Stream.OTHER)) if tenants else ()
-    made = _jobs(jobs, resources, len(people), gangs=gangs, seed=seed)
+    made = _jobs(jobs, resources, len(people), gangs=gangs, prefers=prefers, seed=seed)
     # Constant times are whole seconds, so that tasks often end together and when jobs come.
     times = Times(Shape.UNIFORM, vary=0.9) if draw.random() < 0.5 else Times(Shape.CONSTANT)
     return Workload(
@@ -129,23 +137,39 @@ def _tenants(draw: np.random.Generator) -> tuple[Tenant, ...]:
     )
 
 
-def _jobs(jobs: int, resources: int, tenants: int, *, gangs: bool, seed: int) -> Jobs:
+def _jobs(
+    jobs: int, resources: int, tenants: int, *, gangs: bool, prefers: bool, seed: int
+) -> Jobs:
     draw = numbers(seed, Stream.DEMANDS)
     tasks = draw.integers(1, 7, jobs)
     demand: Ints = draw.integers(0, 5, (jobs, resources))
     nothing = demand.sum(1) == 0
     demand[nothing, draw.integers(0, resources, int(nothing.sum()))] = 1
     gang = np.where(draw.random(jobs) < 0.3, draw.integers(1, tasks + 1), 1)
-    bits = draw.random((jobs, 5)) < 0.2
-    bits[:, 1] &= ~bits[:, 0]  # zone = a and zone != a would be nobody
+    mean = draw.integers(1, 20, jobs)
+    # Soft terms come after all other draws, so that leaving them out changes nothing else.
+    hard, spread, submit = _bits(draw, jobs), draw.random(jobs) < 0.2, draw.integers(0, 120, jobs)
+    tenant = draw.integers(-1, max(tenants, 1), jobs)
+    told = np.where(draw.random(jobs) < 0.5, mean * SECOND, 0)
+    soft, patience = _bits(draw, jobs), draw.integers(0, 20, jobs) * SECOND
     return Jobs(
-        # Half-seconds over a short time: some jobs come together, and when tasks end.
-        submit=np.sort(draw.integers(0, 2 * END, jobs)) * (SECOND // 2),
+        # Half-seconds in the minute: some jobs come together, and when tasks end.
+        submit=np.sort(submit) * (SECOND // 2),
         demand=demand,
         tasks=tasks,
-        mean=draw.integers(1, 20, jobs).astype(np.float64),
-        needs=(bits @ (1 << np.arange(5)))[:, None].astype(np.uint64),
-        spread=(draw.random(jobs) < 0.2) & gangs,
+        mean=mean.astype(np.float64),
+        needs=hard,
+        spread=spread & gangs,
         gang=gang if gangs else None,
-        tenant=draw.integers(-1, tenants, jobs) if tenants else None,
+        tenant=tenant if tenants else None,
+        prefers=soft if prefers else None,
+        patience=patience if prefers else None,
+        expected=told,
     )
+
+
+def _bits(draw: np.random.Generator, jobs: int) -> Words:
+    """Needs (J, 1) of few of the five terms, never both of the two that exclude each other."""
+    bits = draw.random((jobs, 5)) < 0.2
+    bits[:, 1] &= ~bits[:, 0]
+    return np.asarray((bits @ (1 << np.arange(5)))[:, None].astype(np.uint64))
