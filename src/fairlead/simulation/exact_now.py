@@ -224,8 +224,8 @@ def _groups(now: Snapshot, tenants: Tenants, classes: Classes) -> _Groups:
 def _holds_whole(demand: Ints, capacity: Floats) -> Bools:
     """(J, C) whether a machine of the class holds a whole task."""
     distinct, which = _distinct(demand)
-    fits = (demand[distinct][:, None, :] <= capacity[None, :, :]).all(axis=2)
-    return np.asarray(fits[which])
+    fits: Bools = np.all(demand[distinct][:, None, :] <= capacity[None, :, :], axis=2)
+    return fits[which]
 
 
 def _lone(tenant: Ints, tenants: Tenants) -> Bools:
