@@ -84,13 +84,10 @@ def plan(held: Held, guarantee: Mapping[int, int], helped: Sequence[int]) -> Pla
         bounded = job.room < BOUNDLESS
         if bounded and under_limits:
             continue  # what is left of limits that both may share is not known any more
+        before = len(draft.starts)
         wanted = min(guarantee.get(seq, 0) - job.running, job.waiting, job.room)
-        for _ in range(wanted):
-            better = search.start(draft, job)
-            if better is None:
-                break
-            draft = better
-            under_limits |= bounded
+        draft = search.help(draft, job, wanted)
+        under_limits |= bounded and len(draft.starts) > before
     return Plan(tuple(draft.gone), tuple(draft.starts)) if draft.starts else None
 
 
@@ -106,18 +103,25 @@ class _Search:
             self.tasks.setdefault(task.machine, []).append(task)
         self.looks = MOST_LOOKS
 
-    def start(self, draft: _Draft, job: HeldJob) -> _Draft | None:
-        """The draft with one more task of a job that is below its guarantee, and with as few
-        moves as it takes."""
-        if any(not way.stops and not way.moved for way in self._ways(draft, job, 0)):
-            return None
-        for moves in range(MOST_MOVED + 1):
-            found = self._place(draft, job, moves)
-            if found is not None:
-                better = found[0]
-                better.running[job.seq] = self._running(better, job) + 1
-                return better
-        return None
+    def help(self, draft: _Draft, job: HeldJob, wanted: int) -> _Draft:
+        """The draft with up to so many more tasks of a job that is below its guarantee."""
+        ways = sorted(self._ways(draft, job, 0), key=_Way.cost)
+        if ways and not ways[0].stops:
+            return draft
+        for way in ways:
+            machine = self.machines[way.machine]
+            while wanted > 0 and (now := self._way(draft, job, machine, 0)) is not None:
+                draft = self._taking(draft, job, now)
+                wanted -= 1
+        moves = 1
+        while wanted > 0 and moves <= MOST_MOVED:
+            placed = self._place(draft, job, moves)
+            if placed is None:
+                moves += 1
+            else:
+                draft = placed[0]
+                wanted -= 1
+        return draft
 
     def _place(self, draft: _Draft, job: HeldJob, moves: int) -> tuple[_Draft, int] | None:
         """The draft with a task of the job placed, by at most so many moves; how many are left."""
@@ -158,17 +162,21 @@ class _Search:
             if job.needs & ~machine.terms or draft.taken.get(seq, job.seq) != job.seq:
                 continue
             self.looks -= 1
-            if job.spread and self._is_on(draft, job, seq):
-                continue
             way = self._way(draft, job, machine, moves)
             if way is not None:
                 yield way
 
     def _way(self, draft: _Draft, job: HeldJob, machine: HeldMachine, moves: int) -> _Way | None:
-        room = self._room(draft, machine.seq).copy()
+        """What must go from this machine for a task of the job; None if that is too much."""
+        if job.spread and self._is_on(draft, job, machine.seq):
+            return None
+        room = self._room(draft, machine.seq)
         if room.fits(job.demand):
             return _Way(machine.seq, (), ())
         spare, held_fast = self._who_may_go(draft, job, machine.seq)
+        if not spare and not (moves and held_fast):
+            return None
+        room = room.copy()
         going: list[HeldTask] = []
         for task in spare + held_fast[:moves]:
             going.append(task)
