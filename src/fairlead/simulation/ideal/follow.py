@@ -1,0 +1,236 @@
+"""Tasks that differ: schedulers that follow the exact allocation of the present jobs.
+
+Which whole tasks fit together best is too hard to solve, so these follow the divisible optimum, by
+rules that are stated with each kind in `Follow`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.simulation.exact_now import Exact, Snapshot, Tenants, exact_now
+from fairlead.simulation.ideal.given import Floats, Given
+from fairlead.simulation.ideal.slots import Kind, Placed
+from fairlead.simulation.workload import Bools, Ints
+
+_WHOLE = 1e-6
+"""Tasks that a target may lack of a whole one and still count for it."""
+
+
+class Follow:
+    """Jobs on machines with free amounts, and the exact tasks of each job on each class.
+
+    The exact allocation is solved when a job comes or goes, and where a job has fewer tasks left
+    than its exact ones. Devices are not cut into pieces.
+
+    RESTRICTED: the job of least level first, on the machine of the class where it is furthest
+    below its exact tasks; then the first. PERIODIC: first the job and the machine where it is
+    furthest below, whatever the levels; then the least level. PREEMPTION: every job runs its
+    exact tasks rounded down, and one more in order of levels while a class has room for it, the
+    machines of a class taken together: nobody could do better with tasks that may be cut in two.
+    """
+
+    def __init__(self, given: Given, kind: Kind) -> None:
+        if kind is Kind.MIGRATION:
+            raise InputError(
+                Mistake(
+                    f"the tasks of `{given.workload.name}` differ in size, and how to move running"
+                    " tasks so that others fit is too hard to solve",
+                    "choose restricted, preemption or periodic",
+                )
+            )
+        self.kind = kind
+        self.stays = kind is not Kind.PREEMPTION
+        self.given = given
+        self.free = given.capacity.copy()
+        self.weight = np.array([float(t.weight or 1) for t in given.workload.tenants])
+        self.unit: dict[int, float] = {}
+        self.waiting: dict[int, int] = {}
+        self.held: dict[int, int] = {}
+        self.on: dict[int, Ints] = {}  # (M,) tasks on each machine
+        self.usable: dict[int, Bools] = {}  # (M,)
+        self._fresh: list[int] = []
+        self._open: dict[int, None] = {}  # machines on which something has ended
+        self._exact: Exact | None = None
+        self._row: dict[int, int] = {}
+        self._count: dict[int, int] = {}
+        self._class_tasks: dict[int, Ints] = {}
+
+    def join(self, job: int, usable: Bools, tasks: int, unit: float) -> None:
+        """A job with so many waiting tasks; a task adds `unit` to its level."""
+        self.unit[job], self.waiting[job], self.held[job] = unit, tasks, 0
+        self.usable[job] = usable[self.given.classes.of_machine]
+        self.on[job] = np.zeros(len(self.free), np.int64)
+        self._fresh.append(job)
+        self._exact = None
+
+    def leave(self, job: int) -> None:
+        """A job that has nothing left is gone."""
+        del self.unit[job], self.waiting[job], self.held[job], self.on[job], self.usable[job]
+        self._fresh = [fresh for fresh in self._fresh if fresh != job]
+        self._exact = None
+
+    def weigh(self, job: int, unit: float) -> None:
+        """From now on a task of the job adds so much to its level."""
+        self.unit[job] = unit
+
+    def end(self, job: int, machine: int) -> None:
+        """A task has ended, on this machine if tasks stay where they are."""
+        self.held[job] -= 1
+        if self.stays:
+            self.on[job][machine] -= 1
+            self.free[machine] += self.given.demand[job]
+            self._open[machine] = None
+            if self._exact is not None:
+                self._class_tasks[job][self._exact.machine_class[machine]] -= 1
+        left = self.held[job] + self.waiting[job]
+        if self._exact is not None and left < self._count.get(job, 0):
+            self._exact = None
+
+    def decide(self) -> list[Placed]:
+        """Who gets how many more tasks, and where."""
+        if not any(self.waiting.values()) and self.stays:
+            self._fresh, self._open = [], {}
+            return []
+        if self._exact is None:
+            self._solve()
+        return self._place() if self.stays else self._recount()
+
+    def on_classes(self) -> dict[int, Ints]:
+        """Nobody is anywhere: machines of a class are taken together and tasks are cut in two."""
+        return {}
+
+    # --- the exact allocation ---------------------------------------------------------------
+
+    def _solve(self) -> None:
+        g = self.given
+        jobs = np.array(sorted(self.held), np.int64)
+        self._row = {int(job): row for row, job in enumerate(jobs)}
+        self._exact = exact_now(
+            Snapshot(
+                time=0,
+                capacity=g.capacity,
+                satisfies=g.satisfied,
+                job=jobs,
+                tenant=g.tenant[jobs],
+                demand=g.demand[jobs],
+                needs=g.needs[jobs],
+                spread=g.spread[jobs],
+                waiting=np.array([self.waiting[j] for j in jobs.tolist()], np.int64),
+                held=np.array([self.held[j] for j in jobs.tolist()], np.int64),
+                scale=g.scale[jobs],
+            ),
+            Tenants(np.full(len(self.weight), -1), self.weight),
+        )
+        total = self._exact.total
+        self._count = {j: int(total[row] + _WHOLE) for j, row in self._row.items()}
+        if self.stays:
+            classes = self._exact.tasks.shape[1]
+            self._class_tasks = {
+                job: np.bincount(self._exact.machine_class, self.on[job], classes).astype(np.int64)
+                for job in self._row
+            }
+        else:
+            self._round_up()
+
+    def _round_up(self) -> None:
+        """One more task, in order of levels, while a class has room for a whole one."""
+        assert self._exact is not None
+        g, exact = self.given, self._exact
+        classes = exact.tasks.shape[1]
+        jobs = list(self._row)
+        counts = np.array([self._count[job] for job in jobs], np.float64)
+        part = np.divide(counts, exact.total, out=np.zeros(len(jobs)), where=exact.total > 0)
+        used = (exact.tasks * np.minimum(part, 1.0)[:, None]).T @ g.demand[jobs]
+        whole = np.stack(
+            [
+                np.bincount(exact.machine_class, g.capacity[:, r], classes)
+                for r in range(g.demand.shape[1])
+            ],
+            axis=1,
+        )
+        left: Floats = whole - used
+        first = np.unique(exact.machine_class, return_index=True)[1]
+        for job in sorted(jobs, key=lambda j: (self._count[j] * self.unit[j], j)):
+            if self._count[job] >= self.held[job] + self.waiting[job]:
+                continue
+            fits = self.usable[job][first] & (left >= g.demand[job]).all(axis=1)
+            if fits.any():
+                left[int(np.argmax(fits))] -= g.demand[job]
+                self._count[job] += 1
+
+    def _recount(self) -> list[Placed]:
+        changes = []
+        for job in sorted(self.held):
+            more = min(self._count[job], self.held[job] + self.waiting[job]) - self.held[job]
+            if more:
+                self.held[job] += more
+                self.waiting[job] -= more
+                changes.append(Placed(job, more))
+        return sorted(changes, key=lambda change: (change.tasks > 0, change.job))
+
+    # --- machines ---------------------------------------------------------------------------
+
+    def _place(self) -> list[Placed]:
+        """Nothing that waited before fits anywhere but where something has ended."""
+        fresh, opened = set(self._fresh), list(self._open)
+        self._fresh, self._open = [], {}
+        fits: dict[int, Bools] = {}
+        for job, tasks in sorted(self.waiting.items()):
+            if tasks:
+                where = np.arange(len(self.free)) if job in fresh else np.array(opened, np.int64)
+                row = np.zeros(len(self.free), np.bool_)
+                row[where] = self._fit(job, where)
+                if row.any():
+                    fits[job] = row
+        found = []
+        while fits:
+            job, machine = self._next(fits)
+            self._take(job, machine)
+            found.append(Placed(job, 1, machine))
+            if not self.waiting[job]:
+                del fits[job]
+            for other in list(fits):
+                if fits[other][machine]:
+                    fits[other][machine] = self._fit(other, np.array([machine]))[0]
+                    if not fits[other].any():
+                        del fits[other]
+        return found
+
+    def _fit(self, job: int, where: Ints) -> Bools:
+        """Which of these machines could take a task of the job now."""
+        room: Bools = np.all(self.free[where] >= self.given.demand[job], axis=1)
+        room &= self.usable[job][where]
+        if self.given.spread[job]:
+            room &= self.on[job][where] == 0
+        return room
+
+    def _next(self, fits: dict[int, Bools]) -> tuple[int, int]:
+        """The job and the machine that are next, by the rule of the kind."""
+        if self.kind is Kind.PERIODIC:
+            below = {job: float(self._below(job, row).max()) for job, row in fits.items()}
+            job = min(fits, key=lambda j: (-max(below[j], 0.0), self._level(j), j))
+        else:
+            job = min(fits, key=lambda j: (self._level(j), j))
+        return job, int(np.argmax(self._below(job, fits[job])))
+
+    def _below(self, job: int, fits: Bools) -> Floats:
+        """(M,) by how much the job is below its exact tasks on the class of each machine that
+        fits, 0 at least; -1 elsewhere."""
+        assert self._exact is not None
+        below = self._exact.tasks[self._row[job]] - self._class_tasks[job]
+        by_machine = np.maximum(below, 0.0)[self._exact.machine_class]
+        found: Floats = np.where(fits, by_machine, -1.0)
+        return found
+
+    def _level(self, job: int) -> float:
+        return self.held[job] * self.unit[job]
+
+    def _take(self, job: int, machine: int) -> None:
+        assert self._exact is not None
+        self.waiting[job] -= 1
+        self.held[job] += 1
+        self.on[job][machine] += 1
+        self.free[machine] -= self.given.demand[job]
+        self._class_tasks[job][self._exact.machine_class[machine]] += 1

@@ -1,0 +1,189 @@
+"""What an ideal scheduler is given: all jobs of a workload at once, in arrays, and their scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.machine import Machine
+from fairlead.scheduling.terms import Term, satisfies
+from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.problem import Problem, Tree, tasks_that_fit
+from fairlead.sharing.views import pooled
+from fairlead.sharing.whole import in_whole_tasks
+from fairlead.simulation.exact_now import Classes, classes_of
+from fairlead.simulation.workload import (
+    Bools,
+    Ints,
+    JobBatch,
+    MachineEvent,
+    MachineTable,
+    Words,
+    Workload,
+)
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+BITS = 64
+
+
+@dataclass(frozen=True)
+class Given:
+    """All jobs (J) in order of submission, and the machines (M), which are there from the start."""
+
+    workload: Workload
+    terms: tuple[Term, ...]
+    machine: Ints  # (M,) index into the workload's machine names
+    capacity: Ints  # (M, R)
+    satisfied: Words  # (M, W)
+    names: tuple[str, ...]  # (J,)
+    submit: Ints
+    tenant: Ints
+    demand: Ints  # (J, R)
+    tasks: Ints
+    needs: Words  # (J, W)
+    spread: Bools
+    gang: Ints
+    durations: tuple[Ints, ...]  # (J,) of each task, or a single one for all
+    classes: Classes
+    holds: Ints  # (J, C) whole tasks that a machine of the class holds, 0 where they may not run
+    scale: Floats  # (J,)
+
+    def duration(self, job: int, task: int) -> int:
+        """How long a task takes, in microseconds."""
+        times = self.durations[job]
+        return int(times[task] if len(times) > 1 else times[0])
+
+
+def given(workload: Workload, policy: Policy) -> Given:
+    """The workload in arrays. Raises InputError for what ideal schedulers do not know: machines
+    that come, go or change, trees of tenants, pools, limits and gangs."""
+    _refuse(workload)
+    batches = tuple(workload.batches())
+    terms = (*workload.terms, *(term for batch in batches for term in batch.terms))
+    words = max(1, -(-len(terms) // BITS))
+    demand = np.concatenate(
+        [np.zeros((0, len(workload.resources)), np.int64), *(b.demand for b in batches)]
+    )
+    needs = np.concatenate(
+        [np.zeros((0, words), np.uint64), *(_wide(b.needs, words) for b in batches)]
+    )
+    gang = _joined([b.gang for b in batches])
+    if (gang > 1).any():
+        raise InputError(
+            Mistake(f"`{workload.name}` has gangs", "ideal schedulers take jobs without gangs")
+        )
+    tasks = _joined([b.tasks for b in batches])
+    machine, capacity = workload.machines.machine, workload.machines.capacity
+    satisfied = satisfied_terms(workload.machines, terms, words)[machine]
+    classes = classes_of(capacity, satisfied, demand, needs)
+    spread = np.concatenate([np.zeros(0, np.bool_), *(b.spread for b in batches)])
+    problem = in_whole_tasks(
+        _problem(workload, classes, demand, tasks, spread),
+        [resource.name for resource in workload.resources if resource.device],
+    )
+    return Given(
+        workload=workload,
+        terms=terms,
+        machine=machine,
+        capacity=capacity,
+        satisfied=satisfied,
+        names=_names(batches),
+        submit=_joined([b.submit for b in batches]),
+        tenant=_joined([b.tenant for b in batches]),
+        demand=demand,
+        tasks=tasks,
+        needs=needs,
+        spread=spread,
+        gang=gang,
+        durations=tuple(
+            batch.durations[start:end]
+            for batch in batches
+            for start, end in zip(batch.first[:-1], batch.first[1:], strict=True)
+        ),
+        classes=classes,
+        holds=np.where(problem.usable, problem.holds, 0.0).astype(np.int64),
+        scale=policy.scale(pooled(problem) if policy.view is View.POOLED else problem),
+    )
+
+
+def _refuse(workload: Workload) -> None:
+    machines = workload.machines
+    if (machines.kind != MachineEvent.ADD).any() or len(set(machines.time.tolist())) > 1:
+        raise InputError(
+            Mistake(
+                f"in `{workload.name}` machines come, go or change",
+                "ideal schedulers take machines that are there from the start",
+            )
+        )
+    for tenant in workload.tenants:
+        if tenant.parent is not None or tenant.pool is not None or tenant.limit:
+            raise InputError(
+                Mistake(
+                    f"tenant `{tenant.name}` has a parent, a pool or a limit",
+                    "ideal schedulers take tenants with weights only",
+                )
+            )
+
+
+def satisfied_terms(machines: MachineTable, terms: tuple[Term, ...], words: int) -> Words:
+    """(names, W) the bits of the terms that each named machine satisfies."""
+    bits = np.zeros((len(machines.names), words), np.uint64)
+    for index, (name, labels) in enumerate(zip(machines.names, machines.labels, strict=True)):
+        machine = Machine(name, {}, labels)
+        for k, term in enumerate(terms):
+            if satisfies(machine, term):
+                bits[index, k // BITS] |= np.uint64(1 << (k % BITS))
+    return bits
+
+
+def _wide(needs: Words, words: int) -> Words:
+    wide = np.zeros((len(needs), words), np.uint64)
+    wide[:, : needs.shape[1]] = needs
+    return wide
+
+
+def _joined(columns: list[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *columns])
+
+
+def _names(batches: tuple[JobBatch, ...]) -> tuple[str, ...]:
+    names: list[str] = []
+    for batch in batches:
+        start = len(names)
+        names += batch.names or [str(start + place) for place in range(len(batch))]
+    return tuple(names)
+
+
+def _problem(
+    workload: Workload, classes: Classes, demand: Ints, tasks: Ints, spread: Bools
+) -> Problem:
+    """All jobs together, as a policy's scale wants them. Devices are counted in whole pieces."""
+    pieces = np.array([resource.piece or 1 for resource in workload.resources], np.float64)
+    each, capacity = demand / pieces, classes.capacity / pieces
+    allowed = classes.allowed[classes.need]
+    holds = tasks_that_fit(each, capacity, spread)
+    jobs = len(tasks)
+    return Problem(
+        resources=tuple(resource.name for resource in workload.resources),
+        job_names=tuple(str(job) for job in range(jobs)),
+        class_machines=tuple((str(c),) for c in range(len(classes.count))),
+        demand=each,
+        tasks=tasks.astype(np.float64),
+        spread=spread,
+        capacity=capacity,
+        count=classes.count,
+        eligible=allowed,
+        holds=holds,
+        usable=allowed & (holds > 0),
+        tree=Tree(
+            names=tuple(str(job) for job in range(jobs)),
+            parent=np.full(jobs, -1),
+            weight=np.ones(jobs),
+            pool_count=np.zeros((jobs, len(classes.count)), np.int64),
+            job_tenant=np.arange(jobs),
+            limits=(),
+        ),
+    )
