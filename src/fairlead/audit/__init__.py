@@ -1,0 +1,1 @@
+"""The auditor: are the promised properties kept here, and what would change."""

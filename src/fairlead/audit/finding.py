@@ -1,0 +1,115 @@
+"""What an audit finds: a verdict on each property, and a witness for each violation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.shares import Tasks
+from fairlead.model.tenant import Tenant
+
+
+class Verdict(Enum):
+    """What is known about a property on an input. The values are those of `fairlead.audit/1`."""
+
+    HOLDS = "holds"  # computed exactly, for this input
+    VIOLATED = "violated"  # there is a witness
+    NOT_FOUND = "not-found"  # a search that can refute, and never prove, found nothing
+    NOT_APPLICABLE = "not-applicable"  # the property says nothing about this input; `note` why
+
+
+@dataclass(frozen=True)
+class Input:
+    """A cluster and its jobs: what an allocation is computed from."""
+
+    cluster: Cluster
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class Lie:
+    """Tenants claim other jobs than they have (or another pool): `claimed` replaces the jobs of
+    these names, and `tenants` the tenants of these names."""
+
+    liars: tuple[str, ...]
+    claimed: tuple[Job, ...] = ()
+    tenants: tuple[Tenant, ...] = ()
+
+
+@dataclass(frozen=True)
+class Split:
+    """One tenant comes as several: its job is replaced by these jobs of these tenants."""
+
+    tenant: str
+    jobs: tuple[Job, ...]
+    tenants: tuple[Tenant, ...] = ()
+
+
+@dataclass(frozen=True)
+class Left:
+    """A tenant leaves, with its jobs."""
+
+    tenant: str
+
+
+@dataclass(frozen=True)
+class Added:
+    """A machine is added."""
+
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A machine is taken away."""
+
+    machine: str
+
+
+Change = Lie | Split | Left | Added | Removed
+"""What is done to an input to see a violation; None where the allocation itself shows it."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A violation that anyone can show again: the input, the change if there is one, who is hurt
+    (or gains) and the two numbers that are compared, with what they count.
+
+    `slack` is by how much the property fails, relative to the larger of the two numbers; `jobs`
+    give the better allocation where the property is Pareto optimality.
+    """
+
+    property: str
+    policy: str
+    tasks: Tasks
+    input: Input
+    who: tuple[str, ...]
+    before: float
+    after: float
+    slack: float
+    sentence: str
+    change: Change | None = None
+    jobs: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One property of one policy on one input.
+
+    `others` are the further violations, the worst first, one sentence each; `note` says what a
+    reader must know to read the verdict right (which comparison was made, what was sampled).
+    """
+
+    policy: str
+    property: str
+    verdict: Verdict
+    tasks: Tasks = Tasks.DIVISIBLE
+    trials: int | None = None
+    seed: int | None = None
+    best: float | None = None  # of a search: the largest gain found, whether it counts or not
+    witness: Witness | None = None
+    others: tuple[str, ...] = ()
+    note: str = ""
+    counts: tuple[tuple[str, int], ...] = field(default=())  # e.g. pairs looked at, envious pairs
