@@ -6,7 +6,7 @@ rows so far, so that what is in memory are a few numbers for each task, never it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -22,7 +22,9 @@ START = 600_000_000
 """Microseconds: the trace begins here; time 0 means "already there when it began"."""
 
 _INDEX_BITS = 24  # of a task's number in its job; 39 are left for the job
-_ROWS = 4_000_000  # events that are collected before they are merged
+
+ROWS = 4_000_000
+"""Events that are collected before they are merged."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Tasks:
         return self.key >> _INDEX_BITS
 
 
-def reduced(parts: Iterator[Part], ends: Sequence[int]) -> tuple[Tasks, Mapping[int, int]]:
+def reduced(
+    parts: Iterable[Part], ends: Sequence[int], rows_at_once: int = ROWS
+) -> tuple[Tasks, Mapping[int, int]]:
     """The tasks of all parts, and how many events of each type there are. A run counts as ended
     by the event types in `ends`. Raises InputError where events are out of order."""
     tasks = _empty()
@@ -73,7 +77,7 @@ def reduced(parts: Iterator[Part], ends: Sequence[int]) -> tuple[Tasks, Mapping[
         waiting.append(part)
         rows += len(time)
         # Merging costs as much as the tasks so far, so it waits for as many events.
-        if rows >= max(_ROWS, len(tasks.key)):
+        if rows >= max(rows_at_once, len(tasks.key)):
             tasks = _merged(tasks, _of_part(_joined(waiting), ends))
             waiting, rows = [], 0
     if waiting:
