@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,7 +26,7 @@ NAMES = ("time", "job", "index", "event", "user", "cpu", "memory", "different")
 Row = tuple[int, ...]
 
 
-def part(rows: list[Row]) -> Part:
+def part(rows: Sequence[Row]) -> Part:
     table = np.array(rows, dtype=np.int64).reshape(len(rows), len(NAMES))
     return {name: table[:, place].copy() for place, name in enumerate(NAMES)}
 
@@ -73,7 +76,7 @@ def test_tasks_are_those_of_a_slow_reading(
 ) -> None:
     rows, cuts = stream
     edges = [0, *cuts, len(rows)]
-    pieces = [rows[a:b] for a, b in zip(edges, edges[1:], strict=False) if b > a]
+    pieces = [rows[a:b] for a, b in itertools.pairwise(edges) if b > a]
     tasks, counts = reduced([part(piece) for piece in pieces], ends, at_once)
     found = {
         (int(key) >> 24, int(key) & 0xFFFFFF): [

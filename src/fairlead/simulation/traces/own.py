@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -31,7 +32,7 @@ from fairlead.simulation.traces.tables import (
     parts,
     unreadable,
 )
-from fairlead.simulation.workload import Ints, JobBatch, MachineTable, Resource, Workload
+from fairlead.simulation.workload import Ints, JobBatch, MachineTable, Resource, Words, Workload
 
 _ROWS = 65_536  # of a Parquet file that are in memory at a time
 
@@ -215,7 +216,8 @@ def _terms(directory: Path, form: Form) -> tuple[Term, ...]:
     terms = []
     for row, (kind, text) in enumerate(zip(rows["kind"], rows["text"], strict=True)):
         try:
-            terms.append(term_of(words["kind"].texts[kind], words["text"].texts[text]))
+            written = "" if text == MISSING else words["text"].texts[text]
+            terms.append(term_of(words["kind"].texts[kind], written))
         except InputError as error:
             wrong = error.mistakes[0]
             what = f"{path}, row {row + 1}: {wrong.what}"
@@ -271,7 +273,15 @@ def _labels(text: str, path: Path) -> FrozenMap[Label]:
     except json.JSONDecodeError as error:
         what = f"{path}: the labels {text!r} are no JSON"
         raise InputError(Mistake(what, 'write as in {"zone": "east"}')) from error
-    return label_values(found)
+    if not isinstance(found, dict):
+        what = f"{path}: the labels {text!r} are no names with values"
+        raise InputError(Mistake(what, 'write as in {"zone": "east"}'))
+    try:
+        return label_values(found)
+    except InputError as error:
+        raise InputError(
+            [replace(wrong, what=f"{path}: {wrong.what}", about=()) for wrong in error.mistakes]
+        ) from error
 
 
 class _Jobs:
@@ -343,7 +353,9 @@ class _Jobs:
                 row = before + int(np.flatnonzero(rows[column] < 1)[0]) + 1
                 self._refuse(row, f"{column} is 0", "write 1 or more")
         first, durations = tasks.of(before, rows["tasks"])
-        soft = numbers(prefers, rows["prefers"], self._terms, "prefers")
+        soft = None
+        if (rows["prefers"] != MISSING).any():
+            soft = self._sets(prefers, rows["prefers"], "prefers")
         demand = [rows[f"demand_{resource.name}"] for resource in self._resources]
         return JobBatch(
             names=tuple(names.texts[code] for code in rows["name"].tolist()) if named else None,
@@ -351,32 +363,24 @@ class _Jobs:
             tenant=rows["tenant"],
             demand=np.stack(demand, axis=1) if demand else np.zeros((count, 0), dtype=np.int64),
             tasks=rows["tasks"],
-            needs=own_form.numbers_read(needs.texts, rows["needs"], self._terms, "needs"),
+            needs=self._sets(needs, rows["needs"], "needs"),
             spread=rows["spread"].astype(np.bool_),
             gang=rows["gang"],
             durations=durations,
             first=first,
             prefers=soft,
             patience=_given(rows["patience_us"]),
-            expected=_expected(rows["expected_us"]),
+            expected=_given(rows["expected_us"]),
         )
 
-
-def numbers(
-    vocabulary: Vocabulary, codes: Ints, terms: int, name: str
-) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]] | None:
-    """The sets of terms; None where no job has any."""
-    if (codes == MISSING).all():
-        return None
-    return own_form.numbers_read(vocabulary.texts, codes, terms, name)
+    def _sets(self, words: Vocabulary, codes: Ints, column: str) -> Words:
+        """The sets of terms that the texts are."""
+        name = f"{self._path}: {column}"
+        return own_form.numbers_read(words.texts, codes, self._terms, name)
 
 
 def _given(values: Ints) -> Ints | None:
     return None if (values == MISSING).all() else np.maximum(values, 0)
-
-
-def _expected(values: Ints) -> Ints | None:
-    return _given(values)
 
 
 class _Tasks:

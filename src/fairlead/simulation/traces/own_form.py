@@ -43,7 +43,7 @@ MACHINES = (Column("machine", Kind.TEXT), Column("labels", Kind.TEXT))
 TERMS = (
     Column("term", Kind.WHOLE),
     Column("kind", Kind.TEXT),
-    Column("text", Kind.TEXT),
+    Column("text", Kind.TEXT, required=False),  # an empty list of machines is an empty text
 )
 TASKS = (Column("job", Kind.WHOLE), Column("duration_us", Kind.WHOLE))
 
