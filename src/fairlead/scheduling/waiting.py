@@ -1,0 +1,284 @@
+"""Why tasks wait: the reasons as values, with their counts, and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fairlead.model.quantity import written
+
+NAMED = 3
+"""How many jobs a sentence names; the others are counted."""
+
+Counts = tuple[tuple[str, int], ...]
+"""Names with a number of machines each."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoMachine:
+    """There is no machine at all."""
+
+    def __str__(self) -> str:
+        return "there is no machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """No machine satisfies the constraint. `parts` counts the machines that each part of it
+    excludes, each part by itself."""
+
+    machines: int
+    parts: Counts
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"`{part}` excludes {count}" for part, count in self.parts)
+        return f"no machine of {self.machines} satisfies its constraint: {parts}"
+
+
+@dataclass(frozen=True, slots=True)
+class TooSmall:
+    """The machines that satisfy the constraint do not hold a task even when empty. `lacking`
+    counts those that have too little of each resource."""
+
+    machines: int
+    lacking: Counts
+
+    def __str__(self) -> str:
+        return (
+            f"{machines(self.machines)} {verb(self.machines, 'satisfy')} its constraint but"
+            f" {verb(self.machines, 'are')} too small even when empty: {_too_little(self.lacking)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoRoom:
+    """Machines that hold a task when empty have too little left. `lacking` counts those that have
+    too little of each resource free."""
+
+    machines: int
+    lacking: Counts
+
+    def __str__(self) -> str:
+        return (
+            f"{machines(self.machines)} could run it but {verb(self.machines, 'have')} no room"
+            f" now: {_too_little(self.lacking)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Other waiting jobs come first: those of less level, then those submitted earlier. `first`
+    are the first of them with their levels, `jobs` how many there are."""
+
+    level: float
+    jobs: int
+    first: tuple[tuple[str, float], ...]
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{job} ({level:.6g})" for job, level in self.first[:NAMED])
+        more = f" and {self.jobs - NAMED} more" if self.jobs > NAMED else ""
+        one = "job comes" if self.jobs == 1 else "jobs come"
+        return f"its level is {self.level:.6g}; {self.jobs} {one} first: {named}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """So many tasks start together, and only `fit` of them do now."""
+
+    size: int
+    fit: int
+
+    def __str__(self) -> str:
+        fit = "fits" if self.fit == 1 else "fit"
+        return f"{self.size} tasks start together, and {self.fit} {fit} now"
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """A tenant's jobs hold so much that what is to start next would pass its limit."""
+
+    tenant: str
+    resource: str
+    held: Fraction
+    limit: Fraction
+
+    def __str__(self) -> str:
+        return (
+            f"tenant {self.tenant} holds {written(self.held)} {self.resource} of the"
+            f" {written(self.limit)} that it may hold"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prefers:
+    """Until that moment it waits for one of the machines that it prefers, of which there are
+    `machines`; `others` would have room."""
+
+    until: int
+    seconds: Fraction
+    machines: int
+    others: int
+
+    def __str__(self) -> str:
+        return (
+            f"it waits {written(self.seconds)} s more for one of {machines(self.machines)} that it"
+            f" prefers; {self.others} others have room"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedForOthers:
+    """Machines with room are kept free for other jobs. `whom` counts them by job."""
+
+    machines: int
+    whom: Counts
+
+    def __str__(self) -> str:
+        whom = ", ".join(f"{count} for {job}" for job, count in self.whom)
+        verb = "is" if self.machines == 1 else "are"
+        return f"{machines(self.machines)} with room {verb} reserved: {whom}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """Machines are kept free for this job until it can start; `start`: when that is expected."""
+
+    machines: tuple[str, ...]
+    start: int | None
+
+    def __str__(self) -> str:
+        names = ", ".join(self.machines[:NAMED])
+        more = f" and {len(self.machines) - NAMED} more" if len(self.machines) > NAMED else ""
+        return f"{names}{more} {verb(len(self.machines), 'are')} reserved for it"
+
+
+@dataclass(frozen=True, slots=True)
+class OneEach:
+    """Machines that run a task of it already, of which it wants only one on each."""
+
+    machines: int
+
+    def __str__(self) -> str:
+        return f"{machines(self.machines)} {verb(self.machines, 'run')} a task of it already"
+
+
+@dataclass(frozen=True, slots=True)
+class Draining:
+    """Machines that could run it take no more tasks."""
+
+    machines: int
+
+    def __str__(self) -> str:
+        return f"{machines(self.machines)} that could run it {verb(self.machines, 'are')} draining"
+
+
+@dataclass(frozen=True, slots=True)
+class NotLooked:
+    """Machines have room: the next round of decisions will place it, or a rule keeps them."""
+
+    machines: int
+
+    def __str__(self) -> str:
+        return f"{machines(self.machines)} {verb(self.machines, 'have')} room for it"
+
+
+Reason = (
+    NoMachine
+    | Excluded
+    | TooSmall
+    | NoRoom
+    | Behind
+    | Gang
+    | Cap
+    | Prefers
+    | ReservedForOthers
+    | Reserved
+    | OneEach
+    | Draining
+    | NotLooked
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """Every machine that is there, counted once, under the first of these that is true of it."""
+
+    excluded: int  # by the constraint
+    too_small: int  # for a task, even when empty
+    draining: int
+    one_each: int  # runs a task already, and the job spreads
+    no_room: int
+    reserved: int  # has room, for others
+    not_preferred: int  # has room, while the job waits for what it prefers
+    room: int
+
+    @property
+    def total(self) -> int:
+        """All machines that are there."""
+        return (
+            self.excluded
+            + self.too_small
+            + self.draining
+            + self.one_each
+            + self.no_room
+            + self.reserved
+            + self.not_preferred
+            + self.room
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """How a job stands, and why those of its tasks that wait do so.
+
+    `tasks` and `waiting` are None where the job is unlimited. `running` counts launched tasks as
+    well. `level` is None while the job has no place in the order.
+    """
+
+    job: str
+    tasks: int | None
+    running: int
+    stopping: int
+    over: int
+    waiting: int | None
+    level: float | None
+    machines: Machines
+    reasons: tuple[Reason, ...]
+
+    def sentences(self) -> tuple[str, ...]:
+        """How the job stands, in a sentence, and a sentence for each reason."""
+        stands = f"runs {self.running}"
+        if self.tasks is not None:
+            stands += f" of {self.tasks}"
+        if self.stopping:
+            stands += f", {self.stopping} {verb(self.stopping, 'are')} told to stop"
+        if self.over:
+            stands += f", {self.over} {verb(self.over, 'are')} over"
+        match self.waiting:
+            case None:
+                stands += "; any number waits"
+            case 0:
+                stands += "; nothing waits"
+            case 1:
+                stands += "; 1 waits"
+            case count:
+                stands += f"; {count} wait"
+        return (stands, *(str(reason) for reason in self.reasons))
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+
+def machines(count: int) -> str:
+    """The number with its noun."""
+    return f"{count} machine" if count == 1 else f"{count} machines"
+
+
+def verb(count: int, many: str) -> str:
+    """The verb as it goes with so many."""
+    one = {"are": "is", "have": "has", "satisfy": "satisfies", "run": "runs"}
+    return one[many] if count == 1 else many
+
+
+def _too_little(lacking: Counts) -> str:
+    return ", ".join(f"{count} {verb(count, 'have')} too little {r}" for r, count in lacking)
