@@ -40,11 +40,13 @@ def coalesce(problem: Problem, scale: Floats, *, merge: bool = True) -> Groups:
     use = problem.demand[alive] * scale[alive, None]
     usable = problem.usable[alive]
     count = problem.count.astype(np.float64)
-    holds_all = np.where(usable, problem.holds[alive], 0.0) @ count
+    most = np.full(len(alive), np.inf)
+    finite = np.flatnonzero(np.isfinite(problem.tasks[alive]))
+    holds_all = np.where(usable[finite], problem.holds[alive[finite]], 0.0) @ count
     # A count of tasks that the machines cannot hold anyway says nothing.
-    most = np.where(problem.tasks[alive] < holds_all, problem.tasks[alive] / scale[alive], np.inf)
+    finite = finite[problem.tasks[alive[finite]] < holds_all]
+    most[finite] = problem.tasks[alive[finite]] / scale[alive[finite]]
     spread = problem.spread[alive]
-    most_on = np.where(spread[:, None], count / scale[alive, None], np.inf)
     below = _jobs_below(problem)[:, alive]
     limit_use = below * np.array([use[:, limit.resource] for limit in problem.tree.limits]).reshape(
         below.shape
@@ -62,6 +64,9 @@ def coalesce(problem: Problem, scale: Floats, *, merge: bool = True) -> Groups:
         rows = np.arange(len(alive))
         part = use[rows, largest] / use[leader, largest]
     first, group = np.unique(leader, return_inverse=True)
+    most_on = np.full(usable[first].shape, np.inf)
+    spreads = np.flatnonzero(spread[first])
+    most_on[spreads] = count / scale[alive[first[spreads]], None]
     of_job = np.full(len(problem.demand), -1, dtype=np.int64)
     of_job[alive] = group
     all_parts = np.zeros(len(problem.demand))
@@ -71,7 +76,7 @@ def coalesce(problem: Problem, scale: Floats, *, merge: bool = True) -> Groups:
         usable=usable[first],
         capacity=problem.capacity * count[:, None],
         most=most[first],
-        most_on=most_on[first],
+        most_on=most_on,
         limit_use=limit_use[:, first],
         limit=np.array([limit.amount for limit in problem.tree.limits]),
         group=of_job,
@@ -97,10 +102,12 @@ def _leaders(use: Floats, usable: Bools, family: Ints, may_merge: Bools) -> Ints
     mantissa, exponent = np.frexp(shape)
     # Twelve digits: what division rounds differently is still the same proportion.
     shape = np.ldexp(np.rint(mantissa * 2.0**40), exponent)
-    bits = np.packbits(usable, axis=1)
-    first: dict[tuple[int, bytes, bytes], int] = {}
+    seen = np.concatenate(
+        [family[:, None].view(np.uint8), np.packbits(usable, axis=1), shape.view(np.uint8)], axis=1
+    )
+    keys = seen.view(np.dtype((np.void, seen.shape[1]))).ravel().tolist()
+    first: dict[object, int] = {}
     leader = np.arange(len(use))
-    for job in np.flatnonzero(may_merge):
-        key = (int(family[job]), bits[job].tobytes(), shape[job].tobytes())
-        leader[job] = first.setdefault(key, int(job))
+    for job in np.flatnonzero(may_merge).tolist():
+        leader[job] = first.setdefault(keys[job], job)
     return leader

@@ -234,11 +234,13 @@ def _tasks(problem: Problem, groups: Groups, scale: Floats, share: Floats, found
     """(J, C) the groups' shares split among their jobs, each brought to its level exactly."""
     alive = groups.group >= 0
     total = found.sum(axis=1)
-    portion = np.divide(found, total[:, None], out=np.zeros_like(found), where=total[:, None] > 0)
-    tasks = np.zeros(problem.usable.shape)
-    tasks[alive] = portion[groups.group[alive]] * (share * scale)[alive, None]
+    has = np.where(alive, total[groups.group], 0.0)
+    times = np.divide(share * scale, has, out=np.zeros(len(has)), where=has > 0)
+    tasks: Floats = found[groups.group]  # who is in no group has some other's, no times
+    tasks *= times[:, None]
     used = tasks.T @ problem.demand
     capacity = problem.capacity * problem.count[:, None]
     over = np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0).max(axis=1)
-    fitted: Floats = tasks / np.maximum(over, 1.0)
-    return fitted
+    if (over > 1.0).any():
+        tasks /= np.maximum(over, 1.0)
+    return tasks

@@ -35,8 +35,11 @@ class Guards:
         self._spread = np.zeros(groups.usable.shape) if spreads else None
         self._part_of_class = np.zeros(len(groups.capacity), dtype=np.int64)
         self._part_of_group = np.zeros(len(groups.use), dtype=np.int64)
+        # The first stands for all that nothing has fallen into yet.
+        nothing = np.zeros(0, dtype=np.int64)
+        self._parts = [(nothing, nothing)]
         # For each part: the multiple of a class's guard that one of the part's own calls for.
-        self._calls: list[Floats] = [np.zeros(len(groups.capacity))]
+        self._known: dict[int, Floats] = {}
 
     def add(self, prices: Prices, parts: list[tuple[Ints, Ints]]) -> None:
         """Takes over the prices of a part that has fallen into these: (groups, classes) each."""
@@ -49,10 +52,17 @@ class Guards:
                 inside = np.ix_(members, classes)
                 self._spread[inside] += prices.spread[inside]
         for members, classes in parts:
-            number = len(self._calls)
-            self._part_of_class[classes] = number
-            self._part_of_group[members] = number
-            self._calls.append(self._called(members, self._group[members], classes))
+            self._part_of_class[classes] = len(self._parts)
+            self._part_of_group[members] = len(self._parts)
+            self._parts.append((members, classes))
+
+    def _calls(self, part: int) -> Floats:
+        """What the guard of this part calls for, once it is asked for. The others' guards have
+        only grown since the part was made, so that it may be less than it was then."""
+        if part not in self._known:
+            members, classes = self._parts[part]
+            self._known[part] = self._called(members, self._group[members], classes)
+        return self._known[part]
 
     def _called(self, members: Ints, group: Floats, own: Ints) -> Floats:
         """(C,) how many times its guard a class outside must cost to be too dear for these."""
@@ -76,15 +86,17 @@ class Guards:
     def complete(self, prices: Prices, members: Ints, classes: Ints) -> Prices:
         """The prices of one part, made to hold for every usable pair by the least multiples of
         the other parts' guards."""
-        number = len(self._calls)
-        calls = np.array(self._calls)
-        wanted = np.zeros(number)
-        np.maximum.at(
-            wanted, self._part_of_class, self._called(members, prices.group[members], classes)
-        )
-        times = wanted
+        number = len(self._parts)
+        called = self._called(members, prices.group[members], classes)
+        if not called.any():
+            return prices
+        times = np.zeros(number)
+        np.maximum.at(times, self._part_of_class, called)
         for _ in range(number):
-            called = (times[:, None] * calls).max(axis=0)
+            some = np.flatnonzero(times)
+            called = (times[some, None] * np.array([self._calls(int(part)) for part in some])).max(
+                axis=0
+            )
             wanted = times.copy()
             np.maximum.at(wanted, self._part_of_class, called)
             if (wanted <= times * (1 + 1e-14)).all():

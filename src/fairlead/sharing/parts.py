@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -76,7 +77,10 @@ class Parts:
         self._held = np.zeros(len(rate))
         self._loose: list[Part] = []
         pieces = _connected(groups.usable)
-        self.parts = [Part(members, classes, 0.0) for members, classes in pieces]
+        self.parts = [
+            Part(members, classes, 0.0)
+            for members, classes in zip(*map(_indices, pieces), strict=True)
+        ]
 
     def lowest(self, ceiling: float) -> tuple[float, list[Part]]:
         """The level at which the first parts stop, if that is not above the ceiling, and those
@@ -114,7 +118,7 @@ class Parts:
             use=self.groups.use[part.groups],
             pairs=pairs,
             capacity=self.groups.capacity[part.classes],
-            most_on=self.groups.most_on[inside],
+            most_on=self.groups.most_on[inside] if self._spreads[part.groups].any() else None,
             base=base,
             rate=rate,
             least=at_least,
@@ -132,7 +136,7 @@ class Parts:
     def _by_program(self, part: Part, problem: Rise) -> Risen:
         number = int(np.count_nonzero(problem.pairs))
         much = number > _MUCH or (number > _LITTLE and number > _LOOSE * problem.pairs.size)
-        if (much or number > _LITTLE) and not self._spreads[part.groups].any():
+        if (much or number > _LITTLE) and problem.most_on is None:
             if not much and not part.hard:
                 pivots = _NEXT_PIVOTS if problem.basis else _FIRST_PIVOTS
                 rows = len(problem.use) + problem.capacity.size
@@ -198,29 +202,28 @@ class Parts:
         `prices` rule out all pairs. `change`, which says who froze, then goes on with them."""
         assert part.risen is not None
         inside = np.ix_(part.groups, part.classes)
-        self.share[inside] = part.risen.share
+        pairs = self.pairs[inside]
         group = prices.group[part.groups, None]
         loss = self.groups.use[part.groups] @ prices.capacity[part.classes].T - group
-        size = (self.base + self.rate * level)[part.groups, None]
+        size = (self.base[part.groups] + self.rate[part.groups] * level)[:, None]
         worth = group * size
         typical = float(worth.sum()) / np.count_nonzero(worth)
-        left = self.pairs[inside] & (loss * size <= _LOSS * typical)
-        pieces = _connected(left)
-        self._guards.add(
-            prices, [(part.groups[members], part.classes[classes]) for members, classes in pieces]
-        )
+        left = pairs & (loss * size <= _LOSS * typical)
+        self.share[inside] = np.where(left, part.risen.share, 0.0)
+        piece_of_group, piece_of_class = _connected(left)
+        self.pairs[inside] = pairs & (piece_of_group[:, None] == piece_of_class)
+        pieces = [
+            (part.groups[members], part.classes[classes])
+            for members, classes in zip(
+                *map(_indices, (piece_of_group, piece_of_class)), strict=True
+            )
+        ]
+        self._guards.add(prices, pieces)
         self._held[part.groups] = np.maximum(
             self._held[part.groups], prices.group[part.groups] * self.rate[part.groups]
         )
         self.parts.remove(part)
-        kept = self.pairs[inside]
-        self.pairs[inside] = False
-        self.share[inside] *= left
-        for members, classes in pieces:
-            piece = np.ix_(part.groups[members], part.classes[classes])
-            self.pairs[piece] = kept[np.ix_(members, classes)]
-            piece_of = (part.groups[members], part.classes[classes])
-            self._loose.append(Part(*piece_of, level, hard=part.hard))
+        self._loose += [Part(*piece, level, hard=part.hard) for piece in pieces]
 
     def change(self, base: Floats, rate: Floats, level: float) -> None:
         """From this level on, shares are base + rate * level."""
@@ -254,22 +257,33 @@ class Parts:
         self.share[inside] = part.risen.share
 
 
-def _connected(pairs: Bools) -> list[tuple[Ints, Ints]]:
-    """The groups and the classes that hang together by pairs, in order of their first classes."""
+def _connected(pairs: Bools) -> tuple[Ints, Ints]:
+    """The number of the piece of each group and of each class, pieces being what hangs together by
+    pairs, in order of their first classes; -1 for a group, -2 for a class, that is in none."""
     near = pairs.T.astype(np.float32) @ pairs.astype(np.float32) > 0
-    home = np.argmax(pairs, axis=1)
-    alive = pairs.any(axis=1)
-    seen = np.asarray(~pairs.any(axis=0))
-    found = []
-    for seed in range(len(near)):
-        if seen[seed]:
+    packed = np.packbits(near, axis=1, bitorder="little")
+    rows = [int.from_bytes(row.tobytes(), "little") for row in packed]
+    of_class = [-2] * len(rows)
+    number = 0
+    for seed, row in enumerate(rows):
+        if of_class[seed] >= 0 or row == 0:
             continue
-        reached = np.zeros(len(near), dtype=np.bool_)
-        edge = np.zeros(len(near), dtype=np.bool_)
-        edge[seed] = True
-        while edge.any():
-            reached |= edge
-            edge = near[edge].any(axis=0) & ~reached
-        seen |= reached
-        found.append((np.flatnonzero(alive & reached[home]), np.flatnonzero(reached)))
-    return found
+        reached, edge = row, row & ~(1 << seed)
+        of_class[seed] = number
+        while edge:
+            lowest = edge & -edge
+            there = lowest.bit_length() - 1
+            of_class[there] = number
+            edge = (edge ^ lowest) | (rows[there] & ~reached)
+            reached |= rows[there]
+        number += 1
+    piece_of_class = np.array(of_class, dtype=np.int64)
+    home = piece_of_class[pairs.argmax(axis=1)]
+    return np.where(pairs.any(axis=1), home, -1), piece_of_class
+
+
+def _indices(piece: Ints) -> list[Ints]:
+    """What is in each piece, in order."""
+    order = np.argsort(piece, kind="stable")
+    ends = np.searchsorted(piece[order], np.arange(piece.max() + 2))
+    return [order[first:last] for first, last in pairwise(ends)]

@@ -29,7 +29,7 @@ class Rise:
     use: Floats  # (G, R) what a unit of share takes
     pairs: Bools  # (G, C) where a group may be
     capacity: Floats  # (C, R)
-    most_on: Floats  # (G, C) the most share on a class, inf where there is no such bound
+    most_on: Floats | None  # (G, C) the most share on a class, inf where unbounded; None: nowhere
     base: Floats  # (G,)
     rate: Floats  # (G,)
     least: float = 0.0  # a level that is known to be feasible
@@ -47,8 +47,8 @@ class Rise:
         groups, classes = self.places
         there = np.where(self.capacity > 0, self.capacity, np.inf)
         taken = (self.use[groups] / there[classes]).max(axis=1)
-        fits: Floats = np.minimum(1.0 / taken, self.most_on[groups, classes])
-        return fits
+        fits: Floats = 1.0 / taken
+        return fits if self.most_on is None else np.minimum(fits, self.most_on[groups, classes])
 
     def units(self) -> tuple[Floats, float]:
         """The shares at a level, and that level, that are of the size of the answer's.
@@ -78,7 +78,7 @@ def rise_at_once(problem: Rise) -> Risen | None:
     """The answer where there is a single class or a single group, which needs no program; None
     where there are more, or where somebody spreads."""
     size, classes = problem.pairs.shape
-    if (size > 1 and classes > 1) or not np.isinf(problem.most_on).all():
+    if (size > 1 and classes > 1) or problem.most_on is not None:
         return None
     return _on_one_class(problem) if classes == 1 else _of_one_group(problem)
 

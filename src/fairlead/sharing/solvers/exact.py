@@ -74,8 +74,9 @@ def polish(problem: Rise, risen: Risen) -> Risen:
     if off.max() < _EXACT and (over <= 0).all():
         return risen
     # Where a group spreads and has all that it may have on a class, that stays as it is.
-    full = risen.share > problem.most_on * (1.0 - _TOLERANCE)
-    held = np.where(full, problem.most_on, 0.0)
+    most_on = np.full(problem.pairs.shape, np.inf) if problem.most_on is None else problem.most_on
+    full = risen.share > most_on * (1.0 - _TOLERANCE)
+    held = np.where(full, most_on, 0.0)
     some = (risen.share > 0) & ~full
     moving = some.any(axis=1)
     room = problem.capacity - held.T @ problem.use
@@ -86,7 +87,7 @@ def polish(problem: Rise, risen: Risen) -> Risen:
         problem.use[moving],
         (problem.pairs & ~full)[moving],
         np.maximum(room, 0.0),
-        np.full((int(moving.sum()), len(room)), np.inf),
+        None,
         (problem.base - held.sum(axis=1))[moving],
         problem.rate[moving],
         least=risen.level,

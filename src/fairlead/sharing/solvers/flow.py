@@ -71,6 +71,8 @@ class _Network:
     def __init__(self, usable: Bools, want: Floats, room: Floats) -> None:
         self.usable, self.want, self.room = usable, want, room
         self.group, self.on = _first_edges(usable, room)
+        self.waiting = usable.copy()  # the edges that have not entered
+        self.waiting[self.group, self.on] = False
         self.flow = np.zeros(len(self.group))
         self.unit = 1.0
 
@@ -157,11 +159,11 @@ class _Network:
 
     def _enter(self, groups: Bools, classes: Bools) -> bool:
         """Lets in all edges between these that have not entered; whether there was one."""
-        new = np.zeros(self.usable.shape, dtype=np.bool_)
-        rows = np.flatnonzero(groups)
-        new[rows] = self.usable[rows] & classes
-        new[self.group, self.on] = False
-        group, on = np.nonzero(new)
+        entering = self.waiting & groups[:, None]
+        entering &= classes
+        found = np.flatnonzero(entering)
+        self.waiting.ravel()[found] = False
+        group, on = np.divmod(found, self.usable.shape[1])
         self.group = np.concatenate([self.group, group])
         self.on = np.concatenate([self.on, on])
         self.flow = np.concatenate([self.flow, np.zeros(len(group))])

@@ -98,9 +98,7 @@ class System:
         by_class = self.scale.reshape(row.shape)
         inside *= by_class[:, :, None] * by_class[:, None, :]
         blocks = matrix.reshape(classes, resources, classes, resources)
-        for r in range(resources):
-            for q in range(resources):
-                blocks[np.arange(classes), r, np.arange(classes), q] += inside[:, r, q]
+        np.einsum("crcq->crq", blocks)[...] += inside  # a view of the blocks on the diagonal
         self.matrix = matrix
         self.row = row
         self._root = _inverse_root(matrix + _REGULAR * np.eye(len(matrix)))

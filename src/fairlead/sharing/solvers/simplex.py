@@ -88,8 +88,9 @@ class Simplex:
         cost, lower, upper = np.zeros(pairs + 1), np.zeros(pairs + 1), np.empty(pairs + 1)
         cost[-1] = -float(len(rising)) * _COST
         lower[-1] = problem.least / level_unit
-        upper[:-1] = problem.most_on[group, machine_class] / unit[group]
-        upper[-1] = highspy.kHighsInf
+        upper[:] = highspy.kHighsInf
+        if problem.most_on is not None:
+            upper[:-1] = problem.most_on[group, machine_class] / unit[group]
         entries = np.concatenate([rows[kept], rising]).astype(np.int32)
         highs.addCols(
             pairs + 1,
