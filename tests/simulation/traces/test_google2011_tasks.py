@@ -44,7 +44,7 @@ def streams(draw: st.DrawFn) -> tuple[list[Row], list[int]]:
                 st.integers(-1, 2),  # user
                 st.integers(-1, 3),  # cpu
                 st.integers(-1, 3),  # memory
-                st.integers(0, 1),
+                st.integers(-1, 1),
             ),
             max_size=40,
         )
@@ -61,8 +61,13 @@ def slowly(rows: list[Row], ends: tuple[int, ...]) -> dict[tuple[int, int], list
         key = (job, index)
         time = max(0, time - START)
         task = tasks.setdefault(key, [MISSING] * 7)
+        user, cpu, memory, different = rest
         if event == SUBMIT and task[0] == MISSING:
-            task[:5] = [time, *rest]
+            task[0] = time
+        if task[1] == MISSING:
+            task[1] = user
+        if task[2] == MISSING and cpu != MISSING and memory != MISSING:
+            task[2:5] = [cpu, memory, different]
         if event == SCHEDULE:
             running[key] = time
         if event in ends and key in running:

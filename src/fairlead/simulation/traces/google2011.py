@@ -52,7 +52,7 @@ OPTIONS = (
     Option(
         "missing-demands",
         "leave-out",
-        "tasks without a demand: `leave-out`, or `median` of those that have one",
+        "tasks that never state a demand: `leave-out`, or `median` of those that do",
     ),
     Option(
         "gather",
@@ -208,7 +208,10 @@ def _jobs(
     durations = _durations(tasks, missing, max(0, horizon[0] - 600 * SECOND), options, notes)
     jobs = _grouped(tasks, user, np.stack((cpu, memory), axis=1), durations, gather, notes)
     notes += [
-        "read as: user = tenant; different-machines flag = spread",
+        (
+            "read as: user = tenant; different-machines flag = spread; a task's demand is that of"
+            " its first event that states one"
+        ),
         "time 0 of the workload is 600 s of the trace, where it begins",
         (
             "not read: priorities, scheduling classes, disk requests, updates of running tasks,"

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.simulation.traces.tables import MISSING, Part
-from fairlead.simulation.workload import Ints
+from fairlead.simulation.workload import Bools, Ints
 
 SUBMIT, SCHEDULE, EVICT, FAIL, FINISH, KILL, LOST = range(7)
 """The event types of the trace's documentation; 7 and 8 are updates."""
@@ -31,9 +31,10 @@ ROWS = 4_000_000
 class Tasks:
     """A row for each task that has an event, in the order of job and number. MISSING: not known.
 
-    Of its first submission: time, user, demands and flag. `began` and `ended` are the last run
-    that ended in a way that counts; `running` is when the last run began that has not. `orphan` is
-    such an end whose beginning is in an earlier part.
+    `submit` is its first submission. The user is that of its first event that names one; demands
+    and flag are those of its first event that has both demands. `began` and `ended` are of the last
+    run that ended in a way that counts; `running` is when the last run began that has not. `orphan`
+    is such an end whose beginning is in an earlier part.
     """
 
     key: Ints
@@ -114,10 +115,14 @@ def _of_part(part: Part, ends: Sequence[int]) -> Tasks:
     never = len(key)
     first = np.minimum.reduceat(np.where(event == SUBMIT, place, never), starts)
     submitted = first < never
-    source = order[np.where(submitted, first, 0)]
 
-    def of_submission(name: str) -> Ints:
-        return np.where(submitted, part[name][source], MISSING)
+    def of_first(having: Bools, name: str) -> Ints:
+        """The value in each task's first row of those that have it."""
+        place_of = np.minimum.reduceat(np.where(having[order], place, never), starts)
+        there = place_of < never
+        return np.where(there, part[name][order[np.where(there, place_of, 0)]], MISSING)
+
+    asking = (part["cpu"] != MISSING) & (part["memory"] != MISSING)
 
     # For each row, the last row of its task up to here that is of the kind; -1: none.
     scheduled = np.maximum.accumulate(np.where(event == SCHEDULE, place, -1))
@@ -129,10 +134,10 @@ def _of_part(part: Part, ends: Sequence[int]) -> Tasks:
     return Tasks(
         key=key[starts],
         submit=np.where(submitted, time[np.where(submitted, first, 0)], MISSING),
-        user=of_submission("user"),
-        cpu=of_submission("cpu"),
-        memory=of_submission("memory"),
-        different=of_submission("different"),
+        user=of_first(part["user"] != MISSING, "user"),
+        cpu=of_first(asking, "cpu"),
+        memory=of_first(asking, "memory"),
+        different=of_first(asking, "different"),
         began=np.where(whole >= 0, time[scheduled[whole]], MISSING),
         ended=np.where(whole >= 0, time[whole], MISSING),
         running=np.where(running >= 0, time[running], MISSING),
@@ -157,12 +162,12 @@ def _merged(before: Tasks, after: Tasks) -> Tasks:
         later[both] = values[1:][same[:-1]]
         return earlier, later
 
-    submit, submit_later = columns("submit")
-    new = (submit == MISSING) & (submit_later != MISSING)
-    merged = {"key": key[kept], "submit": np.where(new, submit_later, submit)}
-    for name in ("user", "cpu", "memory", "different"):
+    merged = {"key": key[kept]}
+    for name in ("submit", "user", "cpu", "memory"):
         earlier, later = columns(name)
-        merged[name] = np.where(new, later, earlier)
+        merged[name] = np.where(earlier == MISSING, later, earlier)
+    earlier, later = columns("different")  # MISSING in an event that has demands is no flag
+    merged["different"] = np.where(columns("cpu")[0] == MISSING, later, earlier)
     began, began_later = columns("began")
     ended, ended_later = columns("ended")
     running, running_later = columns("running")
@@ -171,5 +176,5 @@ def _merged(before: Tasks, after: Tasks) -> Tasks:
     merged["began"] = np.select([ended_later != MISSING, across], [began_later, running], began)
     merged["ended"] = np.select([ended_later != MISSING, across], [ended_later, orphan], ended)
     merged["running"] = np.where(running_later != MISSING, running_later, running)
-    merged["orphan"] = np.full(len(submit), MISSING, dtype=np.int64)
+    merged["orphan"] = np.full(len(both), MISSING, dtype=np.int64)
     return Tasks(**merged)
