@@ -1,0 +1,1 @@
+"""What a study found, for people: a page, plots and a table."""

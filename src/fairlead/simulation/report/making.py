@@ -1,0 +1,273 @@
+"""From a study's folder to its report: which plots there are, what they say, and the files."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fairlead.model.errors import OutputError
+from fairlead.simulation.report import figures
+from fairlead.simulation.report.figures import Curve, Jobs
+from fairlead.simulation.report.page import page
+from fairlead.simulation.report.plots import Plot, bars, cdfs, lines
+from fairlead.simulation.report.reading import Folder, Run
+from fairlead.simulation.report.tables import Table, main_table, speed_table
+from fairlead.simulation.report.words import counted, duration
+from fairlead.simulation.tables import as_any_new_file
+from fairlead.version import __version__
+
+PAGE = "index.html"
+
+MOST = 0.98  # of all that a plot over time shows
+WORTH = 0.7  # of the time: an axis that is not shortened by more stays whole
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a report is made of."""
+
+    title: str
+    tables: tuple[Table, ...]
+    plots: tuple[tuple[str, tuple[Plot, ...]], ...]
+    page: str
+
+    def files(self) -> dict[str, bytes]:
+        """The content of each file by its name."""
+        found = {PAGE: self.page.encode()}
+        for _, group in self.plots:
+            for plot in group:
+                found[f"{plot.name}.png"] = plot.png
+                found[f"{plot.name}.svg"] = plot.svg.encode()
+        return found
+
+
+def tables_of(folder: Folder) -> tuple[Table, ...]:
+    """The tables alone: nothing is drawn."""
+    return _tables(folder, _jobs(folder))
+
+
+def report_of(folder: Folder) -> Report:
+    """The whole report of a study. The same folder gives the same bytes."""
+    jobs = _jobs(folder)
+    tables = _tables(folder, jobs)
+    groups = (
+        ("Jobs", _job_plots(folder, jobs)),
+        ("Shares over time", _share_plots(folder)),
+        ("The cluster over time", _cluster_plots(folder)),
+    )
+    plots = tuple((heading, group) for heading, group in groups if group)
+    series = folder.series()
+    seeds = sorted({run.seed for run in folder.runs})
+    about = [
+        f"{counted(len(folder.runs), 'run')}: {', '.join(series)}"
+        + (f"; seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"; seed {seeds[0]}")
+        + "."
+    ]
+    placements = sorted({run.placement for run in folder.runs})
+    if len(placements) == 1:
+        about.append(f"Placement: {placements[0]}.")
+    return Report(
+        title=folder.workload,
+        tables=tables,
+        plots=plots,
+        page=page(folder.workload, tuple(about), tables, plots, folder.runs[0].notes, __version__),
+    )
+
+
+def write(report: Report, out: Path) -> None:
+    """Writes the report's files, each whole or not at all, the page last."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, content in sorted(report.files().items(), key=lambda item: item[0] == PAGE):
+            _write_whole(out / name, content)
+    except OSError as error:
+        raise OutputError(f"{out} cannot be written: {error.strerror}") from error
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(
+        prefix=f".{path.name}.", dir=path.parent, delete=False
+    ) as file:
+        beside = Path(file.name)
+        try:
+            file.write(content)
+            file.close()
+            as_any_new_file(beside)
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+
+def _jobs(folder: Folder) -> dict[str, Jobs]:
+    """The jobs of each series that kept them."""
+    found = {name: figures.jobs_of(runs) for name, runs in folder.series().items()}
+    return {name: jobs for name, jobs in found.items() if jobs is not None}
+
+
+def _tables(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Table, ...]:
+    rows = tuple(
+        figures.row_of(name, runs, jobs.get(name)) for name, runs in folder.series().items()
+    )
+    speed = figures.speed_ups(jobs)
+    return (main_table(rows), *((speed_table(speed),) if speed else ()))
+
+
+def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
+    plots: list[Plot] = []
+    order = tuple(folder.series())
+    if jobs:
+        plots.append(
+            cdfs(
+                "delays",
+                "How long jobs wait for their first start",
+                "The part of all jobs whose first task started within this time.",
+                [figures.cdf(name, found.delay) for name, found in jobs.items()],
+                order,
+                x_label="from submission to the first start",
+                y_label="jobs (%)",
+            )
+        )
+    waits = [figures.task_waits(name, runs) for name, runs in folder.series().items()]
+    known = [wait for wait in waits if wait is not None]
+    if known:
+        plots.append(
+            cdfs(
+                "waits",
+                "How long tasks wait",
+                "The part of all launches that came within this time after the task began to wait.",
+                known,
+                order,
+                x_label="wait of a task",
+                y_label="launches (%)",
+            )
+        )
+    if jobs:
+        plots.append(
+            cdfs(
+                "completions",
+                "How long jobs take to the end",
+                "The part of all jobs that were over within this time after submission.",
+                [figures.cdf(name, found.took) for name, found in jobs.items()],
+                order,
+                x_label="from submission to completion",
+                y_label="jobs (%)",
+            )
+        )
+    speed = figures.speed_ups(jobs)
+    if speed:
+        plots.append(
+            bars(
+                "speed-ups",
+                "Time to the end, by size of job",
+                f"Mean time to completion ÷ that under {speed.first}, by the number of tasks:"
+                f" above 1, {speed.first} is faster.",
+                speed,
+                order,
+            )
+        )
+    return tuple(plots)
+
+
+def _share_plots(folder: Folder) -> tuple[Plot, ...]:
+    """The shares of the first run of each series, of the same tenants in all of them."""
+    firsts = {name: runs[0] for name, runs in folder.series().items()}
+    chosen: tuple[str, ...] | None = None
+    found = {}
+    for name, run in firsts.items():
+        shares = figures.shares_of(run, chosen)
+        if shares is not None:
+            chosen = tuple(curve.name for curve in shares.curves)
+            found[name] = (run, shares)
+    if not found:
+        return ()
+    all_curves = [curve for _, shares in found.values() for curve in shares.curves]
+    (end, cut), most = _end(all_curves), max(float(c.y.max(initial=0.0)) for c in all_curves)
+    return tuple(
+        lines(
+            f"shares-{number}",
+            f"Shares under {name}",
+            f"Seed {run.seed}. Share of each tenant in percent of a unit of share, ÷ its weight"
+            + (
+                f"; {counted(shares.others, 'tenant')} with smaller shares not drawn."
+                if shares.others
+                else "."
+            )
+            + cut,
+            shares.curves,
+            [curve.name for curve in shares.curves],
+            y_label="share (%)",
+            x_most=end,
+            y_most=most * 1.05 or 1.0,
+        )
+        for number, (name, (run, shares)) in enumerate(found.items(), 1)
+    )
+
+
+def _cluster_plots(folder: Folder) -> tuple[Plot, ...]:
+    firsts = {name: runs[0] for name, runs in folder.series().items()}
+    plots = []
+    for resource in figures.resources_of(folder):
+        curves = _named({n: figures.utilisation_of(run, resource) for n, run in firsts.items()})
+        end, cut = _end(curves)
+        plots.append(
+            lines(
+                f"used-{_plain(resource)}",
+                f"How much of {resource} is used",
+                f"The part of all {resource} that tasks hold. {_which(firsts)}{cut}",
+                curves,
+                tuple(firsts),
+                y_label=f"{resource} used (%)",
+                x_most=end,
+                y_most=101.0,
+            )
+        )
+    apart = _named({name: figures.distance_of(run) for name, run in firsts.items()})
+    if apart:
+        end = max(1.0, *(float(curve.x[-1]) for curve in apart))
+        plots.append(
+            lines(
+                "distance",
+                "How far from the exact allocation",
+                "Root mean square, over the tenants that are present, of held less exact shares,"
+                f" in percent of a unit of share. {_which(firsts)}",
+                apart,
+                tuple(firsts),
+                y_label="RMSE (%)",
+                x_most=end,
+            )
+        )
+    return tuple(plots)
+
+
+def _named(curves: dict[str, Curve | None]) -> list[Curve]:
+    return [Curve(name, curve.x, curve.y) for name, curve in curves.items() if curve is not None]
+
+
+def _which(runs: dict[str, Run]) -> str:
+    seeds = sorted({run.seed for run in runs.values()})
+    return f"Seed {seeds[0]}." if len(seeds) == 1 else "The first seed of each."
+
+
+def _end(curves: list[Curve]) -> tuple[float, str]:
+    """Where the axis of time ends, and a sentence if that is before the last point: where little
+    goes on for long, the rest would be too narrow to see."""
+    last = max((float(curve.x[-1]) for curve in curves if len(curve.x)), default=1.0)
+    x = np.concatenate([np.zeros(0), *(curve.x for curve in curves)])
+    y = np.concatenate([np.zeros(0), *(curve.y for curve in curves)])
+    order = np.argsort(x, kind="stable")
+    done = np.cumsum(y[order])
+    if not len(done) or done[-1] <= 0:
+        return max(1.0, last), ""
+    cut = float(x[order][np.searchsorted(done, MOST * done[-1])])
+    if cut > WORTH * last:
+        return max(1.0, last), ""
+    return max(1.0, cut), f" The last {1 - MOST:.0%}, until {duration(last)}, is not drawn."
+
+
+def _plain(name: str) -> str:
+    """The name as part of a file's."""
+    return "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in name)
