@@ -260,6 +260,9 @@ class _Run:
         pairs = self._pairs(place)
         free = g.capacity.copy()
         np.subtract.at(free, pairs[:, 1], g.demand[jobs[pairs[:, 0]]] * pairs[:, 2:])
+        held = np.array([len(self.there[j].running) for j in jobs.tolist()], np.int64)
+        placed = np.bincount(pairs[:, 0], pairs[:, 2], len(jobs)).astype(np.int64)
+        _take_anywhere(free, (held - placed) @ g.demand[jobs])
         return Moment(
             time=at,
             machine=g.machine.copy(),
@@ -275,7 +278,7 @@ class _Run:
             spread=g.spread[jobs],
             gang=g.gang[jobs],
             waiting=np.array([self.there[j].waiting for j in jobs.tolist()], np.int64),
-            held=np.array([len(self.there[j].running) for j in jobs.tolist()], np.int64),
+            held=held,
             scale=g.scale[jobs],
             pair_job=pairs[:, 0].copy(),
             pair_machine=pairs[:, 1].copy(),
@@ -355,6 +358,13 @@ class _Run:
         for sink in self.sinks:
             if sink.wants_jobs:
                 sink.jobs(records)
+
+
+def _take_anywhere(free: Ints, amounts: Ints) -> None:
+    """Takes the amounts of tasks that are on no one machine, from the first machines on."""
+    for r, amount in enumerate(amounts.tolist()):
+        before = np.concatenate([[0], np.cumsum(free[:, r])[:-1]])
+        free[:, r] -= np.clip(amount - before, 0, free[:, r])
 
 
 def _room(to_do: Given, kind: Kind) -> Room:
