@@ -1,0 +1,51 @@
+"""Where compiled functions are kept between runs, and whether they are there already.
+
+Numba keeps what it compiled, but does not notice an edit in a function of another file, nor two
+swapped fields of one type: so the folder is named by a hash of all sources that are compiled
+(docs/decisions/0072-compiled-state.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+COMPILED = ("kernels", "placement")
+"""Folders whose files are compiled."""
+
+VARIABLE = "FAIRLEAD_CACHE"
+"""The environment variable that names another folder than the user's usual one."""
+
+
+def sources() -> tuple[Path, ...]:
+    """Every file that is compiled, in the order of their paths."""
+    return tuple(sorted(path for name in COMPILED for path in PACKAGE.glob(f"*/{name}/**/*.py")))
+
+
+@cache
+def folder() -> Path:
+    """The folder for what is compiled of exactly these sources. One that can be written to."""
+    digest = hashlib.blake2b(digest_size=12)
+    for path in sources():
+        digest.update(str(path.relative_to(PACKAGE)).encode())
+        digest.update(hashlib.blake2b(path.read_bytes()).digest())
+    named = os.environ.get(VARIABLE)
+    usual = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    base = Path(named) if named else Path(usual) / "fairlead"
+    place = base / f"compiled-{digest.hexdigest()}"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            return place
+    except OSError:
+        # A home that cannot be written to (a service's user): compile again in each process.
+        return Path(tempfile.mkdtemp(prefix="fairlead-compiled-"))
+
+
+def first_time() -> bool:
+    """Whether nothing was compiled here yet: the first call will take its time."""
+    return not any(folder().iterdir())

@@ -1,0 +1,82 @@
+"""Where a task goes: the machine of least (score, seq) where it may be placed.
+
+The candidates of one job stay in a heap while it launches task after task: only the machine that
+it used is scored again. A rule's score therefore depends on nothing that a decision changes but
+the job and the machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.permission import next_permitted, permitted
+from fairlead.scheduling.kernels.state import Handle
+from fairlead.scheduling.kernels.tables import NONE
+
+
+@inner
+def _before(s: Handle, a: int, b: int) -> bool:
+    return s.score[a] < s.score[b] or (s.score[a] == s.score[b] and s.fits[a] < s.fits[b])
+
+
+@inner
+def _swap(s: Handle, a: int, b: int) -> None:
+    s.fits[a], s.fits[b] = s.fits[b], s.fits[a]
+    s.score[a], s.score[b] = s.score[b], s.score[a]
+
+
+@inner
+def _sink(s: Handle, at: int, size: int) -> None:
+    while True:
+        least = at
+        for child in (2 * at + 1, 2 * at + 2):
+            if child < size and _before(s, child, least):
+                least = child
+        if least == at:
+            return
+        _swap(s, at, least)
+        at = least
+
+
+@kernel
+def choose(s: Handle, rule: Any, j: int) -> int:
+    """The best machine for a task of an active job; NONE if there is none."""
+    w = s.whole[0]
+    if w.picky == 0:
+        return next_permitted(s, j, 0)
+    if w.choice != j:
+        size = 0
+        m = next_permitted(s, j, 0)
+        while m >= 0:
+            s.fits[size] = m
+            s.score[size] = rule.score(s, j, m)
+            size += 1
+            m = next_permitted(s, j, m + 1)
+        for at in range(size // 2 - 1, -1, -1):
+            _sink(s, at, size)
+        w.choice = j
+        w.choices = size
+    elif w.choices > 0:
+        # It has just used the first.
+        if permitted(s, j, s.fits[0]):
+            s.score[0] = rule.score(s, j, s.fits[0])
+        else:
+            w.choices -= 1
+            _swap(s, 0, w.choices)
+        _sink(s, 0, w.choices)
+    return s.fits[0] if w.choices > 0 else NONE
+
+
+@inner
+def choose_dirty(s: Handle, rule: Any, j: int) -> int:
+    """The best of the machines whose room grew; NONE if there is none."""
+    w = s.whole[0]
+    best, least = NONE, 0.0
+    for i in range(w.dirty):
+        m = s.dirty[i]
+        if s.machine[m].dirty and permitted(s, j, m):
+            score = rule.score(s, j, m) if w.picky else 0.0
+            if best < 0 or score < least or (score == least and m < best):
+                best, least = m, score
+    return best

@@ -1,0 +1,178 @@
+"""Who is active, and the level of everybody: shares, split by weights down the tree of tenants.
+
+The idle holdings of a tenant (of its jobs and children that are not active) are `held - moving`,
+in integers. All levels are computed from them anew, in the order of operations that
+docs/decisions/0070-online-order.md gives, never accumulated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.state import Handle, int64
+from fairlead.scheduling.kernels.tables import NONE, SHARE
+from fairlead.scheduling.kernels.trie import (
+    LOW,
+    free_node,
+    insert,
+    lift,
+    lift_key,
+    new_node,
+    remove,
+)
+
+
+@kernel
+def level(s: Handle, j: int) -> float:
+    """The level of an active job: the least comes first."""
+    job = s.job[j]
+    tenant = s.tenant[job.tenant]
+    return tenant.offset + job.mu / tenant.rate
+
+
+@inner
+def _copy_root(s: Handle, t: int) -> bool:
+    """Brings a tenant's leaf up to its jobs; whether more than its key changed."""
+    tenant = s.tenant[t]
+    need, terms = s.need, s.terms
+    leaf, root = s.node[tenant.leaf], s.node[tenant.root]
+    leaf.key = tenant.offset + root.key / tenant.rate
+    leaf.seq = root.seq
+    leaf.fresh = root.fresh
+    changed = False
+    for r in range(need.shape[1]):
+        if need[tenant.leaf, r] != need[tenant.root, r]:
+            need[tenant.leaf, r] = need[tenant.root, r]
+            changed = True
+    for i in range(terms.shape[1]):
+        if terms[tenant.leaf, i] != terms[tenant.root, i]:
+            terms[tenant.leaf, i] = terms[tenant.root, i]
+            changed = True
+    return changed
+
+
+@inner
+def lift_tenant(s: Handle, t: int) -> None:
+    """After the trie of a tenant's jobs changed: its leaf among the tenants, which goes with the
+    last of them and comes with the first."""
+    tenant, w = s.tenant[t], s.whole[0]
+    if tenant.root < 0:
+        if tenant.leaf >= 0:
+            w.root = remove(s, w.root, tenant.leaf)
+            free_node(s, tenant.leaf)
+            tenant.leaf = NONE
+    elif tenant.leaf < 0:
+        tenant.leaf = new_node(s)
+        leaf = s.node[tenant.leaf]
+        leaf.owner = t
+        # Alike jobs' tenants are close; the low bits tell tenants apart as they do jobs.
+        leaf.signature = (s.node[tenant.root].signature & ~LOW) | np.uint64(t)
+        _copy_root(s, t)
+        w.root = insert(s, w.root, tenant.leaf)
+    elif _copy_root(s, t):
+        lift(s, tenant.leaf)
+    else:
+        lift_key(s, tenant.leaf)
+
+
+@inner
+def _relevel_one(s: Handle, t: int) -> None:
+    tenant, w = s.tenant[t], s.whole[0]
+    if tenant.parent < 0:
+        effective = tenant.weight
+        above = 0.0
+    else:
+        parent = s.tenant[tenant.parent]
+        effective = parent.effective * tenant.weight / (parent.weights + parent.jobs)
+        above = parent.offset
+    tenant.effective = effective
+    if w.fifo:
+        tenant.rate = 1.0
+        tenant.offset = 0.0
+    else:
+        offset = above + (tenant.held - tenant.moving) / SHARE / effective
+        rate = effective / (tenant.weights + tenant.jobs)
+        if offset < tenant.offset or rate > tenant.rate:
+            w.fell = 1
+        tenant.offset = offset
+        tenant.rate = rate
+    if tenant.root >= 0:
+        lift_tenant(s, t)
+
+
+@inner
+def relevel(s: Handle, top: int) -> None:
+    """After a tenant's idle holdings, weight or active children changed: all active ones below."""
+    tenant = s.tenant
+    t = top
+    while True:
+        active = tenant[t].jobs + tenant[t].children > 0
+        if active:
+            _relevel_one(s, t)
+        if active and tenant[t].child >= 0:
+            t = tenant[t].child
+            continue
+        while t != top and tenant[t].sibling < 0:
+            t = tenant[t].parent
+        if t == top:
+            return
+        t = tenant[t].sibling
+
+
+@inner
+def reweigh(s: Handle, t: int) -> None:
+    """The weights of a tenant's active children together, added up in their order."""
+    tenant = s.tenant
+    total = 0.0
+    child = tenant[t].child
+    while child >= 0:
+        if tenant[child].jobs + tenant[child].children > 0:
+            total += tenant[child].weight
+        child = tenant[child].sibling
+    tenant[t].weights = total
+
+
+@inner
+def hold(s: Handle, j: int, units: int) -> None:
+    """A job holds so much more, in units of 1 / SHARE; levels follow. Its mu is the caller's."""
+    tenant = s.tenant
+    t = int64(s.job[j].tenant)
+    moving = s.job[j].active == 1
+    top = NONE
+    while t >= 0:
+        at = tenant[t]
+        at.held += units
+        if moving:
+            at.moving += units
+        else:
+            top = t
+        moving = at.jobs + at.children > 0
+        t = int64(at.parent)
+    if top >= 0:
+        relevel(s, top)
+
+
+@inner
+def set_active(s: Handle, j: int, active: bool) -> None:
+    """A job begins or ends to be active, and with it perhaps the tenants above it. Its node is
+    the caller's."""
+    tenant = s.tenant
+    job = s.job[j]
+    step = 1 if active else -1
+    job.active = 1 if active else 0
+    t = int64(job.tenant)
+    tenant[t].jobs += step
+    tenant[t].moving += step * job.held * job.unit
+    top = t
+    # Whether this tenant itself changed with its job:
+    while tenant[t].jobs + tenant[t].children == (1 if active else 0):
+        parent = int64(tenant[t].parent)
+        if parent < 0:
+            break
+        tenant[parent].children += step
+        tenant[parent].moving += step * tenant[t].held
+        reweigh(s, parent)
+        t = parent
+        top = t
+    relevel(s, top)

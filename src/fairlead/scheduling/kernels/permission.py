@@ -1,0 +1,150 @@
+"""May a task of this job be placed on this machine now?"""
+
+from __future__ import annotations
+
+from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.rooms import UP, fits_now, satisfied
+from fairlead.scheduling.kernels.state import Handle, int64
+from fairlead.scheduling.kernels.tables import NEVER, NONE, UNLIMITED
+
+
+@inner
+def cap_room(s: Handle, t: int, r: int) -> int:
+    """The largest demand of a resource that the limits of a tenant and of those above leave."""
+    room = int64(NEVER)
+    while t >= 0:
+        limit = s.limit[t, r]
+        if limit != UNLIMITED:
+            room = min(room, max(limit - s.used[t, r], 0))
+        t = int64(s.tenant[t].parent)
+    return room
+
+
+@inner
+def within_caps(s: Handle, j: int, tasks: int) -> bool:
+    """Do the limits leave room for so many tasks of the job?"""
+    t = int64(s.job[j].tenant)
+    if not s.tenant[t].capped:
+        return True
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0 and tasks * need > cap_room(s, t, r):
+            s.tenant[t].cut = 1
+            return False
+    return True
+
+
+@inner
+def on_machine(s: Handle, j: int, m: int) -> bool:
+    """Is a task of the job on the machine?"""
+    task = s.task
+    t = s.machine[m].first
+    while t >= 0:
+        if task[t].job == j:
+            return True
+        t = task[t].machine_next
+    return False
+
+
+@inner
+def let_in(s: Handle, j: int, m: int) -> bool:
+    """Is the machine reserved for nobody else, or does the task end before it is needed?"""
+    machine = s.machine[m]
+    if machine.reserved < 0 or machine.reserved == j:
+        return True
+    if machine.pledged or machine.until == NEVER or s.job[j].expected == 0:
+        return False
+    return s.whole[0].now + s.job[j].expected <= machine.until
+
+
+@inner
+def demand_fits(s: Handle, j: int, m: int) -> bool:
+    """Is there room for one task?"""
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0 and need > s.room[m, r]:
+            return False
+    return True
+
+
+@kernel
+def permitted(s: Handle, j: int, m: int) -> bool:
+    """May one task of an active job be placed here, all but its gang and its tenant's limits
+    considered?"""
+    return (
+        s.machine[m].state == UP
+        and demand_fits(s, j, m)
+        and satisfied(s, j, m)
+        and (s.machine[m].reserved < 0 or let_in(s, j, m))
+        and not (s.job[j].spread and on_machine(s, j, m))
+    )
+
+
+@inner
+def next_machine(s: Handle, j: int, start: int) -> int:
+    """The first machine from `start` on that has room and satisfies what the job needs; NONE."""
+    tree, terms, demand = s.tree_room, s.tree_terms, s.demand
+    leaves = len(tree) // 2
+    resources, words = tree.shape[1], terms.shape[1]
+    patient = s.job[j].patient
+    at = leaves + start
+    if start >= leaves:
+        return NONE
+    while True:
+        fits = True
+        for r in range(resources):
+            if demand[j, r] > 0 and demand[j, r] > tree[at, r]:
+                fits = False
+                break
+        if fits:
+            for i in range(words):
+                wanted = s.needs[j, i]
+                if patient:
+                    wanted |= s.prefers[j, i]
+                if wanted & ~terms[at, i]:
+                    fits = False
+                    break
+        if fits:
+            if at >= leaves:
+                return at - leaves
+            at = 2 * at
+            continue
+        # To the next node to the right that is not below this one.
+        while at & 1:
+            at //= 2
+        if at == 0:
+            return NONE
+        at += 1
+
+
+@inner
+def next_permitted(s: Handle, j: int, start: int) -> int:
+    """The first machine from `start` on where a task of the job may be placed; NONE. What is
+    true of the job wherever it goes (gang, limits) is not asked here."""
+    m = next_machine(s, j, start)
+    while m >= 0:
+        if let_in(s, j, m) and not (s.job[j].spread and on_machine(s, j, m)):
+            return m
+        m = next_machine(s, j, m + 1)
+    return NONE
+
+
+@inner
+def gang_fits(s: Handle, j: int) -> bool:
+    """Is there room for as many tasks of the job at once as it starts together? Once it was not,
+    it is not for the rest of a decision, in which room only shrinks."""
+    job = s.job[j]
+    if job.gang <= 1 or job.waiting < job.gang:
+        return True
+    if job.checked == s.whole[0].decided:
+        return False
+    if within_caps(s, j, job.gang):
+        room = 0
+        m = next_permitted(s, j, 0)
+        while m >= 0:
+            room += fits_now(s, j, m)
+            if room >= job.gang:
+                return True
+            m = next_permitted(s, j, m + 1)
+    job.checked = s.whole[0].decided
+    return False

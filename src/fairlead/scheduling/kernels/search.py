@@ -1,0 +1,195 @@
+"""Who is next: the job of least (level, seq) that may be placed, by branch and bound.
+
+A walk goes down the trie of tenants and into the tries of their jobs, the lesser child first, and
+leaves out whatever cannot come before the best one found: by its level, by the least demand below
+a node, by the terms that all below need.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.permission import (
+    cap_room,
+    gang_fits,
+    let_in,
+    on_machine,
+    permitted,
+    within_caps,
+)
+from fairlead.scheduling.kernels.rooms import UP
+from fairlead.scheduling.kernels.state import Handle, int64
+from fairlead.scheduling.kernels.tables import NEVER, NONE
+
+NOWHERE = -1
+"""Instead of a machine: who is next at all, wherever."""
+
+
+@inner
+def _push(s: Handle, top: int, n: int) -> int:
+    """Puts the children of a node on the stack, the lesser one last; returns the new top."""
+    node, stack = s.node, s.stack
+    left, right = node[n].left, node[n].right
+    a, b = node[left], node[right]
+    if a.key < b.key or (a.key == b.key and a.seq < b.seq):
+        left, right = right, left
+    stack[top] = left
+    stack[top + 1] = right
+    return top + 2
+
+
+@inner
+def _allowed(s: Handle, j: int, m: int) -> bool:
+    """What the tries do not say: of a job that fits and satisfies all that is needed."""
+    job = s.job[j]
+    if job.gang > 1 and not gang_fits(s, j):
+        return False
+    if m < 0:
+        return True
+    if job.spread and on_machine(s, j, m):
+        return False
+    return s.machine[m].reserved < 0 or let_in(s, j, m)
+
+
+@kernel
+def next_job(s: Handle, m: int) -> int:
+    """The active job of least (level, seq) that may be placed on machine m; NONE if there is
+    none."""
+    node, stack, need, terms = s.node, s.stack, s.need, s.terms
+    room, satisfies = s.room, s.satisfies
+    resources, words = need.shape[1], terms.shape[1]
+    best = NONE
+    bound, bound_seq = np.inf, int64(NEVER)
+    machine = s.machine[m]
+    if machine.state != UP:
+        return NONE
+    if machine.reserved >= 0 and (machine.pledged or machine.until == NEVER):
+        # Nobody else may be placed there.
+        owner = int64(machine.reserved)
+        if (
+            s.job[owner].active
+            and permitted(s, owner, m)
+            and within_caps(s, owner, 1)
+            and gang_fits(s, owner)
+        ):
+            return owner
+        return NONE
+    top = 0
+    if s.whole[0].root >= 0:
+        stack[0] = s.whole[0].root
+        top = 1
+    while top > 0:
+        top -= 1
+        n = stack[top]
+        here = node[n]
+        if here.key > bound or (here.key == bound and here.seq >= bound_seq):
+            continue
+        fits = True
+        for r in range(resources):
+            if need[n, r] > room[m, r]:
+                fits = False
+        for i in range(words):
+            if terms[n, i] & ~satisfies[m, i]:
+                fits = False
+        if not fits:
+            continue
+        if here.left >= 0:
+            top = _push(s, top, n)
+            continue
+        # A tenant: its jobs, on the same stack, above what is left of the tenants.
+        t = int64(here.owner)
+        tenant = s.tenant[t]
+        capped = tenant.capped
+        offset, rate = tenant.offset, tenant.rate
+        floor = top
+        stack[top] = tenant.root
+        top += 1
+        while top > floor:
+            top -= 1
+            n = stack[top]
+            here = node[n]
+            level = offset + here.key / rate
+            if level > bound or (level == bound and here.seq >= bound_seq):
+                continue
+            fits = True
+            for r in range(resources):
+                if need[n, r] > room[m, r]:
+                    fits = False
+            for i in range(words):
+                if terms[n, i] & ~satisfies[m, i]:
+                    fits = False
+            if not fits:
+                continue
+            if capped:
+                for r in range(resources):
+                    if need[n, r] > 0 and need[n, r] > cap_room(s, t, r):
+                        fits = False
+                if not fits:
+                    tenant.cut = 1
+                    continue
+            if here.left >= 0:
+                top = _push(s, top, n)
+            elif _allowed(s, here.owner, m):
+                best = int64(here.owner)
+                bound, bound_seq = level, here.seq
+    return best
+
+
+@inner
+def first_job(s: Handle, fresh: bool) -> int:
+    """The active job of least (level, seq) that its tenant's limits do not hold back: of the
+    fresh ones, or of those for whom nothing is reserved. NONE if there is none."""
+    node, stack, need = s.node, s.stack, s.need
+    best = NONE
+    bound, bound_seq = np.inf, int64(NEVER)
+    top = 0
+    if s.whole[0].root >= 0:
+        stack[0] = s.whole[0].root
+        top = 1
+    while top > 0:
+        top -= 1
+        n = stack[top]
+        here = node[n]
+        if here.key > bound or (here.key == bound and here.seq >= bound_seq):
+            continue
+        if fresh and not here.fresh:
+            continue
+        if here.left >= 0:
+            top = _push(s, top, n)
+            continue
+        t = int64(here.owner)
+        tenant = s.tenant[t]
+        floor = top
+        stack[top] = tenant.root
+        top += 1
+        while top > floor:
+            top -= 1
+            n = stack[top]
+            here = node[n]
+            level = tenant.offset + here.key / tenant.rate
+            if level > bound or (level == bound and here.seq >= bound_seq):
+                continue
+            if fresh and not here.fresh:
+                continue
+            if tenant.capped:
+                fits = True
+                for r in range(need.shape[1]):
+                    if need[n, r] > 0 and need[n, r] > cap_room(s, t, r):
+                        fits = False
+                if not fits:
+                    tenant.cut = 1
+                    continue
+            if here.left >= 0:
+                top = _push(s, top, n)
+                continue
+            j = int64(here.owner)
+            job = s.job[j]
+            if job.reserved > 0 and not fresh:
+                continue
+            gang = job.gang if job.waiting >= job.gang else int64(1)
+            if gang > 1 and not within_caps(s, j, gang):
+                continue
+            best = j
+            bound, bound_seq = level, here.seq
+    return best

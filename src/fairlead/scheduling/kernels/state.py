@@ -1,0 +1,282 @@
+"""The state of the online core: its tables in one structured record, and how they grow.
+
+A kernel never makes a table larger. It says which one it found full, and changed nothing then;
+`State.grow` makes that one larger, and the kernel is called again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from numba.experimental import structref
+
+from fairlead.scheduling.kernels.compiling import kernel
+from fairlead.scheduling.kernels.tables import (
+    FLOATS,
+    INTS,
+    LISTS,
+    NEVER,
+    NONE,
+    PIECES,
+    ROWS,
+    TABLES,
+    WORDS,
+    Full,
+)
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+int64: Any = np.int64
+"""To mypy, what it makes may stand where an int is wanted, as it may in a kernel."""
+Records = Any
+"""An array of records: the type checker does not see their fields."""
+
+
+@structref.register
+class StateType(types.StructRef):  # type: ignore[misc]  # Numba has no types
+    """The type of the record that kernels get."""
+
+    def preprocess_fields(self, fields: Any) -> Any:
+        """The fields without literal types."""
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class Proxy(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no types
+    """The record as Python holds it, which sees nothing of it."""
+
+
+structref.define_boxing(StateType, Proxy)
+
+Handle = Any
+"""The record as kernels get it: its fields are known to Numba alone."""
+
+GONE = 3
+DEPTH = 4 * 66
+"""Nodes that a walk may have before it: two tries of keys of 64 bits, one child of each node."""
+
+FIELDS = (
+    *TABLES,
+    *INTS,
+    *WORDS,
+    *LISTS,
+    *FLOATS,
+)
+STATE = StateType(
+    [(name, numba.from_dtype(dtype)[::1]) for name, dtype in TABLES.items()]
+    + [(name, types.int64[:, ::1]) for name in INTS]
+    + [(name, types.uint64[:, ::1]) for name in WORDS]
+    + [(name, types.int64[::1]) for name in LISTS]
+    + [(name, types.float64[::1]) for name in FLOATS]
+)
+
+
+@kernel
+def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
+    whole, machine, job, tenant, task, node, out, alarm,
+    capacity, free, room, piece, tree_room, demand, limit, used, need, rank, target, runs,
+    satisfies, tree_terms, needs, prefers, terms,
+    dirty, heap, best, stamp, stack, fits, unit, column, have, satisfied,
+    key, score,
+):  # fmt: skip
+    s: Any = structref.new(STATE)
+    s.whole = whole
+    s.machine = machine
+    s.job = job
+    s.tenant = tenant
+    s.task = task
+    s.node = node
+    s.out = out
+    s.alarm = alarm
+    s.capacity = capacity
+    s.free = free
+    s.room = room
+    s.piece = piece
+    s.tree_room = tree_room
+    s.demand = demand
+    s.limit = limit
+    s.used = used
+    s.need = need
+    s.rank = rank
+    s.target = target
+    s.runs = runs
+    s.satisfies = satisfies
+    s.tree_terms = tree_terms
+    s.needs = needs
+    s.prefers = prefers
+    s.terms = terms
+    s.dirty = dirty
+    s.heap = heap
+    s.best = best
+    s.stamp = stamp
+    s.stack = stack
+    s.fits = fits
+    s.unit = unit
+    s.column = column
+    s.have = have
+    s.satisfied = satisfied
+    s.key = key
+    s.score = score
+    return s
+
+
+class State:
+    """The tables as Python holds them: arrays as attributes, and `handle`, what kernels get.
+
+    `units[r]` is how many units a piece of resource r has, 0 where it does not come in pieces.
+    """
+
+    handle: Handle
+
+    def __init__(self, units: Sequence[int], *, rows: int = 64) -> None:
+        resources, devices = len(units), sum(size > 0 for size in units)
+        for name, dtype in TABLES.items():
+            setattr(self, name, np.zeros(1 if name == "whole" else rows, dtype))
+        width = dict.fromkeys(INTS, resources) | {"rank": 1, "target": 1, "runs": 1}
+        width |= dict.fromkeys(WORDS, 1) | {"piece": PIECES if devices else 1}
+        for name in INTS + WORDS:
+            setattr(
+                self, name, np.zeros((rows, width[name]), np.int64 if name in INTS else np.uint64)
+            )
+        for name in LISTS:
+            setattr(self, name, np.zeros(rows, np.int64))
+        for name in FLOATS:
+            setattr(self, name, np.zeros(rows, np.float64))
+        self.unit = np.array(units, np.int64)
+        each = PIECES // max(devices, 1)
+        self.column = np.cumsum([0, *(each * (size > 0) for size in units)])[:-1].astype(np.int64)
+        self.most_pieces = each
+        self.have = np.zeros(resources, np.int64)
+        self.satisfied = np.zeros(64, np.int64)
+        self.stack = np.zeros(DEPTH, np.int64)
+        whole = self.whole[0]
+        for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
+            whole[name] = NONE
+        whole["reserve_after"] = NEVER
+        whole["picky"] = 1
+        for name in ("node", "need", "terms"):
+            self._resize(name, 4 * rows)
+        self._regrow_tree()
+        self._renew()
+
+    whole: Records
+    machine: Records
+    job: Records
+    tenant: Records
+    task: Records
+    node: Records
+    out: Records
+    alarm: Records
+    capacity: Ints
+    free: Ints
+    room: Ints
+    piece: Ints
+    tree_room: Ints
+    demand: Ints
+    limit: Ints
+    used: Ints
+    need: Ints
+    rank: Ints
+    target: Ints
+    runs: Ints
+    satisfies: Words
+    tree_terms: Words
+    needs: Words
+    prefers: Words
+    terms: Words
+    dirty: Ints
+    heap: Ints
+    best: Ints
+    stamp: Ints
+    stack: Ints
+    fits: Ints
+    have: Ints
+    satisfied: Ints
+    key: npt.NDArray[np.float64]
+    score: npt.NDArray[np.float64]
+
+    @property
+    def resources(self) -> int:
+        """How many resources there are."""
+        return len(self.unit)
+
+    @property
+    def words(self) -> int:
+        """How many words of 64 terms each machine and job has."""
+        return self.needs.shape[1]
+
+    def grow(self, full: int, rows: int = 0) -> None:
+        """Make the table larger that a kernel found full: twice as large, or `rows` if more."""
+        table = Full(full).name.lower().rstrip("s")
+        new = max(2 * len(getattr(self, table)), rows)
+        for name in (table, *ROWS[table]):
+            self._resize(name, new)
+        if table == "machine":
+            self._regrow_tree()
+        if table in ("job", "tenant"):
+            # Each active job and each active tenant has a leaf, and a node above it.
+            nodes = 2 * (len(self.job) + len(self.tenant))
+            for name in ("node", "need", "terms"):
+                self._resize(name, nodes)
+        self._renew()
+
+    def widen(self, words: int) -> None:
+        """Make room for 64 * `words` terms."""
+        for name in WORDS:
+            array = getattr(self, name)
+            wider = np.zeros((len(array), words), np.uint64)
+            wider[:, : array.shape[1]] = array
+            setattr(self, name, wider)
+        self.satisfied = np.concatenate(
+            [self.satisfied, np.zeros(64 * words - len(self.satisfied), np.int64)]
+        )
+        self._renew()
+
+    def advise(self, groups: int) -> None:
+        """Forget all advice, and make room for that on so many groups of machines."""
+        for name in ("rank", "target", "runs"):
+            setattr(self, name, np.zeros((len(self.job), max(groups, 1)), np.int64))
+        self.whole[0]["groups"] = groups
+        self._renew()
+
+    def set_term(self, term: int, holders: npt.NDArray[np.bool_]) -> None:
+        """From now on the machines in these slots (machines,), and no others, satisfy the term."""
+        word, bit = term // 64, np.uint64(1) << np.uint64(term % 64)
+        column = self.satisfies[: len(holders), word]
+        column[...] = np.where(holders, column | bit, column & ~bit)
+        present = self.machine["state"][: len(holders)]
+        self.satisfied[term] = int((holders & (present > 0) & (present < GONE)).sum())
+        self._regrow_tree()
+        self._renew()
+
+    def _resize(self, name: str, rows: int) -> None:
+        array = getattr(self, name)
+        larger = np.zeros((rows, *array.shape[1:]), array.dtype)
+        larger[: len(array)] = array
+        setattr(self, name, larger)
+
+    def _regrow_tree(self) -> None:
+        """The tree over machines, anew: its leaves are the rows `leaves` and on."""
+        leaves = 1 << (len(self.machine) - 1).bit_length()
+        up = self.machine["state"] == 1
+        self.tree_room = np.full((2 * leaves, self.resources), -1, np.int64)
+        self.tree_terms = np.zeros((2 * leaves, self.words), np.uint64)
+        self.tree_room[leaves : leaves + len(up)][up] = self.room[up]
+        self.tree_terms[leaves : leaves + len(up)][up] = self.satisfies[up]
+        first = leaves
+        while first > 1:
+            below = slice(first, 2 * first)
+            first //= 2
+            room = self.tree_room[below].reshape(first, 2, -1)
+            terms = self.tree_terms[below].reshape(first, 2, -1)
+            self.tree_room[first : 2 * first] = room.max(axis=1)
+            self.tree_terms[first : 2 * first] = np.bitwise_or(terms[:, 0], terms[:, 1])
+
+    def _renew(self) -> None:
+        """The handle, anew, of the arrays as they are now."""
+        make: Any = _handle
+        self.handle = make(*(getattr(self, name) for name in FIELDS))

@@ -1,0 +1,297 @@
+"""The tables of the online core's state: what each record holds.
+
+A slot is a row of a table. Machines have the slot of their `seq`; the slots of jobs, tenants,
+tasks and nodes are used again. -1 stands for none. Everything is an integer but what an order is
+made of, which is derived from integers and never accumulated.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+NONE = -1
+UNLIMITED = -1
+"""A job's `total` where it has no end; a tenant's `limit` where there is none."""
+MANY = 1 << 60
+"""How many tasks wait of a job without an end."""
+SHARE = 1 << 40
+"""What a tenant's idle tasks hold is counted in units of 1 / SHARE of a share."""
+NEVER = (1 << 63) - 1
+"""A time that does not come; an expected end that nobody told."""
+PIECES = 64
+"""A machine has at most so many devices: a task's are the bits of a word."""
+
+
+class Full(IntEnum):
+    """Which table a kernel found full."""
+
+    NOT = 0
+    MACHINES = 1
+    JOBS = 2
+    TENANTS = 3
+    TASKS = 4
+    OUT = 5
+
+
+class Said(IntEnum):
+    """The kind of a decision in the table `out`."""
+
+    LAUNCH = 1
+    STOP = 2
+
+
+class Happened(IntEnum):
+    """What the trail records of events."""
+
+    JOINED = 3
+    LEFT = 4
+    DRAINED = 5
+    BACK = 6
+    CHANGED = 7
+    SUBMITTED = 8
+    GROWN = 9
+    CANCELLED = 10
+    STARTED = 11
+    FINISHED = 12
+    FAILED = 13
+    LOST = 14
+    STOPPED = 15
+    PASSED = 16
+    WEIGHED = 17
+    LIMITED = 18
+    SCALED = 19
+
+
+MACHINE = np.dtype(
+    [
+        ("state", np.int8),  # MachineState: 0 none, UP, DRAINING, GONE
+        ("dirty", np.int8),  # room grew since the last decision: it is in `dirty`
+        ("pledged", np.int8),  # `reserved` is a pledge: nobody else may be placed, ever
+        ("tasks", np.int32),  # how many are on it
+        ("first", np.int32),  # the first of them
+        ("reserved", np.int32),  # the job that it is reserved for
+        ("group", np.int32),  # machines of one group are alike for advice
+        ("until", np.int64),  # the reservation's expected start, NEVER where unknown
+        ("mark", np.int64),  # set where a walk over tasks wants to know a machine again
+    ],
+    align=True,
+)
+
+JOB = np.dtype(
+    [
+        ("used", np.int8),  # the slot holds a job
+        ("spread", np.int8),
+        ("usable", np.int8),  # scale > 0, and some machine that is not gone holds a task of it
+        ("active", np.int8),  # usable and something waits
+        ("cancelled", np.int8),
+        ("patient", np.int8),  # waits for what it prefers
+        ("likes", np.int8),  # prefers anything at all
+        ("due", np.int8),  # lost a reservation: it is made anew at once
+        ("fresh", np.int8),  # may fit somewhere: all machines are looked at
+        ("tenant", np.int32),
+        ("first_task", np.int32),  # held: launched, running, stopping
+        ("queue_first", np.int32),  # tasks that wait again, in their order
+        ("queue_last", np.int32),
+        ("leaf", np.int32),  # its node in its tenant's trie
+        ("reserved", np.int32),  # how many machines are reserved for it
+        ("seq", np.int64),
+        ("gang", np.int64),
+        ("total", np.int64),
+        ("waiting", np.int64),
+        ("held", np.int64),
+        ("over", np.int64),
+        ("next", np.int64),  # the first number never launched
+        ("launches", np.int64),  # ever
+        ("expected", np.int64),  # duration that was told; 0: none
+        ("patience", np.int64),
+        ("since", np.int64),  # patience runs from here
+        ("checked", np.int64),  # the decision in which its gang was last found not to fit
+        ("alarmed", np.int64),  # it is among the alarms
+        ("unit", np.int64),  # a held task in units of 1 / SHARE
+        ("scale", np.float64),
+        ("mu", np.float64),  # held / scale
+        ("signature", np.uint64),  # its key in the trie
+    ],
+    align=True,
+)
+
+TENANT = np.dtype(
+    [
+        ("used", np.int8),
+        ("single", np.int8),  # stands for one job that has no tenant
+        ("capped", np.int8),  # it or one above it has a limit
+        ("cut", np.int8),  # a limit kept some of its jobs from a machine that had room
+        ("parent", np.int32),
+        ("child", np.int32),  # its first child, by declaration
+        ("sibling", np.int32),  # its parent's next child
+        ("root", np.int32),  # of the trie of its active jobs
+        ("leaf", np.int32),  # its node in the trie of tenants
+        ("jobs", np.int32),  # active jobs, its own
+        ("children", np.int32),  # active children
+        ("seq", np.int64),
+        ("held", np.int64),  # by all below it, in units of 1 / SHARE
+        ("moving", np.int64),  # by its active jobs and active children
+        ("weight", np.float64),
+        ("weights", np.float64),  # of its active children, tenants only, in their order
+        ("effective", np.float64),  # E: its weight, split among active siblings
+        ("offset", np.float64),  # A: its idle holdings and those above
+        ("rate", np.float64),  # e of each of its jobs
+    ],
+    align=True,
+)
+
+TASK = np.dtype(
+    [
+        ("state", np.int8),  # TaskState; -1: the slot is free
+        ("job", np.int32),
+        ("machine", np.int32),
+        ("attempt", np.int32),  # times launched
+        ("machine_next", np.int32),
+        ("machine_before", np.int32),
+        ("job_next", np.int32),  # among the held, or in the queue of those that wait again
+        ("job_before", np.int32),
+        ("number", np.int64),
+        ("launched", np.int64),
+        ("pieces", np.uint64),
+    ],
+    align=True,
+)
+
+NODE = np.dtype(
+    [
+        ("left", np.int32),  # NONE for a leaf
+        ("right", np.int32),
+        ("parent", np.int32),
+        ("owner", np.int32),  # of a leaf: the job, or (trie of tenants) the tenant
+        ("bit", np.int8),  # that the children differ in, from the highest, 0
+        ("fresh", np.int8),  # a fresh job is below
+        ("seq", np.int64),  # of the least below it, by (key, seq)
+        ("key", np.float64),  # mu, or (trie of tenants) the level
+        ("signature", np.uint64),  # of a leaf
+    ],
+    align=True,
+)
+
+OUT = np.dtype(
+    [
+        ("kind", np.int8),
+        ("job", np.int32),
+        ("machine", np.int32),
+        ("task", np.int32),
+        ("attempt", np.int32),
+        ("number", np.int64),
+        ("pieces", np.uint64),
+    ],
+    align=True,
+)
+
+ALARM = np.dtype([("time", np.int64), ("seq", np.int64), ("job", np.int32)], align=True)
+
+WHOLE = np.dtype(
+    [
+        ("now", np.int64),
+        ("trail", np.uint64),  # what happened so far, mixed
+        ("full", np.int64),
+        ("decided", np.int64),  # decisions asked for so far
+        ("machines", np.int64),  # slots in use
+        ("jobs", np.int64),
+        ("tenants", np.int64),
+        ("tasks", np.int64),
+        ("nodes", np.int64),
+        ("free_job", np.int64),  # head of the list of slots to use again
+        ("free_tenant", np.int64),
+        ("free_task", np.int64),
+        ("free_node", np.int64),
+        ("present", np.int64),  # machines that are not gone
+        ("job_seq", np.int64),  # the next
+        ("tenant_seq", np.int64),
+        ("root", np.int64),  # of the trie of tenants
+        ("dirty", np.int64),  # how many machines are in `dirty`
+        ("deciding", np.int64),  # a decision was left for a larger table
+        ("heap", np.int64),  # how many of the dirty machines are in the heap of a decision
+        ("out", np.int64),
+        ("alarms", np.int64),
+        ("fell", np.int64),  # some level fell since the heap was made
+        ("mark", np.int64),
+        ("fifo", np.int64),  # all levels are 0
+        ("reserve_after", np.int64),  # NEVER: off
+        ("first", np.int64),  # job seq that is first in line, NONE
+        ("first_slot", np.int64),
+        ("first_since", np.int64),
+        ("first_launches", np.int64),
+        ("hopeless", np.int64),  # nothing could be reserved for it, and nothing changed since
+        ("reservations", np.int64),  # machines that are reserved
+        ("due", np.int64),  # jobs whose reservation is made anew
+        ("picky", np.int64),  # the rule's scores matter (first fit: 0)
+        ("choice", np.int64),  # the job whose candidates are in `fits`, NONE
+        ("choices", np.int64),  # how many they are
+        ("groups", np.int64),  # of machines, in advice; 0: no advice
+        ("launched", np.int64),  # tasks, ever
+        ("soonest", np.int64),  # when the next alarm rings, NEVER
+    ],
+    align=True,
+)
+
+TABLES = {
+    "whole": WHOLE,
+    "machine": MACHINE,
+    "job": JOB,
+    "tenant": TENANT,
+    "task": TASK,
+    "node": NODE,
+    "out": OUT,
+    "alarm": ALARM,
+}
+"""Arrays of records."""
+
+INTS = (
+    "capacity",  # (machines, R)
+    "free",  # (machines, R) may be negative
+    "room",  # (machines, R) the largest demand that fits: `free`, or what its pieces can take
+    "piece",  # (machines, P) free units of each device
+    "tree_room",  # (2 * leaves, R) the largest `room` below a node of the tree over machines
+    "demand",  # (jobs, R)
+    "limit",  # (tenants, R)
+    "used",  # (tenants, R) held by all below
+    "need",  # (nodes, R) the least demand below
+    "rank",  # (jobs, groups) advice
+    "target",  # (jobs, groups) advice, in millionths
+    "runs",  # (jobs, groups) tasks held there
+)
+WORDS = (
+    "satisfies",  # (machines, W) terms that a machine satisfies
+    "tree_terms",  # (2 * leaves, W) terms that some machine below satisfies
+    "needs",  # (jobs, W)
+    "prefers",  # (jobs, W)
+    "terms",  # (nodes, W) terms that all below need
+)
+LISTS = (
+    "dirty",  # (machines,) whose room grew
+    "heap",  # (machines,) those of them for which somebody waits, least first
+    "best",  # (machines,) the job found for it
+    "stamp",  # (machines,) tasks launched when it was found
+    "stack",  # a walk's
+    "fits",  # (machines,) candidates of one job
+    "unit",  # (R,) units in a piece, 0: no device
+    "column",  # (R,) where the resource's pieces begin in `piece`
+    "have",  # (R,) machines present that have any of the resource
+    "satisfied",  # (64 W,) machines present that satisfy the term
+)
+FLOATS = (
+    "key",  # (machines,) the level of `best`
+    "score",  # (machines,) of the candidates in `fits`
+)
+
+ROWS = {
+    "machine": (
+        *("capacity", "free", "room", "piece", "satisfies"),
+        *("dirty", "heap", "best", "stamp", "fits", *FLOATS),
+    ),
+    "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
+    "tenant": ("limit", "used"),
+    "task": (),
+    "out": (),
+}
+"""The arrays that have as many rows as a table."""

@@ -1,0 +1,22 @@
+"""The trail: a running number into which all that happens is mixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.scheduling.kernels.compiling import kernel
+from fairlead.scheduling.kernels.state import Handle
+
+FACTOR = np.uint64(0xD6E8FEB86659FD93)
+"""Of Pelle Evensen's and Jonathan Kagstrom's mixing functions (`rrmxmx` and its kin)."""
+HALF = np.uint64(32)
+
+
+@kernel
+def mix(s: Handle, value: int) -> None:
+    """Mixes one more integer into the trail."""
+    w = s.whole[0]
+    h = (w.trail ^ np.uint64(value)) * FACTOR
+    h ^= h >> HALF
+    h *= FACTOR
+    w.trail = h ^ (h >> HALF)

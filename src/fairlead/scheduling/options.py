@@ -1,0 +1,33 @@
+"""What can be chosen about the online core beside the policy and the placement rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairlead.model.errors import InputError, Mistake
+
+MICROSECONDS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Times are in microseconds; None: off.
+
+    `reserve_after`: a job that has been first in line for so long gets machines reserved.
+    `preempt_after`: tasks are stopped for a job that was below its guarantee for so long.
+    `whole`: stand-alone numbers count whole tasks on each machine; otherwise divisible ones.
+    """
+
+    reserve_after: int | None = 60 * MICROSECONDS
+    preempt_after: int | None = None
+    whole: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("reserve_after", "preempt_after"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise InputError(
+                    Mistake(
+                        f"{name} of {value} microseconds", "choose more than 0, or switch it off"
+                    )
+                )
