@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from fairlead.cli.screen import Screen, shown, table, wrapped
 from fairlead.model.report import Tree, rounded
@@ -167,7 +168,7 @@ def tree(workload: Workload, found: Description) -> Tree:
             "events": found.machine_events,
             "configurations": found.configurations,
             "capacity": {
-                name: rounded(float(amount * unit))
+                name: _amount(amount, unit)
                 for (name, unit), amount in zip(units, found.capacity, strict=True)
             },
         },
@@ -179,9 +180,9 @@ def tree(workload: Workload, found: Description) -> Tree:
         if found.first_submission is None or found.last_submission is None
         else [found.first_submission / SECOND, found.last_submission / SECOND],
         "tasks_of_a_job": _named(found.tasks_of_jobs),
-        "duration_seconds": _named(_scaled(found.durations, 1 / SECOND)),
+        "duration_seconds": _named(_seconds_of(found.durations)),
         "demand": {
-            name: _named(_scaled(values, float(unit)))
+            name: _named(None if values is None else [_amount(value, unit) for value in values])
             for (name, unit), values in zip(units, found.demands, strict=True)
         },
         "demand_vectors": found.demand_vectors,
@@ -212,12 +213,18 @@ def tree(workload: Workload, found: Description) -> Tree:
     }
 
 
-def _scaled(values: Sequence[int] | None, unit: float) -> list[float] | None:
-    return None if values is None else [value * unit for value in values]
+def _amount(units: int, unit: Fraction) -> float:
+    """Whole amounts stay exact: bytes have more digits than other results."""
+    amount = units * unit
+    return amount.numerator if amount.denominator == 1 else float(f"{float(amount):.12g}")
 
 
-def _named(values: Sequence[float] | None) -> dict[str, float | None] | None:
+def _seconds_of(times: Sequence[int] | None) -> list[float] | None:
+    return None if times is None else [time / SECOND for time in times]
+
+
+def _named(values: Sequence[float] | None) -> dict[str, float] | None:
     if values is None:
         return None
     keys = [*(f"p{percent}" for percent in PERCENTS[:-1]), "max"]
-    return dict(zip(keys, map(rounded, values), strict=True))
+    return dict(zip(keys, values, strict=True))
