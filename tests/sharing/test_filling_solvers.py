@@ -12,7 +12,7 @@ from fairlead.model.errors import SolverError
 from fairlead.sharing import flowing, parts
 from fairlead.sharing.filling import Filling, fill
 from fairlead.sharing.problem import Problem
-from fairlead.sharing.rise import Rise
+from fairlead.sharing.rise import Rise, Risen, rise_at_once
 from fairlead.sharing.solvers import flow, interior, simplex
 from tests.sharing.build import build
 from tests.sharing.filling_proof import errors
@@ -91,6 +91,61 @@ def test_all_ways_find_the_first_level_to_the_last_digits() -> None:
         assert inner is not None
         assert inner.level == pytest.approx(level, rel=1e-12)
         assert levels.min() == pytest.approx(level, rel=1e-12)
+
+
+@pytest.mark.parametrize(("jobs", "classes"), [(9, 1), (1, 7), (1, 1)])
+def test_a_single_class_or_group_needs_no_program(jobs: int, classes: int) -> None:
+    for seed in range(5):
+        problem = drawn(seed, jobs=jobs, classes=classes, resources=3, density=1.0)
+        some = np.random.default_rng(seed).random(jobs)
+        asked = Rise(
+            problem.demand,
+            problem.usable,
+            problem.capacity,
+            None,
+            base=some * problem.alone / jobs / 2,
+            rate=problem.tree.weight,
+        )
+        at_once = rise_at_once(asked)
+        assert at_once is not None
+        assert at_once.level == pytest.approx(simplex.rise(asked).level, rel=1e-12)
+        # The prices prove it: no pair costs less than its share is worth, and the bound is tight.
+        assert (problem.demand @ at_once.price.T >= at_once.group[:, None] * (1 - 1e-12)).all()
+        bound = (at_once.price * problem.capacity).sum() - at_once.group @ asked.base
+        assert bound == pytest.approx(at_once.level * float(at_once.group @ asked.rate), rel=1e-12)
+        assert (at_once.share.T @ problem.demand <= problem.capacity * (1 + 1e-12)).all()
+
+
+def test_several_classes_and_groups_need_a_program() -> None:
+    assert rise_at_once(rise(0)) is None
+
+
+def test_too_many_pivots_end_the_simplex_and_the_next_program_is_not_the_worse_for_it() -> None:
+    program = simplex.Simplex()
+    assert program.rise(rise(1), most_pivots=1) is None
+    found = program.rise(rise(1))
+    assert found is not None
+    assert found.level == simplex.rise(rise(1)).level
+
+
+def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = drawn(3, jobs=60, classes=12, resources=3, density=0.3)
+    one = filled(problem, monkeypatch)
+    inner: list[Rise] = []
+    as_ever = interior.rise
+
+    def seen(asked: Rise) -> Risen | None:
+        inner.append(asked)
+        return as_ever(asked)
+
+    monkeypatch.setattr(interior, "rise", seen)
+    other = filled(
+        problem, monkeypatch, _LITTLE=0, _LOOSE=1, _MUCH=NEVER, _FIRST_PIVOTS=0, _NEXT_PIVOTS=0
+    )
+    assert inner
+    assert one.tasks.sum(axis=1) == pytest.approx(other.tasks.sum(axis=1), rel=1e-9)
 
 
 def test_a_program_without_an_optimum_is_an_error_with_its_status_and_gap() -> None:

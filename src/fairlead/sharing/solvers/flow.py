@@ -15,7 +15,7 @@ from fairlead.sharing.problem import Bools, Floats, Ints
 # Units in which a whole flow is counted: SciPy counts in 32 bits, and both directions of an edge
 # together must fit.
 _WHOLE = 2**29
-_FIRST_EDGES = 4  # of a group; more enter where these do not carry enough
+_FIRST_EDGES = 2  # of a group; more enter where these do not carry enough
 _EXACT = 1e-12  # relative: what a group may lack and a class hold too much
 _MOST_PASSES = 4
 _SAME = 1e-12  # relative: a cut whose level is lower by less is at the same level
