@@ -93,18 +93,21 @@ def inputs(draw: st.DrawFn) -> tuple[Cluster, tuple[Job, ...]]:
         owners = [tenant.name for tenant in tenants]
         some = st.lists(st.sampled_from(chosen), min_size=1, max_size=5)
         prefer = draw(selectors)
+        tasks = draw(st.one_of(st.none(), st.integers(1, 10**6)))
         jobs.append(
             Job(
                 name,
                 draw(st.dictionaries(resources, amounts(), max_size=3).filter(_needs)),
                 tenant=draw(st.sampled_from(owners)) if owners else None,
-                tasks=draw(st.one_of(st.none(), st.integers(1, 10**6))),
+                tasks=tasks,
                 where=draw(selectors),
                 machines=draw(st.one_of(st.none(), some)),
                 exclude=draw(st.one_of(st.just([]), some)),
                 spread=draw(st.booleans()),
                 prefer=prefer,
                 prefer_for=draw(amounts().filter(bool)) if prefer else None,
+                gang=draw(st.integers(1, 5 if tasks is None else min(5, tasks))),
+                duration=draw(st.none() | amounts().filter(bool)),
             )
         )
     devices = draw(st.lists(st.sampled_from(known), max_size=2)) if known else []

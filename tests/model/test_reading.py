@@ -37,6 +37,8 @@ jobs:
     exclude: a05
     prefer: zone = east
     prefer_for: 30s
+    gang: 4
+    duration: 2h
 """
 
 
@@ -76,6 +78,8 @@ def test_a_file_means_what_is_written() -> None:
             exclude=["a05"],
             prefer="zone = east",
             prefer_for=30,
+            gang=4,
+            duration=7200,
         ),
     )
 

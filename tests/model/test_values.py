@@ -13,7 +13,7 @@ import pytest
 
 from fairlead.model.constraint import Operator, Requirement, Selector
 from fairlead.model.errors import InputError, Mistake, Place
-from fairlead.model.job import Job, duration, written_duration
+from fairlead.model.job import Job, read_duration, written_duration
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
@@ -145,6 +145,11 @@ JOB_MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"spread": "yes"}, "spread: 'yes' is neither true nor false"),
     ({"prefer": "zone"}, "nothing says how long to wait"),
     ({"prefer_for": "30s"}, "nothing says what to wait for"),
+    ({"gang": 0}, "gang: 0 is not a number of tasks that start together"),
+    ({"gang": "1.5"}, "gang: 1.5 is not a number of tasks that start together"),
+    ({"gang": 5, "tasks": 4}, "gang: a gang of 5 is more than all 4 tasks; write at most 4"),
+    ({"duration": "30"}, '"30" is not a duration; write the unit: 30s'),
+    ({"duration": 0}, "duration: 0 is not positive"),
     ({"prefer": "zone", "prefer_for": "30"}, '"30" is not a duration; write the unit: 30s'),
     ({"prefer": "zone", "prefer_for": "soon"}, '"soon" is not a duration; write a number and'),
     ({"prefer": "zone", "prefer_for": "0s"}, "prefer_for: 0 is not positive"),
@@ -178,8 +183,8 @@ def test_all_mistakes_of_a_value_are_reported_together(make: Callable[[], object
     [("30s", 30), ("5m", 300), ("2h", 7200), ("1d", 86400), ("500ms", Fraction(1, 2)), (7, 7)],
 )
 def test_durations(text: str, seconds: Fraction) -> None:
-    assert duration(text) == seconds
-    assert duration(written_duration(Fraction(seconds))) == seconds
+    assert read_duration(text) == seconds
+    assert read_duration(written_duration(Fraction(seconds))) == seconds
 
 
 def test_a_mistake_is_one_sentence_with_its_place() -> None:

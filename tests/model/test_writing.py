@@ -52,6 +52,8 @@ def test_it_is_written_as_a_person_would() -> None:
             spread=True,
             prefer="gen = 2",
             prefer_for=90,
+            gang=4,
+            duration=7200,
         )
     ]
     assert (
@@ -81,6 +83,8 @@ jobs:
     spread: true
     prefer: "gen = 2"
     prefer_for: 90s
+    gang: 4
+    duration: 2h
 """
     )
 

@@ -115,6 +115,8 @@ JOB = Kind(
         "spread": _boolean,
         "prefer": _text,
         "prefer_for": _text,
+        "gang": _text,
+        "duration": _text,
     },
     {
         "name": Need("name: train", "unnamed"),

@@ -32,6 +32,7 @@ class Job:
 
     `where`, `machines` and `exclude` are its hard constraint; `prefer` is the soft kind, which
     shares ignore. `tenant` None: the job is its own tenant. `spread`: at most one task a machine.
+    `gang`: so many tasks start together or none. `duration`: how long a task is expected to take.
     Machines may be given in ranges; they are kept as plain names in their order.
     """
 
@@ -45,6 +46,8 @@ class Job:
     spread: bool = False
     prefer: Selector = Selector()
     prefer_for: Fraction | None = None  # seconds
+    gang: int = 1
+    duration: Fraction | None = None  # seconds
 
     def __init__(
         self,
@@ -59,6 +62,8 @@ class Job:
         spread: bool = False,
         prefer: str | Selector = "",
         prefer_for: Amount | None = None,
+        gang: Amount = 1,
+        duration: Amount | None = None,
     ) -> None:
         mistakes = Mistakes()
         about = ("job", name)
@@ -81,8 +86,19 @@ class Job:
             "prefer": mistakes.attempt((*about, "prefer"), _selector, prefer),
             "prefer_for": None
             if prefer_for is None
-            else mistakes.attempt((*about, "prefer_for"), duration, prefer_for),
+            else mistakes.attempt((*about, "prefer_for"), read_duration, prefer_for),
+            "gang": 1 if gang == 1 else mistakes.attempt((*about, "gang"), _gang, gang),
+            "duration": None
+            if duration is None
+            else mistakes.attempt((*about, "duration"), read_duration, duration),
         }
+        most, together = values["tasks"], values["gang"]
+        if isinstance(most, Fraction) and isinstance(together, int) and together > most:
+            mistakes.add(
+                (*about, "gang"),
+                f"a gang of {together} is more than all {most} tasks",
+                f"write at most {most}",
+            )
         if prefer and prefer_for is None:
             mistakes.add(
                 (*about, "prefer"),
@@ -134,13 +150,25 @@ def _selector(selector: str | Selector) -> Selector:
     )
 
 
+def _gang(gang: Amount) -> int:
+    number = exact(gang)
+    if number.denominator != 1 or number <= 0:
+        raise InputError(
+            Mistake(
+                f"{written(number)} is not a number of tasks that start together",
+                "write a positive whole number, or leave it out",
+            )
+        )
+    return int(number)
+
+
 def _boolean(value: bool) -> bool:
     if isinstance(value, bool):
         return value
     raise InputError(Mistake(f"{value!r} is neither true nor false", "write true or false"))
 
 
-def duration(amount: Amount) -> Fraction:
+def read_duration(amount: Amount) -> Fraction:
     """The seconds in a duration such as `30s`, `5m` or `2h`, more than 0; a number that is not
     text is seconds. Raises InputError."""
     if not isinstance(amount, str):

@@ -83,6 +83,10 @@ def _job(job: Job) -> Iterator[tuple[str, str]]:
         yield "prefer", _quoted(str(job.prefer))
     if job.prefer_for is not None:
         yield "prefer_for", written_duration(job.prefer_for)
+    if job.gang > 1:
+        yield "gang", str(job.gang)
+    if job.duration is not None:
+        yield "duration", written_duration(job.duration)
 
 
 def _entry(fields: Iterable[tuple[str, str]]) -> Iterator[str]:
