@@ -56,29 +56,41 @@ class Left:
 
 @dataclass(frozen=True)
 class Added:
-    """A machine is added."""
+    """A machine is added, to nobody's pool. Where `like` names a machine, the new one is on every
+    job's list of names that the other is on; where it is `closed`, every job excludes it."""
+
+    machine: Machine
+    like: str | None = None
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A machine gets more: this one takes the place of the one of its name."""
 
     machine: Machine
 
 
 @dataclass(frozen=True)
 class Removed:
-    """A machine is taken away."""
+    """Machines are taken away, also from pools and from jobs' lists of names."""
 
-    machine: str
+    machines: tuple[str, ...]
 
 
-Change = Lie | Split | Left | Added | Removed
+Change = Lie | Split | Left | Added | Grown | Removed
 """What is done to an input to see a violation; None where the allocation itself shows it."""
 
 
 @dataclass(frozen=True)
 class Witness:
     """A violation that anyone can show again: the input, the change if there is one, who is hurt
-    (or gains) and the two numbers that are compared, with what they count.
+    (or gains) and the two numbers that are compared.
 
-    `slack` is by how much the property fails, relative to the larger of the two numbers; `jobs`
-    give the better allocation where the property is Pareto optimality.
+    `before` is what the property promises or what was before the change, `after` what comes out;
+    both count `unit` ("tasks", "share"). `slack` is by how much the property fails, relative to
+    the larger of the two; `jobs` are the tasks of each job in the better allocation where the
+    property is Pareto optimality.
     """
 
     property: str
@@ -90,6 +102,7 @@ class Witness:
     after: float
     slack: float
     sentence: str
+    unit: str = "tasks"
     change: Change | None = None
     jobs: tuple[tuple[str, float], ...] = ()
 

@@ -19,7 +19,7 @@ class Exit(IntEnum):
     """How the process ends."""
 
     OK = 0
-    REFUTED = 1  # the proof does not hold
+    REFUTED = 1  # a proof or a promise does not hold
     BAD_INPUT = 2
     INTERNAL = 70  # EX_SOFTWARE of sysexits.h
     OUTPUT = 74  # EX_IOERR of sysexits.h
@@ -31,6 +31,7 @@ COMMANDS = {
     "allocate": ("fairlead.cli.allocate", "share a cluster: who gets what, and what stops them"),
     "explain": ("fairlead.cli.explain", "why a job gets what it gets, in sentences"),
     "compare": ("fairlead.cli.compare", "who gains and who loses under other policies"),
+    "audit": ("fairlead.cli.audit", "are the promises of fairness kept here? with witnesses"),
     "verify": ("fairlead.cli.verify", "check the proof of an allocation from the input alone"),
     "trace": ("fairlead.cli.trace", "what is in a trace, and the same in Fairlead's own format"),
     "policies": ("fairlead.cli.policies", "list the policies and their parameters"),

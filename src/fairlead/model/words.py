@@ -7,6 +7,7 @@ from collections.abc import Iterable
 _BINARY = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20))
 _IRREGULAR = {
     "holds": "hold",
+    "says": "say",
     "runs": "run",
     "is": "are",
     "has": "have",

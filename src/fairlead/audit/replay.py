@@ -1,0 +1,51 @@
+"""A witness shown again, by code that takes only the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fairlead.audit.outcome import Shown, solve
+from fairlead.audit.registry import PROPERTIES
+from fairlead.audit.tolerance import TOLERANCE, difference
+from fairlead.audit.witness import Written
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.shares import Tasks
+
+
+class Again(Enum):
+    """What came of it."""
+
+    SAME = "the same numbers"
+    OTHER = "other numbers"
+    GONE = "it no longer shows"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of it, and the numbers of now (None where the question cannot be asked)."""
+
+    again: Again
+    shown: Shown | None
+
+
+def replay(written: Written) -> Replayed:
+    """The numbers of a witness, computed again. Raises InputError where the file names what is not
+    there, or where the policy refuses its input."""
+    if written.property not in PROPERTIES:
+        known = ", ".join(PROPERTIES)
+        raise InputError(Mistake(f"no property `{written.property}`", f"there are {known}"))
+    if written.tasks is not Tasks.DIVISIBLE:
+        raise InputError(Mistake("the witness is about whole tasks, which are not built yet"))
+    first = solve(written.input, written.policy)
+    second = None if written.changed is None else solve(written.changed, first.rule)
+    shown = PROPERTIES[written.property].measure(first, second, written.who)
+    if shown is None or shown.slack <= TOLERANCE:
+        return Replayed(Again.GONE, shown)
+    # A promise of 0 is never broken, so that the larger of the two numbers is positive.
+    largest = max(written.before, written.after)
+    same = shown.unit == written.unit and all(
+        difference(now, then) <= TOLERANCE or abs(now - then) <= TOLERANCE * largest
+        for now, then in ((shown.before, written.before), (shown.after, written.after))
+    )
+    return Replayed(Again.SAME if same else Again.OTHER, shown)

@@ -1,0 +1,84 @@
+"""An audit: properties of policies on one input, a finding for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fairlead.audit.finding import Finding, Input
+from fairlead.audit.outcome import Options, Outcome, Rule, solve
+from fairlead.audit.registry import PROPERTIES
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.machine import Cluster
+from fairlead.model.tenant import Tenant
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A policy that cannot be applied to the input, and why."""
+
+    policy: str
+    reasons: tuple[str, ...]
+
+
+def audit(
+    given: Input,
+    rules: Sequence[Rule],
+    properties: Sequence[str] = (),
+    options: Options = Options(),  # noqa: B008  a frozen value
+    progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[Finding | Refused]:
+    """The findings, one policy after the other, each property in the order of the registry; all
+    properties where none are named. `progress` is told what is begun."""
+    names = properties or tuple(PROPERTIES)
+    for name in names:
+        if name not in PROPERTIES:
+            raise InputError(_unknown(name))
+    for rule in rules:
+        progress(rule.spec)
+        try:
+            outcome = solve(given, rule)
+        except InputError as error:
+            yield Refused(rule.spec, tuple(str(mistake) for mistake in error.mistakes))
+            continue
+        yield from judge(outcome, names, options, progress)
+
+
+def judge(
+    outcome: Outcome,
+    properties: Sequence[str],
+    options: Options,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[Finding]:
+    """The findings about one outcome, whoever made its allocation."""
+    for name, known in PROPERTIES.items():
+        if name in properties:
+            progress(f"{outcome.rule.spec}: {name}")
+            yield known.check(outcome, options)
+
+
+def with_pools(given: Input, pools: Sequence[tuple[str, tuple[str, ...]]]) -> Input:
+    """The input with these tenants weighing what their pools (names of machines) come to, instead
+    of what it says itself."""
+    wanted = dict(pools)
+    known = {tenant.name: tenant for tenant in given.cluster.tenants}
+    for name in wanted:
+        if name not in known:
+            right = f"the tenants are {', '.join(sorted(known)[:8]) or 'not declared'}"
+            raise InputError(Mistake(f"there is no tenant {name}", right))
+    tenants = [
+        Tenant(name, pool=wanted[name], parent=old.parent, limit=old.limit)
+        if name in wanted
+        else old
+        for name, old in known.items()
+    ]
+    cluster = Cluster(given.cluster.machines, tenants, given.cluster.devices)
+    return replace(given, cluster=cluster)
+
+
+def _unknown(name: str) -> Mistake:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower(), list(PROPERTIES), n=1)
+    known = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(PROPERTIES)}"
+    return Mistake(f"no property `{name}`", known)

@@ -1,0 +1,126 @@
+"""A witness as data: everything that is needed to show a violation again, in one file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from fairlead.audit.change import apply
+from fairlead.audit.finding import Added, Change, Grown, Input, Left, Lie, Removed, Split, Witness
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.reading import read
+from fairlead.model.report import json_text, rounded
+from fairlead.model.shares import Tasks
+from fairlead.model.writing import write
+
+SCHEMA = "fairlead.witness/1"
+
+Tree = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a witness file says: the two inputs as they are in it, and what it claims."""
+
+    property: str
+    policy: str
+    tasks: Tasks
+    who: tuple[str, ...]
+    before: float
+    after: float
+    unit: str
+    input: Input
+    changed: Input | None
+
+
+def witness_tree(witness: Witness) -> Tree:
+    """The witness as `fairlead.witness/1`: only dicts, lists, text, numbers and None."""
+    change = witness.change
+    return {
+        "schema": SCHEMA,
+        "property": witness.property,
+        "policy": witness.policy,
+        "tasks": witness.tasks.value,
+        "sentence": witness.sentence,
+        "who": list(witness.who),
+        "unit": witness.unit,
+        "before": rounded(witness.before),
+        "after": rounded(witness.after),
+        "slack": rounded(witness.slack),
+        "change": None if change is None else _change_tree(change),
+        "better": [{"job": name, "tasks": tasks} for name, tasks in witness.jobs],
+        "input": _text(witness.input),
+        "changed": None if change is None else _text(apply(change, witness.input)),
+    }
+
+
+def witness_json(witness: Witness) -> str:
+    """The witness as JSON, the same bytes for the same witness."""
+    return json_text(witness_tree(witness))
+
+
+def witness_from_json(text: str, file: str = "the witness") -> Written:
+    """What a witness file says. Raises InputError where it is none."""
+    try:
+        tree = json.loads(text)
+    except ValueError as error:
+        raise InputError(Mistake(f"{file} is not JSON: {error}", "give a witness file")) from error
+    if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
+        raise InputError(
+            Mistake(f"{file} is no witness", f'its "schema" must be "{SCHEMA}"; see --witness DIR')
+        )
+    changed = tree.get("changed")
+    try:
+        tasks = Tasks(_field(tree, "tasks", str, file))
+    except ValueError as error:
+        raise InputError(
+            Mistake(f'{file}: "tasks" is {tree["tasks"]!r}', "write divisible or whole")
+        ) from error
+    who = _field(tree, "who", list, file)
+    return Written(
+        property=str(_field(tree, "property", str, file)),
+        policy=str(_field(tree, "policy", str, file)),
+        tasks=tasks,
+        who=tuple(str(name) for name in who),
+        before=float(_field(tree, "before", (int, float), file)),
+        after=float(_field(tree, "after", (int, float), file)),
+        unit=str(_field(tree, "unit", str, file)),
+        input=_input(_field(tree, "input", str, file), f"{file}, input"),
+        changed=None if changed is None else _input(changed, f"{file}, changed"),
+    )
+
+
+def _field(tree: dict[str, object], name: str, kind: type | tuple[type, ...], file: str):  # type: ignore[no-untyped-def]
+    value = tree.get(name)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise InputError(
+            Mistake(f'{file}: "{name}" is missing or of the wrong kind', "give a whole witness")
+        )
+    return value
+
+
+def _input(text: str, name: str) -> Input:
+    return Input(*read([(name, text)]))
+
+
+def _text(given: Input) -> str:
+    return write(given.cluster, given.jobs)
+
+
+def _change_tree(change: Change) -> Tree:
+    """What was done, in short: `changed` is what came of it."""
+    match change:
+        case Lie():
+            return {"kind": "lie", "liars": list(change.liars)}
+        case Split():
+            tenants = list(dict.fromkeys(job.tenant or job.name for job in change.jobs))
+            return {"kind": "split", "tenant": change.tenant, "into": tenants}
+        case Left():
+            return {"kind": "left", "tenant": change.tenant}
+        case Added():
+            tree: Tree = {"kind": "added", "machine": change.machine.name}
+            return tree | {"like": change.like, "closed": change.closed}
+        case Grown():
+            return {"kind": "grown", "machine": change.machine.name}
+        case Removed():
+            return {"kind": "removed", "machines": list(change.machines)}

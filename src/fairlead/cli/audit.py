@@ -1,0 +1,340 @@
+"""`fairlead audit`: are the promises kept here? A verdict on each property, a witness for each
+violation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fairlead.cli.inputs import read, say, write_whole
+
+if TYPE_CHECKING:
+    from fairlead.audit.finding import Finding, Input
+    from fairlead.audit.outcome import Rule
+    from fairlead.audit.run import Refused
+    from fairlead.cli.screen import Screen
+
+EPILOG = """\
+examples:
+  fairlead audit cluster.yaml jobs.yaml
+  fairlead audit cluster.yaml --policy tsf --policy cdrf --property envy-freeness
+  fairlead audit cluster.yaml --witness witnesses/
+  fairlead audit --replay witnesses/cdrf-envy-freeness.json
+
+`holds` was computed exactly for this input; `violated` has a witness; `none in N` means that N
+changes were tried and none violated the property, which proves nothing.
+"""
+
+POLICIES = "tsf,cdrf,drfh,drf"
+SCHEMA = "fairlead.audit/1"
+TRIES = 200
+SMALL = 5_000
+"""Jobs times machines up to which witnesses are made smaller if nothing is said: every try is an
+allocation."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a YAML or JSON file, or a directory of them; `-` is the standard input",
+    )
+    parser.add_argument(
+        "--policy",
+        action="append",
+        metavar="POLICY",
+        help=f"what to judge, also several separated by commas; repeatable (default: {POLICIES})",
+    )
+    parser.add_argument(
+        "--property",
+        action="append",
+        metavar="NAME",
+        help="a property, also several separated by commas; repeatable (default: all)",
+    )
+    parser.add_argument(
+        "--pool",
+        action="append",
+        metavar="TENANT=MACHINES",
+        help="judge as if the tenant had brought these machines, as in vision=a[1-4]; repeatable",
+    )
+    parser.add_argument(
+        "--trials",
+        type=int,
+        default=20,
+        metavar="N",
+        help="changes to try at most for each property that is searched (default: 20)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="of what is drawn (default: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 on a violation")
+    parser.add_argument(
+        "--witness", metavar="DIR", help="write a file for each violation into this directory"
+    )
+    parser.add_argument(
+        "--shrink",
+        type=int,
+        metavar="N",
+        help=f"allocations to spend on making a witness smaller (default: {TRIES}, or 0 where jobs"
+        f" × machines are more than {SMALL:,})",
+    )
+    parser.add_argument(
+        "--replay", metavar="WITNESS", help="show a witness again, from its file alone"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the findings."""
+    from fairlead.audit.finding import Input, Verdict
+    from fairlead.audit.outcome import Options
+    from fairlead.audit.run import Refused, audit, with_pools
+    from fairlead.cli.main import Exit
+    from fairlead.model.errors import InputError, Mistake
+
+    if args.replay is not None:
+        return _replay(args)
+    if not args.files:
+        raise InputError(Mistake("no file is given", "give a file, or --replay WITNESS"))
+    for name, least in (("trials", 1), ("seed", 0), ("shrink", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise InputError(Mistake(f"--{name} {value} is too small", f"write at least {least}"))
+    given = with_pools(Input(*read(args.files)), _pools(args.pool or ()))
+    rules = _rules(args.policy or [POLICIES])
+    options = Options(trials=args.trials, seed=args.seed)
+    found: list[Finding] = []
+    refused: list[Refused] = []
+    with _progress() as tell:
+        for one in audit(given, rules, _words(args.property or ()), options, tell):
+            if isinstance(one, Refused):
+                refused.append(one)
+            else:
+                found.append(one)
+        if not found:
+            raise InputError(Mistake(reason) for one in refused for reason in one.reasons)
+        if args.json or args.witness:
+            found = _smaller(found, given, args.shrink, tell)
+    if args.witness:
+        _write_witnesses(found, args.witness)
+    if args.json:
+        from fairlead.model.report import json_text
+
+        say([json_text(tree(found, refused))])
+    else:
+        from fairlead.cli.screen import screen_of
+
+        say(lines(found, refused, given, screen_of(sys.stdout)))
+    violations = any(one.verdict is Verdict.VIOLATED for one in found)
+    return Exit.REFUTED if args.strict and violations else Exit.OK
+
+
+class _progress:  # noqa: N801  used as a function
+    """Says on a terminal what is being done; quiet in a pipe."""
+
+    def __enter__(self) -> Callable[[str], None]:
+        self._on = sys.stderr.isatty()
+        return self._tell
+
+    def __exit__(self, *_: object) -> None:
+        if self._on:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _tell(self, text: str) -> None:
+        if self._on:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def tree(found: Sequence[Finding], refused: Sequence[Refused]) -> dict[str, object]:
+    """The findings as `fairlead.audit/1`."""
+    return {
+        "schema": SCHEMA,
+        "results": [finding_tree(finding) for finding in found],
+        "refused": [{"policy": one.policy, "reasons": list(one.reasons)} for one in refused],
+    }
+
+
+def finding_tree(finding: Finding) -> dict[str, object]:
+    """One finding."""
+    from fairlead.audit.witness import witness_tree
+    from fairlead.model.report import rounded
+
+    return {
+        "policy": finding.policy,
+        "tasks": finding.tasks.value,
+        "property": finding.property,
+        "verdict": finding.verdict.value,
+        "trials": finding.trials,
+        "seed": finding.seed,
+        "best": rounded(finding.best),
+        "witness": None if finding.witness is None else witness_tree(finding.witness),
+        "others": list(finding.others),
+        "note": finding.note,
+        "counts": dict(finding.counts),
+    }
+
+
+def lines(
+    found: Sequence[Finding], refused: Sequence[Refused], given: Input, screen: Screen
+) -> Iterator[str]:
+    """A row for each property, a column for each policy; then a sentence for each violation."""
+    from fairlead.audit.finding import Verdict
+    from fairlead.cli.screen import shown, table, wrapped
+    from fairlead.model.words import counted, listing, plural, sentence
+
+    jobs, machines = (
+        counted(len(given.jobs), "job"),
+        counted(len(given.cluster.machines), "machine"),
+    )
+    yield f"audit of {jobs} on {machines}, {found[0].tasks.value} tasks"
+    yield ""
+    policies = list(dict.fromkeys(one.policy for one in found))
+    cells = {(one.property, one.policy): _cell(one) for one in found}
+    properties = list(dict.fromkeys(one.property for one in found))
+    rows = [[name, *(cells.get((name, policy), "") for policy in policies)] for name in properties]
+    yield from table(["property", *policies], rows, "<" * (1 + len(policies)), screen)
+    broken = [one for one in found if one.verdict is Verdict.VIOLATED]
+    if broken:
+        yield ""
+    for one in broken:
+        assert one.witness is not None  # what a violation has
+        more = len(one.others)
+        text = f"{one.policy}, {one.property}: {one.witness.sentence}"
+        yield from wrapped(shown(text + (f" And {more} more." if more else "")), screen)
+    # What is to be said of several properties or policies alike is said once.
+    notes: dict[tuple[str, bool], dict[str, list[str]]] = {}
+    for one in found:
+        if one.note:
+            key = (one.note, one.verdict is Verdict.NOT_APPLICABLE)
+            notes.setdefault(key, {}).setdefault(one.property, []).append(one.policy)
+    if notes or refused:
+        yield ""
+    for (note, silent), about in notes.items():
+        who = list(dict.fromkeys(policy for names in about.values() for policy in names))
+        lead = "" if len(who) == len(policies) else f"{', '.join(who)}: "
+        says = f" {plural('says', len(about))} nothing here" if silent else ""
+        text = f"{lead}{listing(about)}{says}: {note}"
+        yield from wrapped(shown(sentence(text)), screen)
+    for other in refused:
+        reasons = sentence("; ".join(other.reasons))
+        yield from wrapped(shown(f"{other.policy} cannot be applied: {reasons}"), screen)
+
+
+def _cell(finding: Finding) -> str:
+    """A verdict in a word or two."""
+    from fairlead.audit.finding import Verdict
+
+    match finding.verdict:
+        case Verdict.NOT_FOUND:
+            return f"none in {finding.trials}"
+        case Verdict.NOT_APPLICABLE:
+            return "-"
+        case other:
+            return str(other.value)
+
+
+def _words(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+
+
+def _rules(given: Sequence[str]) -> list[Rule]:
+    from fairlead.model.errors import InputError, Mistakes
+    from fairlead.sharing.registry import parse
+    from fairlead.sharing.spec import split
+
+    mistakes = Mistakes()
+    rules: dict[str, Rule] = {}
+    for text in (part for one in given for part in split(one)):
+        try:
+            rule = parse(text)
+        except InputError as error:
+            mistakes += error.mistakes
+        else:
+            rules.setdefault(rule.spec, rule)
+    mistakes.report()
+    return list(rules.values())
+
+
+def _pools(given: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """What `--pool` says."""
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.tenant import some
+
+    found = []
+    for text in given:
+        name, equals, machines = text.partition("=")
+        if not equals or not name or not machines:
+            raise InputError(
+                Mistake(f"--pool {text} names no pool", "write TENANT=MACHINES: vision=a[1-4],b7")
+            )
+        found.append((name, some(part.strip() for part in machines.split(","))))
+    return found
+
+
+def _smaller(
+    found: Sequence[Finding], given: Input, tries: int | None, tell: Callable[[str], None]
+) -> list[Finding]:
+    """The findings with smaller witnesses."""
+    from dataclasses import replace
+
+    from fairlead.audit.shrink import shrink
+
+    if tries is None:
+        tries = TRIES if len(given.jobs) * len(given.cluster.machines) <= SMALL else 0
+    smaller = []
+    for one in found:
+        if one.witness is not None and tries:
+            tell(f"{one.policy}: {one.property}: a smaller witness")
+            one = replace(one, witness=shrink(one.witness, tries))
+        smaller.append(one)
+    return smaller
+
+
+def _write_witnesses(found: Sequence[Finding], directory: str) -> None:
+    import re
+    from pathlib import Path
+
+    from fairlead.audit.witness import witness_json
+    from fairlead.model.errors import OutputError
+
+    try:
+        Path(directory).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{directory} cannot be made: {error.strerror}") from error
+    for one in found:
+        if one.witness is not None:
+            policy = re.sub(r"[^A-Za-z0-9.-]+", "_", one.policy).strip("_")
+            file = Path(directory, f"{policy}-{one.property}.json")
+            write_whole(str(file), witness_json(one.witness) + "\n")
+
+
+def _replay(args: argparse.Namespace) -> int:
+    """Shows a witness again; the exit code says whether it still does."""
+    from fairlead.audit.replay import Again, replay
+    from fairlead.audit.witness import witness_from_json
+    from fairlead.cli.main import Exit
+    from fairlead.files import texts
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.words import number
+
+    if args.files:
+        raise InputError(Mistake("--replay takes no other file", "the witness holds its input"))
+    ((name, text),) = texts([args.replay])
+    written = witness_from_json(text, name)
+    found = replay(written)
+    about = f"{written.policy}, {written.property}, {', '.join(written.who)}"
+    then = f"{number(written.after)} against {number(written.before)} ({written.unit})"
+    if found.shown is None:
+        say([f"{about}: the question cannot be asked of this input"])
+    else:
+        now = f"{number(found.shown.after)} against {number(found.shown.before)}"
+        said = "as the file says" if found.again is Again.SAME else f"the file says {then}"
+        say([f"{about}: {now} ({found.shown.unit}), {said}", found.shown.sentence])
+    if found.again is Again.GONE:
+        say(["It no longer shows."])
+    return Exit.OK if found.again is Again.SAME else Exit.REFUTED
