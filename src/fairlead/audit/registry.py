@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from fairlead.audit import envy, pareto, sharing_incentive
+from fairlead.audit import (
+    bottleneck,
+    envy,
+    pareto,
+    population,
+    resources,
+    sharing_incentive,
+    single_machine,
+    single_resource,
+    useless,
+)
 from fairlead.audit.property import Property
 
 PROPERTIES: dict[str, Property] = {
@@ -11,6 +21,13 @@ PROPERTIES: dict[str, Property] = {
         sharing_incentive.PROPERTY,
         envy.PROPERTY,
         pareto.PROPERTY,
+        single_machine.PROPERTY,
+        single_resource.PROPERTY,
+        population.PROPERTY,
+        useless.DUMMY_MACHINES,
+        useless.FORBIDDEN_MACHINES,
+        resources.PROPERTY,
+        bottleneck.PROPERTY,
     )
 }
 """In the order in which they are shown."""

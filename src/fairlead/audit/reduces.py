@@ -1,0 +1,63 @@
+"""Properties that say: in this special case the allocation is that of a simpler policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairlead.audit.finding import Finding
+from fairlead.audit.outcome import Options, Outcome, Shown
+from fairlead.audit.property import Property, holds, not_applicable, violated
+from fairlead.audit.standing import amount, standing
+from fairlead.audit.tolerance import TOLERANCE, difference
+from fairlead.model.errors import InputError
+
+Simpler = Callable[[Outcome], tuple[str | None, str]]
+"""The policy that the allocation should be that of, and why it is; None, and why the property says
+nothing."""
+
+
+def reduction(name: str, promise: str, simpler: Simpler) -> Property:
+    """The property that under a condition the allocation is that of a simpler policy: every
+    tenant gets as much as under that policy, which is computed for the comparison."""
+
+    def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
+        policy, why = simpler(outcome)
+        if policy is None:
+            return not_applicable(name, outcome, why)
+        try:
+            reference = outcome.under(policy)
+        except InputError as error:
+            return not_applicable(name, outcome, f"{policy} cannot be applied: {error}")
+        tenants = list(standing(outcome).tasks)
+        shown = {tenant: _shown(outcome, reference, tenant, why) for tenant in tenants}
+        found = [((t,), None, s) for t, s in shown.items() if s.slack > TOLERANCE]
+        counts = (("tenants", len(tenants)), ("differ", len(found)))
+        if found:
+            return violated(name, outcome, found, note=why, counts=counts)
+        return holds(name, outcome, note=why, counts=counts)
+
+    def measure(
+        outcome: Outcome,
+        changed: Outcome | None,  # noqa: ARG001  the property is about no change
+        who: tuple[str, ...],
+    ) -> Shown | None:
+        policy, why = simpler(outcome)
+        if policy is None or who[0] not in standing(outcome).tasks:
+            return None
+        return _shown(outcome, outcome.under(policy), who[0], why)
+
+    return Property(name, promise, check, measure)
+
+
+def _shown(outcome: Outcome, reference: Outcome, tenant: str, why: str) -> Shown:
+    should, has, unit = standing(reference).of(tenant, standing(outcome))
+    return Shown(
+        before=should,
+        after=has,
+        slack=difference(should, has),
+        sentence=(
+            f"{tenant} gets {amount(has, unit)}; {reference.rule.spec} gives {amount(should, unit)}"
+            f" ({why})."
+        ),
+        unit=unit,
+    )

@@ -1,0 +1,54 @@
+"""Changes tried one after the other: who is hurt by each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from fairlead.audit.change import apply
+from fairlead.audit.finding import Change
+from fairlead.audit.outcome import Outcome, Shown, solve
+from fairlead.audit.tolerance import TOLERANCE
+from fairlead.model.errors import InputError
+
+Hurt = tuple[tuple[str, ...], Change | None, Shown]
+Compare = Callable[[Outcome, Outcome, str], Shown | None]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """How many changes could be made, and each violation."""
+
+    trials: int
+    found: tuple[Hurt, ...]
+
+
+def tried(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Tried:
+    """Makes each change, solves again, and compares what each tenant has. A change that cannot be
+    made, or whose result the policy refuses, is no trial."""
+    trials, found = 0, []
+    tenants = list(dict.fromkeys(job.tenant for job in outcome.allocation.jobs))
+    for change in changes:
+        try:
+            after = solve(apply(change, outcome.input), outcome.rule)
+        except InputError:
+            continue
+        trials += 1
+        for tenant in tenants:
+            shown = compare(outcome, after, tenant)
+            if shown is not None and shown.slack > TOLERANCE:
+                found.append(((tenant,), change, shown))
+    return Tried(trials, tuple(found))
+
+
+def sampled(items: Sequence[T], most: int, seed: int) -> list[T]:
+    """The items, or so many of them drawn with the seed, in their order."""
+    if len(items) <= most:
+        return list(items)
+    draw = np.random.Generator(np.random.PCG64(seed))
+    return [items[int(i)] for i in np.sort(draw.choice(len(items), size=most, replace=False))]
