@@ -70,6 +70,8 @@ def drawn(name: str, title: str, caption: str, draw: Callable[[Figure], None]) -
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure)
+        figure.draw_without_rendering()  # finds the places of all, once for both files
+        figure.set_layout_engine("none")
         png, svg = io.BytesIO(), io.StringIO()
         figure.savefig(
             png, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None}

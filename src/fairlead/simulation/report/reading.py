@@ -143,31 +143,31 @@ def _json(file: Path, schema: str) -> dict[str, object]:
 
 
 def _columns(file: Path, schema: str, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
-    found = schema_of(file)
-    if found != schema:
-        raise InputError(
-            Mistake(
-                f"{file} is {found or 'of no schema'}, not {schema}",
-                "use the version of Fairlead that wrote it",
-            )
-        )
     try:
+        found = schema_of(file)
+        if found != schema:
+            raise InputError(
+                Mistake(
+                    f"{file} is {found or 'of no schema'}, not {schema}",
+                    "use the version of Fairlead that wrote it",
+                )
+            )
         if file.suffix == ".csv":
             table = pyarrow.csv.read_csv(
                 file,
-                read_options=pyarrow.csv.ReadOptions(skip_rows=1),
+                read_options=pyarrow.csv.ReadOptions(skip_rows=1, use_threads=False),
                 convert_options=pyarrow.csv.ConvertOptions(include_columns=list(names)),
             )
         else:
-            table = pyarrow.parquet.read_table(file, columns=list(names))
-    except (pa.ArrowInvalid, KeyError, OSError) as error:
+            table = pyarrow.parquet.ParquetFile(file).read(list(names), use_threads=False)
+        return {name: table.column(name) for name in names}
+    except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as error:
         raise InputError(
             Mistake(
                 f"{file} cannot be read: {str(error).splitlines()[0]}",
                 "remove its folder and simulate again",
             )
         ) from error
-    return {name: table.column(name) for name in names}
 
 
 def floats(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -1,0 +1,48 @@
+"""A study's folder, made by real runs, for the tests of the report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from fairlead.simulation.distances import Distances
+from fairlead.simulation.ideal.run import run_ideal
+from fairlead.simulation.ideal.slots import Kind
+from fairlead.simulation.measures import Jobs, Shares, Tasks, Utilisation
+from fairlead.simulation.workloads.registry import generate
+
+STEP = 5_000_000  # microseconds between samples
+
+
+def study(
+    path: Path,
+    runs: tuple[tuple[str, Kind, int], ...],
+    spec: str = "table-ii",
+    ending: str = ".parquet",
+) -> Path:
+    """The folder of a study with these runs (policy, kind of ideal scheduler, seed)."""
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "study.json").write_text(
+        json.dumps({"schema": "fairlead.simulation.study/1", "settings": {}}), encoding="utf-8"
+    )
+    for policy, kind, seed in runs:
+        workload = generate(spec, seed)
+        folder = path / f"{policy},ideal-{kind.value},{seed}"
+        sinks = [
+            Jobs(folder / f"jobs{ending}"),
+            Tasks(folder / f"tasks{ending}"),
+            Shares(folder / f"shares{ending}", STEP),
+            Utilisation(folder / f"utilisation{ending}", STEP),
+            Distances(40 * STEP, folder / f"distance{ending}"),
+        ]
+        result = run_ideal(workload, kind, policy, seed=seed, sinks=sinks)
+        content = {
+            "schema": "fairlead.simulation.run/1",
+            "workload": workload.name,
+            "notes": list(workload.notes),
+            "settings": {},
+            "result": asdict(result),
+        }
+        (folder / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    return path

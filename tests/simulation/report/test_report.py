@@ -1,0 +1,297 @@
+"""The report of a study: its numbers, its plots, its page."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from math import isnan, nan
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairlead.model.errors import InputError
+from fairlead.simulation.ideal.slots import Kind
+from fairlead.simulation.report import figures
+from fairlead.simulation.report.figures import Curve, Jobs, Size
+from fairlead.simulation.report.making import Report, report_of, tables_of, write
+from fairlead.simulation.report.plots import COLOURS, GRID, INK, cdfs
+from fairlead.simulation.report.reading import read_folder
+from fairlead.simulation.report.words import digits, duration, percent, times
+from tests.simulation.report.folders import study
+
+RUNS = (("tsf", Kind.RESTRICTED, 0), ("tsf", Kind.RESTRICTED, 1), ("drfh", Kind.RESTRICTED, 0))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("report") / "study", RUNS)
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> Report:
+    return report_of(read_folder(folder))
+
+
+@pytest.fixture
+def own(folder: Path, tmp_path: Path) -> Path:
+    """A copy with one run, to be spoilt."""
+    own = tmp_path / "own"
+    shutil.copytree(folder, own, ignore=shutil.ignore_patterns("*,1", "drfh*"))
+    return own
+
+
+def test_runs_are_read_with_tsf_first(folder: Path) -> None:
+    found = read_folder(folder)
+    assert [(run.policy, run.seed) for run in found.runs] == [("tsf", 0), ("tsf", 1), ("drfh", 0)]
+    assert list(found.series()) == ["tsf", "drfh"]
+    assert found.workload == "table-ii"
+
+
+def test_another_policy_comes_first_if_asked(folder: Path) -> None:
+    assert list(read_folder(folder, "drfh").series()) == ["drfh", "tsf"]
+    with pytest.raises(InputError, match="no run of the policy fifo; it has drfh, tsf"):
+        read_folder(folder, "fifo")
+
+
+def test_runs_of_several_placements_are_told_apart(own: Path) -> None:
+    (file,) = own.glob("*/run.json")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["result"]["placement"] = "best-fit"
+    other = own / "tsf,best-fit,0"
+    other.mkdir()
+    (other / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    assert list(read_folder(own).series()) == ["tsf, best-fit", "tsf, ideal-restricted"]
+
+
+def test_the_table_has_a_line_for_each_policy_with_its_numbers(folder: Path) -> None:
+    main, speed = tables_of(read_folder(folder))
+    rows = {row[0]: dict(zip(main.header, row, strict=True)) for row in main.rows}
+    assert rows["tsf"]["runs"] == "2"
+    assert rows["tsf"]["jobs"] == rows["tsf"]["over"] == "8"
+    # Jobs 1 and 2 of Table II find free nodes or nodes that are soon free.
+    assert rows["tsf"]["RMSE"].endswith("%")
+    assert 90 < float(rows["tsf"]["cpu used"].rstrip("%")) <= 100
+    assert speed.header == ("tasks", "jobs", "drfh")
+    assert [row[0] for row in speed.rows] == ["11–100", "101–500", "> 500"]
+
+
+def test_csv_tables_give_the_same_report_as_parquet(report: Report, tmp_path: Path) -> None:
+    again = study(tmp_path / "csv", RUNS, ending=".csv")
+    assert report_of(read_folder(again)).files() == report.files()
+
+
+def test_the_same_folder_gives_the_same_bytes_under_any_hash_seed(
+    folder: Path, report: Report, tmp_path: Path
+) -> None:
+    script = (
+        "import sys; from pathlib import Path;"
+        "from fairlead.simulation.report.making import report_of, write;"
+        "from fairlead.simulation.report.reading import read_folder;"
+        "write(report_of(read_folder(Path(sys.argv[1]))), Path(sys.argv[2]))"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script, str(folder), str(tmp_path)],
+        env={**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"},
+        check=True,
+    )
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == report.files()
+
+
+class Links(html.parser.HTMLParser):
+    """Collects the tags, and whatever a browser would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.fetched: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name in ("src", "href", "xlink:href") and value and not value.startswith("#"):
+                self.fetched.append(value)
+
+
+def test_the_page_needs_nothing_beside_it(report: Report) -> None:
+    page = report.page
+    links = Links()
+    links.feed(page)
+    assert not links.fetched
+    assert "script" not in links.tags
+    assert "url(http" not in page
+    assert "@import" not in page
+    assert links.tags.count("svg") == links.tags.count("figure") > 5
+
+
+def test_plots_in_one_page_share_no_clips(report: Report) -> None:
+    links = Links()
+    links.feed(report.page)
+    clips = [name for name in links.ids if name.startswith("p") and len(name) == 11]
+    assert len(clips) > 5
+    assert len(clips) == len(set(clips))
+
+
+def test_the_colours_of_plots_are_those_of_the_page(report: Report) -> None:
+    body = report.page[report.page.index("<body>") :]
+    assert "var(--ink)" in body
+    assert "var(--s0)" in body
+    for colour in (*COLOURS, INK, GRID):
+        assert colour not in body
+
+
+def test_names_are_text_wherever_they_stand(own: Path) -> None:
+    (file,) = own.glob("*/run.json")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["workload"] = "<script>alert(1)</script> & $x_1$"
+    content["notes"] = ["<b>"]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    links = Links()
+    page = report_of(read_folder(own)).page
+    links.feed(page)
+    assert "script" not in links.tags
+    assert "b" not in links.tags
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; $x_1$" in page
+
+
+PLOTS = (
+    *("delays", "waits", "completions", "speed-ups", "shares-1", "shares-2"),
+    *("used-cpu", "used-memory", "distance"),
+)
+
+
+def test_every_plot_is_there_as_png_and_svg(report: Report, tmp_path: Path) -> None:
+    write(report, tmp_path)
+    names = {file.name for file in tmp_path.iterdir()}
+    assert names == {"index.html"} | {f"{p}.{e}" for p in PLOTS for e in ("png", "svg")}
+    for plot in PLOTS:
+        assert (tmp_path / f"{plot}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / f"{plot}.svg").read_text(encoding="utf-8")
+
+
+def test_a_run_without_some_tables_has_the_rest(own: Path) -> None:
+    for name in ("tasks", "shares", "distance"):
+        next(own.glob(f"*/{name}.parquet")).unlink()
+    plots = ("delays", "completions", "used-cpu", "used-memory")
+    assert set(report_of(read_folder(own)).files()) == {
+        "index.html",
+        *(f"{plot}.{ending}" for plot in plots for ending in ("png", "svg")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda path: (path / "study.json").unlink(), "holds no study"),
+        (lambda path: [file.unlink() for file in path.glob("*/run.json")], "no run of the study"),
+        (
+            lambda path: next(path.glob("*/run.json")).write_text('{"schema": "other/9"}'),
+            "is other/9, not fairlead.simulation.run/1",
+        ),
+        (lambda path: next(path.glob("*/run.json")).write_text("{"), "cannot be read"),
+        (
+            lambda path: next(path.glob("*/run.json")).write_text(
+                '{"schema": "fairlead.simulation.run/1"}'
+            ),
+            "lacks 'result'",
+        ),
+        (
+            lambda path: next(path.glob("*/jobs.parquet")).write_bytes(b"PAR1 not"),
+            "jobs.parquet cannot be read",
+        ),
+    ],
+)
+def test_what_is_not_a_study_is_refused_with_a_sentence(
+    own: Path, spoil: Callable[[Path], object], sentence: str
+) -> None:
+    spoil(own)
+    with pytest.raises(InputError, match=sentence):
+        report_of(read_folder(own))
+
+
+# --- numbers --------------------------------------------------------------------------------
+
+
+def jobs(tasks: list[int], took: list[float], start: int = 0) -> Jobs:
+    number = np.arange(start, start + len(tasks))
+    return Jobs(
+        (np.zeros(len(tasks), np.int64), number),
+        np.array(tasks, np.float64),
+        np.zeros(len(tasks)),
+        np.array(took, np.float64),
+        np.ones(len(tasks)),
+    )
+
+
+def test_speed_ups_compare_the_same_jobs_by_size() -> None:
+    ours = jobs([1, 10, 11, 501], [10.0, 20.0, 5.0, nan])
+    theirs = jobs([1, 10, 11, 501], [30.0, 30.0, 4.0, 7.0])
+    found = figures.speed_ups({"tsf": ours, "fifo": theirs})
+    assert found is not None
+    assert found.first == "tsf"
+    assert found.sizes == (Size.SMALL, Size.MEDIUM, Size.HUGE)
+    assert found.jobs == (2, 1, 1)
+    ((name, parts),) = found.others
+    assert name == "fifo"
+    assert parts[:2] == (2.0, 0.8)
+    assert isnan(parts[2])  # not over under tsf
+
+
+def test_jobs_that_only_one_run_has_are_left_out_of_speed_ups() -> None:
+    found = figures.speed_ups({"a": jobs([1, 1], [10.0, 20.0]), "b": jobs([1, 1], [40.0, 9.0], 1)})
+    assert found is not None
+    assert found.others[0][1] == (2.0,)
+
+
+def test_a_cdf_counts_jobs_that_never_started() -> None:
+    curve = figures.cdf("x", np.array([3.0, 1.0, nan, 2.0]))
+    assert curve.x.tolist() == [1.0, 2.0, 3.0]
+    assert curve.y.tolist() == [0.25, 0.5, 0.75]
+
+
+def test_a_long_line_is_drawn_in_few_points_with_the_same_mean() -> None:
+    x = np.arange(10_000.0)
+    few_x, few_y = figures.thinned(x, x % 7)
+    assert len(few_x) == len(few_y) == figures.POINTS
+    assert few_y.mean() == pytest.approx((x % 7).mean(), rel=1e-3)
+
+
+def test_names_with_numbers_are_in_the_order_of_the_numbers() -> None:
+    assert sorted(["job10", "job9", "a", "10", "9"], key=figures.natural) == [
+        "9", "10", "a", "job9", "job10",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", [[0.0], [0.0, 0.0], [1e-6], [1e9, 1.0], [nan], []])
+def test_any_delays_can_be_drawn(values: list[float]) -> None:
+    curve = figures.cdf("a", np.array(values, np.float64))
+    plot = cdfs("d", "Title", "", [curve, Curve("b", np.zeros(0), np.zeros(0))], ["a", "b"],
+                x_label="x", y_label="y")  # fmt: skip
+    assert "Title" in plot.svg
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.0, "0 s"), (0.85, "850 ms"), (1.0, "1.00 s"), (12.34, "12.3 s"), (119.0, "119 s"),
+        (150.0, "2.50 min"), (7200.0, "2.00 h"), (259200.0, "3.00 d"), (nan, "–"),
+    ],
+)  # fmt: skip
+def test_times_have_a_unit_that_fits(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_numbers_have_three_digits() -> None:
+    assert [digits(value) for value in (0, 0.0012, 0.1234, 1.234, 12.34, 1234.5)] == [
+        "0", "0.0012", "0.12", "1.23", "12.3", "1,234",
+    ]  # fmt: skip
+    assert percent(None) == percent(nan) == times(nan) == "–"
+    assert times(1.234) == "1.23×"
