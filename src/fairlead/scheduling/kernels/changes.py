@@ -254,6 +254,8 @@ def _unlink(s: Handle, t: int) -> None:
     if task.machine_next >= 0:
         s.task[task.machine_next].machine_before = task.machine_before
     machine.tasks -= 1
+    if machine.tasks == 0:
+        machine.changed = 0
     if task.job_before >= 0:
         s.task[task.job_before].job_next = task.job_next
     else:
@@ -329,3 +331,12 @@ def ring(s: Handle) -> None:
         kept += 1
         w.soonest = min(w.soonest, over)
     w.alarms = kept
+
+
+@inner
+def begin_to_wait(s: Handle, j: int) -> None:
+    """The patience of a job that had nothing waiting begins anew."""
+    job = s.job[j]
+    job.since = s.whole[0].now
+    if job.likes:
+        job.patient = 1

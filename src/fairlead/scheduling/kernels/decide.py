@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fairlead.scheduling.kernels.changes import (
     LAUNCHED,
     link,
@@ -76,8 +78,6 @@ def launch(s: Handle, j: int, m: int) -> None:
     if w.groups > 0:
         s.runs[j, machine.group] += 1
     settle(s, j)
-    if job.likes:
-        _please(s, j, m)
     if machine.reserved == j:
         unreserve(s, j)
     said = s.out[w.out]
@@ -96,12 +96,18 @@ def launch(s: Handle, j: int, m: int) -> None:
 
 
 @inner
-def _please(s: Handle, j: int, m: int) -> None:
-    """A job that prefers some machines was placed: on one of those, its patience begins anew."""
-    job = s.job[j]
+def _likes(s: Handle, j: int, m: int) -> bool:
+    """Does the machine satisfy all that the job prefers?"""
+    lacking = np.uint64(0)
     for i in range(s.prefers.shape[1]):
-        if s.prefers[j, i] & ~s.satisfies[m, i]:
-            return
+        lacking |= s.prefers[j, i] & ~s.satisfies[m, i]
+    return lacking == np.uint64(0)
+
+
+@inner
+def _please(s: Handle, j: int) -> None:
+    """A job was placed on machines that it prefers: its patience begins anew."""
+    job = s.job[j]
     job.since = s.whole[0].now
     if not job.patient:
         job.patient = 1
@@ -229,8 +235,13 @@ def decide(s: Handle, rule: Any) -> int:
         if m < 0:
             m = _machine_of(s, rule, j, together)
         launch(s, j, m)
+        liked = job.likes and _likes(s, j, m)
         for _ in range(together - 1):
-            launch(s, j, choose(s, rule, j))
+            m = choose(s, rule, j)
+            launch(s, j, m)
+            liked = liked or (job.likes and _likes(s, j, m))
+        if liked:
+            _please(s, j)
     for i in range(w.dirty):
         s.machine[s.dirty[i]].dirty = 0
     w.dirty = 0

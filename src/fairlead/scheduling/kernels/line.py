@@ -38,9 +38,10 @@ def _would_fit(s: Handle, j: int, m: int, free: Ints, piece: Ints) -> bool:
         need, unit = s.demand[j, r], s.unit[r]
         if need == 0:
             continue
-        if need > free[r]:
-            return False
-        if unit > 0:
+        if unit == 0:
+            if need > free[r]:
+                return False
+        else:
             whole, most = 0, 0
             for p in range(s.column[r], s.column[r] + devices(s, m, r)):
                 whole += piece[p] == unit

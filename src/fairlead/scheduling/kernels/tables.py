@@ -68,6 +68,7 @@ MACHINE = np.dtype(
     [
         ("state", np.int8),  # MachineState: 0 none, UP, DRAINING, GONE
         ("dirty", np.int8),  # room grew since the last decision: it is in `dirty`
+        ("changed", np.int8),  # since it was last empty: only then may less than 0 be free
         ("pledged", np.int8),  # `reserved` is a pledge: nobody else may be placed, ever
         ("tasks", np.int32),  # how many are on it
         ("first", np.int32),  # the first of them

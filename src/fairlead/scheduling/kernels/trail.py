@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.compiling import kernel
+from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.state import Handle
 
 FACTOR = np.uint64(0xD6E8FEB86659FD93)
@@ -20,3 +20,11 @@ def mix(s: Handle, value: int) -> None:
     h ^= h >> HALF
     h *= FACTOR
     w.trail = h ^ (h >> HALF)
+
+
+@inner
+def record(s: Handle, what: int, which: int) -> None:
+    """Mixes an event into the trail: what happened, when, and to which."""
+    mix(s, what)
+    mix(s, s.whole[0].now)
+    mix(s, which)

@@ -1,0 +1,175 @@
+"""The online core: a deterministic state machine, events in, decisions out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling import applying, events
+from fairlead.scheduling.book import Book
+from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
+from fairlead.scheduling.digest import digest
+from fairlead.scheduling.events import Event
+from fairlead.scheduling.ids import Ids, Unit
+from fairlead.scheduling.invariants import check
+from fairlead.scheduling.kernels.decide import decide
+from fairlead.scheduling.kernels.happen import advance
+from fairlead.scheduling.kernels.state import State
+from fairlead.scheduling.kernels.tables import NEVER, NONE, Full, Said
+from fairlead.scheduling.options import Options
+from fairlead.scheduling.placement.registry import DEFAULT, find
+from fairlead.scheduling.reasons import why
+from fairlead.scheduling.waiting import Why
+from fairlead.sharing.policy import Policy
+
+
+class Core:
+    """Decides which task starts where, by what it is told and by nothing else.
+
+    `policy` is one that has a scale, or `fifo`; `placement` a rule's name. All events of one
+    moment are applied before `decide` is called once. `checked`: the state is checked after every
+    decision, which is slow.
+    """
+
+    def __init__(
+        self,
+        resources: Sequence[Unit],
+        policy: str | Policy = "tsf",
+        placement: str = DEFAULT,
+        options: Options | None = None,
+        *,
+        checked: bool = False,
+    ) -> None:
+        self.options = options or Options()
+        self.placement = find(placement)
+        self.book = Book(resources, policy, self.options.whole)
+        self.checked = checked
+        self._pending: list[Decision] = []
+        whole = self.state.whole[0]
+        whole["picky"] = self.placement.picky
+        after = self.options.reserve_after
+        whole["reserve_after"] = NEVER if after is None else after
+
+    @property
+    def state(self) -> State:
+        """The tables of the state."""
+        return self.book.state
+
+    @property
+    def ids(self) -> Ids:
+        """What every slot is called."""
+        return self.book.ids
+
+    @property
+    def now(self) -> int:
+        """The time of the last event, in microseconds."""
+        return self.book.now
+
+    def apply(self, event: Event) -> None:
+        """Takes in what happened. Raises InputError, and changes nothing, where it cannot have
+        happened."""
+        book = self.book
+        if event.time < book.now:
+            raise InputError(
+                Mistake(
+                    f"an event of {event.time} comes after one of {book.now} microseconds",
+                    "give events in the order of their times",
+                )
+            )
+        match event:
+            case events.MachineJoined(time, machine):
+                applying.machine_joined(book, time, machine)
+            case events.MachineLeft(time, name):
+                applying.machine_left(book, time, name)
+            case events.MachineDrained(time, name, back):
+                applying.machine_drained(book, time, name, back)
+            case events.MachineChanged(time, machine):
+                applying.machine_changed(book, time, machine)
+            case events.JobSubmitted(time, job):
+                applying.job_submitted(book, time, job)
+            case events.JobChanged(time, name, tasks):
+                applying.job_changed(book, time, name, tasks)
+            case events.JobCancelled(time, name):
+                applying.job_cancelled(book, time, name)
+                self._pending += self._said()  # while what it is about has its name
+            case events.TenantChanged(time, tenant):
+                applying.tenant_changed(book, time, tenant)
+            case events.TimePassed(time):
+                if time > book.now:
+                    advance(self.state.handle, time)
+            case events.AdviceChanged() | events.GuaranteesChanged():
+                raise InputError(Mistake("advice and guarantees are not followed yet", ""))
+            case _:
+                applying.task_reported(book, event)
+
+    def decide(self) -> list[Decision]:
+        """What is to be done now, in the order in which it was decided."""
+        self.book.rescale()
+        decisions = self._pending
+        self._pending = []
+        decisions += [Reject(*each) for each in self.book.rejected]
+        self.book.rejected.clear()
+        while True:
+            full = decide(self.state.handle, self.placement.rule)
+            decisions += self._said()
+            if full == Full.NOT:
+                break
+            self.state.grow(full)
+        if self.checked:
+            self.check()
+        return decisions
+
+    def handle(self, event: Event) -> list[Decision]:
+        """Applies one event and decides."""
+        self.apply(event)
+        return self.decide()
+
+    def wake(self) -> int | None:
+        """The earliest moment at which time alone changes something: to be told then by
+        `TimePassed`."""
+        whole = self.state.whole[0]
+        moments = [int(whole["soonest"])]
+        if whole["first"] != NONE and whole["reserve_after"] != NEVER and not whole["hopeless"]:
+            moments.append(int(whole["first_since"] + whole["reserve_after"]))
+        return min((each for each in moments if self.now < each < NEVER), default=None)
+
+    def why(self, job: str) -> Why:
+        """Why tasks of the job wait."""
+        return why(self.state, self.ids, job)
+
+    def check(self) -> None:
+        """Raises InternalError where the state contradicts itself."""
+        check(self.state)
+
+    def digest(self) -> str:
+        """The same if and only if the same happened, on every machine."""
+        return digest(self.state)
+
+    def _said(self) -> list[Decision]:
+        """The decisions that the kernels wrote down, in names."""
+        whole = self.state.whole[0]
+        said: list[Decision] = []
+        ids = self.ids
+        for kind, j, m, t, attempt, number, pieces in self.state.out[: int(whole["out"])].tolist():
+            job, machine = ids.job_at[j].name, ids.machine_at[m].name
+            if kind == Said.STOP:
+                said.append(Stop(job, number, machine, attempt))
+                continue
+            ids.tasks[j][number] = t
+            said.append(Launch(job, number, machine, attempt, self._pieces(pieces)))
+        whole["out"] = 0
+        return said
+
+    def _pieces(self, bits: int) -> tuple[tuple[str, int], ...]:
+        """The devices whose bits are set, by resource and index."""
+        if not bits:
+            return ()
+        found = []
+        for unit, first in zip(self.ids.units, self.state.column.tolist(), strict=True):
+            if unit.piece:
+                found += [
+                    (unit.name, piece)
+                    for piece in range(self.state.most_pieces)
+                    if bits >> (first + piece) & 1
+                ]
+        return tuple(found)

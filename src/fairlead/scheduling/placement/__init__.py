@@ -1,0 +1,1 @@
+"""Placement rules, one page each: which machine a task goes to."""

@@ -1,0 +1,16 @@
+"""Best fit: the machine on which least is left."""
+
+from __future__ import annotations
+
+from fairlead.scheduling.kernels.state import Handle
+
+
+def best_fit(s: Handle, j: int, m: int) -> float:
+    """What would be left of the resources that the task demands, each in parts of the machine's
+    capacity, added up in the order of the resources."""
+    left = 0.0
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0:
+            left += (s.free[m, r] - need) / s.capacity[m, r]
+    return left

@@ -1,0 +1,141 @@
+"""Where placement rules are found by name: built in, registered, or in a file of one's own."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.kernels.rules import Rule, Score, make_rule
+
+BUILT_IN = {
+    "first-fit": "first_fit",
+    "best-fit": "best_fit",
+    "worst-fit": "worst_fit",
+    "alignment": "alignment",
+    "scarce-last": "scarce_last",
+    "price-guided": "price_guided",
+}
+"""The file of each rule, and the function in it."""
+
+FIRST_FIT, PRICE_GUIDED = "first-fit", "price-guided"
+DEFAULT = "best-fit"
+
+_own: dict[str, Score] = {}
+_FILE_MODULE = "fairlead_own_placement"
+_files: list[dict[str, Score]] = []
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A rule ready to use. `picky`: its scores differ, so that all machines are compared.
+    `guided`: it follows advice."""
+
+    name: str
+    rule: Rule
+    picky: bool
+    guided: bool
+
+
+def placement(name: str) -> Callable[[Score], Score]:
+    """Registers a rule: a function (state, job, machine) -> float, the least is best.
+
+    It is compiled (Numba's nopython mode): it reads the arrays of the state (`free`, `capacity`,
+    `demand` by machine or job and resource; see `fairlead.scheduling.kernels.tables`) and changes
+    nothing. It may depend on the job and the machine, not on other machines' free room.
+    """
+
+    def register(function: Score) -> Score:
+        if name in BUILT_IN:
+            raise InputError(Mistake(f"`{name}` is a built-in name", "choose another one"))
+        if _files and function.__module__ == _FILE_MODULE:
+            _files[-1][name] = function
+        else:
+            _own[name] = function
+            _compiled.cache_clear()
+        return function
+
+    return register
+
+
+def placement_names() -> tuple[str, ...]:
+    """The built-in rules and those registered so far."""
+    return (*BUILT_IN, *sorted(_own))
+
+
+def describe(name: str) -> str:
+    """The first words of what a rule says of itself."""
+    if name in BUILT_IN:
+        page = importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
+        return (page.__doc__ or "").partition("\n\n")[0].strip()
+    return (_function(name).__doc__ or "").partition("\n\n")[0].strip()
+
+
+def find(text: str) -> Placement:
+    """The rule that a user means: a name, or `./mine.py:name` for one in a file of their own."""
+    file, _, name = text.rpartition(":")
+    if file:
+        return Placement(text, _compile(text, _in_file(file, name), keep=False), True, False)
+    return _compiled(name)
+
+
+@cache
+def _compiled(name: str) -> Placement:
+    function = _function(name)
+    rule = _compile(name, function, keep=name in BUILT_IN)
+    return Placement(name, rule, name != FIRST_FIT, name == PRICE_GUIDED)
+
+
+def _function(name: str) -> Score:
+    if name in _own:
+        return _own[name]
+    if name not in BUILT_IN:
+        known = ", ".join(placement_names())
+        raise InputError(Mistake(f"no placement rule `{name}`", f"there are {known}"))
+    page = importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
+    function: Score = getattr(page, BUILT_IN[name])
+    return function
+
+
+def _compile(name: str, function: Score, *, keep: bool) -> Rule:
+    try:
+        return make_rule(function, keep=keep)
+    except Exception as error:
+        if name in BUILT_IN:
+            raise
+        first = str(error).strip().partition("\n")[0]
+        raise InputError(
+            Mistake(
+                f"the placement rule `{name}` cannot be compiled: {first}",
+                "use numbers, loops and the arrays of the state only",
+            )
+        ) from error
+
+
+def _in_file(file: str, name: str) -> Score:
+    import runpy
+
+    found: dict[str, Score] = {}
+    _files.append(found)
+    try:
+        runpy.run_path(file, run_name=_FILE_MODULE)
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(
+            Mistake(f"{file} cannot be read: {error.strerror or error}", "check the path")
+        ) from error
+    except Exception as error:
+        raise InputError(
+            Mistake(f"{file} cannot be loaded: {type(error).__name__}: {error}")
+        ) from error
+    finally:
+        _files.pop()
+    if name not in found:
+        names = ", ".join(f"`{each}`" for each in sorted(found)) or "nothing"
+        raise InputError(
+            Mistake(f"{file} registers no placement rule `{name}`", f"it registers {names}")
+        )
+    return found[name]

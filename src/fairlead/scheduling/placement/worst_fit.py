@@ -1,0 +1,15 @@
+"""Worst fit: the machine on which most is left, which spreads the load."""
+
+from __future__ import annotations
+
+from fairlead.scheduling.kernels.state import Handle
+
+
+def worst_fit(s: Handle, j: int, m: int) -> float:
+    """The opposite of best fit: minus what would be left of the resources that the task demands."""
+    left = 0.0
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0:
+            left += (s.free[m, r] - need) / s.capacity[m, r]
+    return -left
