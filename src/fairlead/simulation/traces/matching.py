@@ -11,7 +11,7 @@ from fairlead.model.machine import Machine
 from fairlead.scheduling.terms import Listed, NotListed, Term, satisfies
 from fairlead.simulation.workload import Bools, Ints, MachineEvent, MachineTable, Words
 
-_CELLS = 4_000_000  # of the tables of jobs by machines that are in memory at a time
+_WORDS = 4_000_000  # of sets of machines that are in memory at a time
 
 
 def at_start(machines: MachineTable) -> Ints:
@@ -27,58 +27,60 @@ def at_start(machines: MachineTable) -> Ints:
 
 
 class Matching:
-    """The machines that are there first, in groups that no term and no demand tells apart."""
+    """The machines that are there first, as sets in bits: one for each term, and one for each
+    amount of a resource that some machine has."""
 
     def __init__(self, machines: MachineTable, terms: Sequence[Term]) -> None:
         rows = at_start(machines)
         self.machines = len(rows)
-        self.counts: list[int] = []
-        """How many machines satisfy each term."""
         there = machines.machine[rows]
-        holds = np.stack(
-            [_satisfying(machines, there, term) for term in terms]
-            or [np.zeros(len(rows), dtype=np.bool_)]
-        )
-        self.counts = [int(row.sum()) for row in holds[: len(terms)]]
-        width = -(-len(terms) // 64)
-        words = np.zeros((len(rows), width), dtype=np.uint64)
-        for number in range(len(terms)):
-            bit = np.uint64(1 << (number % 64))
-            words[:, number // 64] |= np.where(holds[number], bit, np.uint64(0))
-        keys = np.concatenate((words.astype(np.int64), machines.capacity[rows]), axis=1)
-        groups, sizes = np.unique(keys, axis=0, return_counts=True)
-        self._words: Words = groups[:, :width].astype(np.uint64)
-        self._capacity: Ints = groups[:, width:]
-        self._sizes: Ints = sizes.astype(np.int64)
+        satisfying = [_satisfying(machines, there, term) for term in terms]
+        self.counts = [int(found.sum()) for found in satisfying]
+        """How many machines satisfy each term."""
+        self._terms = [_set(found) for found in satisfying]
+        self._all = _set(np.ones(len(rows), dtype=np.bool_))
+        self._amounts: list[Ints] = []
+        self._at_least: list[Words] = []
+        for capacity in machines.capacity[rows].T:
+            amounts = np.unique(capacity)
+            sets = [_set(capacity >= amount) for amount in amounts.tolist()]
+            none = np.zeros_like(self._all)  # beyond the largest amount
+            self._amounts.append(amounts)
+            self._at_least.append(np.stack([*sets, none]))
 
     def usable(self, needs: Words, demand: Ints) -> tuple[Ints, Ints]:
         """For each job, how many machines satisfy all that it needs; and how many of these hold a
         task when they are empty."""
-        width = self._words.shape[1]
-        wide = np.zeros((len(needs), width), dtype=np.uint64)
-        wide[:, : needs.shape[1]] = needs[:, :width]
-        keys = np.concatenate((wide.astype(np.int64), demand), axis=1)
-        distinct, place = np.unique(keys, axis=0, return_inverse=True)
-        eligible = np.zeros(len(distinct), dtype=np.int64)
-        holding = np.zeros(len(distinct), dtype=np.int64)
-        step = max(1, _CELLS // max(1, len(self._sizes)))
-        for start in range(0, len(distinct), step):
+        eligible = np.zeros(len(needs), dtype=np.int64)
+        holding = np.zeros(len(needs), dtype=np.int64)
+        step = max(1, _WORDS // max(1, len(self._all)))
+        for start in range(0, len(needs), step):
             here = slice(start, start + step)
-            want = distinct[here, :width].astype(np.uint64)
-            allowed = ((want[:, None, :] & ~self._words[None, :, :]) == 0).all(axis=2)
-            fits = (distinct[here, None, width:] <= self._capacity[None, :, :]).all(axis=2)
-            eligible[here] = allowed @ self._sizes
-            holding[here] = (allowed & fits) @ self._sizes
-        place = place.reshape(-1)
-        return eligible[place], holding[place]
+            sets = np.tile(self._all, (len(needs[here]), 1))
+            for number, machines in enumerate(self._terms[: 64 * needs.shape[1]]):
+                bit = np.uint64(1 << (number % 64))
+                sets[(needs[here, number // 64] & bit) != 0] &= machines
+            eligible[here] = np.bitwise_count(sets).sum(axis=1)
+            for place, amounts in enumerate(self._amounts):
+                least = np.searchsorted(amounts, demand[here, place])
+                sets &= self._at_least[place][least]
+            holding[here] = np.bitwise_count(sets).sum(axis=1)
+        return eligible, holding
+
+
+def _set(members: Bools) -> Words:
+    """The machines as bits, in whole words."""
+    octets = np.packbits(members)
+    whole = np.zeros(-(-len(octets) // 8) * 8, dtype=np.uint8)
+    whole[: len(octets)] = octets
+    return whole.view(np.uint64)
 
 
 def _satisfying(machines: MachineTable, there: Ints, term: Term) -> Bools:
     """Which of these machines satisfy the term."""
     if isinstance(term, (Listed, NotListed)):
         named = np.array([machines.names[number] in term.machines for number in there.tolist()])
-        listed = named.astype(np.bool_)
-        return np.logical_xor(listed, isinstance(term, NotListed))
+        return np.logical_xor(named.astype(np.bool_), isinstance(term, NotListed))
     # Equal labels are one object, mostly; each is looked at once.
     known: dict[int, bool] = {}
     found = []

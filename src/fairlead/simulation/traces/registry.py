@@ -127,7 +127,11 @@ def _sorted_out(
         )
     ((form_name, roles),) = found.items()
     form = next(form for form in among if form.name == form_name)
-    return form, {role: tuple(files) for role, files in sorted(roles.items())}, tuple(unread)
+    in_order = {
+        role: tuple(sorted(files, key=lambda path: (Path(path).name, path)))
+        for role, files in sorted(roles.items())
+    }
+    return form, in_order, tuple(unread)
 
 
 def _files(paths: Sequence[str]) -> list[tuple[str, bool]]:
