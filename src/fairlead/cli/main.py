@@ -34,6 +34,7 @@ COMMANDS = {
     "audit": ("fairlead.cli.audit", "are the promises of fairness kept here? with witnesses"),
     "verify": ("fairlead.cli.verify", "check the proof of an allocation from the input alone"),
     "trace": ("fairlead.cli.trace", "what is in a trace, and the same in Fairlead's own format"),
+    "report": ("fairlead.cli.report", "what a study found: a page with plots, and a table"),
     "policies": ("fairlead.cli.policies", "list the policies and their parameters"),
     "demo": ("fairlead.cli.demo", "a cluster of three GPU generations, shared and explained"),
 }

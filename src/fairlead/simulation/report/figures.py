@@ -14,6 +14,7 @@ Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 SECONDS = 1e-6
 POINTS = 400  # of a curve: more cannot be seen
+WITHOUT_SCALE = ("fifo",)
 LINES = 8  # tenants that a plot of shares can tell apart
 
 
@@ -205,18 +206,22 @@ def _inside(tasks: Floats, size: Size) -> np.ndarray[tuple[int], np.dtype[np.boo
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares over time of the tenants that had the largest ones, and how many others."""
+    """The shares over time of the tenants that had the largest ones, and how many others: in
+    percent, or in tasks under a policy without a scale."""
 
     curves: tuple[Curve, ...]
     others: int
+    in_tasks: bool
 
 
 def shares_of(run: Run, chosen: tuple[str, ...] | None = None) -> Shares | None:
-    """The shares of one run, in percent; of the tenants `chosen`, or of those with the largest."""
+    """The shares of one run, of the tenants `chosen`, or of those with the largest."""
     table = run.columns("shares", ("time", "tenant", "share"))
     if table is None:
         return None
-    time, share = floats(table["time"]) * SECONDS, 100.0 * floats(table["share"])
+    in_tasks = run.policy in WITHOUT_SCALE
+    share = floats(table["share"]) * (1.0 if in_tasks else 100.0)
+    time = floats(table["time"]) * SECONDS
     names, which = np.unique(np.array(texts(table["tenant"]), dtype=object), return_inverse=True)
     if not len(names):
         return None
@@ -233,7 +238,7 @@ def shares_of(run: Run, chosen: tuple[str, ...] | None = None) -> Shares | None:
             rows = which == place[name]
             y[at[rows]] = share[rows]
         curves.append(Curve(name, *thinned(moments, y)))
-    return Shares(tuple(curves), max(0, len(names) - len(chosen)))
+    return Shares(tuple(curves), max(0, len(names) - len(chosen)), in_tasks)
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -185,23 +185,37 @@ def _share_plots(folder: Folder) -> tuple[Plot, ...]:
     if not found:
         return ()
     all_curves = [curve for _, shares in found.values() for curve in shares.curves]
-    (end, cut), most = _end(all_curves), max(float(c.y.max(initial=0.0)) for c in all_curves)
+    end, cut = _end(all_curves)
+    # Shares of all policies on the same axis, so that they can be compared; tasks on their own.
+    most = {
+        in_tasks: max(
+            (
+                float(curve.y.max(initial=0.0))
+                for _, shares in found.values()
+                if shares.in_tasks is in_tasks
+                for curve in shares.curves
+            ),
+            default=0.0,
+        )
+        for in_tasks in (False, True)
+    }
     return tuple(
         lines(
             f"shares-{number}",
-            f"Shares under {name}",
-            f"Seed {run.seed}. Share of each tenant in percent of a unit of share, ÷ its weight"
+            f"{'Tasks' if shares.in_tasks else 'Shares'} under {name}",
+            f"Seed {run.seed}. "
             + (
-                f"; {counted(shares.others, 'tenant')} with smaller shares not drawn."
-                if shares.others
-                else "."
+                "Tasks of each tenant: the policy knows no shares"
+                if shares.in_tasks
+                else "Share of each tenant in percent of a unit of share, ÷ its weight"
             )
+            + (f"; {counted(shares.others, 'tenant')} more not drawn." if shares.others else ".")
             + cut,
             shares.curves,
             [curve.name for curve in shares.curves],
-            y_label="share (%)",
+            y_label="tasks" if shares.in_tasks else "share (%)",
             x_most=end,
-            y_most=most * 1.05 or 1.0,
+            y_most=most[shares.in_tasks] * 1.05 or 1.0,
         )
         for number, (name, (run, shares)) in enumerate(found.items(), 1)
     )
