@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 
-from fairlead.model.machine import Machine
-from fairlead.scheduling.terms import Listed, NotListed, Term, satisfies
+from fairlead.scheduling.terms import Listed, NotListed, Term
 from fairlead.simulation.workload import Bools, Ints, MachineEvent, MachineTable, Words
 
 _WORDS = 4_000_000  # of sets of machines that are in memory at a time
@@ -87,6 +85,6 @@ def _satisfying(machines: MachineTable, there: Ints, term: Term) -> Bools:
     for number in there.tolist():
         labels = machines.labels[number]
         if id(labels) not in known:
-            known[id(labels)] = satisfies(Machine("m", {"any": Fraction(1)}, labels), term)
+            known[id(labels)] = term.matches(labels)
         found.append(known[id(labels)])
     return np.array(found, dtype=np.bool_)
