@@ -73,13 +73,13 @@ def soil(s: Handle, m: int) -> None:
 
 @inner
 def unreserve(s: Handle, j: int) -> None:
-    """Nothing is reserved for the job any more; others may have the room."""
+    """Nothing is reserved for the job any more; others may have the room. Pledges stay: who made
+    them ends them."""
     w, job = s.whole[0], s.job[j]
     for m in range(w.machines):
         machine = s.machine[m]
-        if machine.reserved == j:
+        if machine.reserved == j and not machine.pledged:
             machine.reserved = NONE
-            machine.pledged = 0
             w.reservations -= 1
             soil(s, m)
     job.reserved = 0

@@ -78,7 +78,7 @@ def launch(s: Handle, j: int, m: int) -> None:
     if w.groups > 0:
         s.runs[j, machine.group] += 1
     settle(s, j)
-    if machine.reserved == j:
+    if machine.reserved == j and not machine.pledged:
         unreserve(s, j)
     said = s.out[w.out]
     said.kind = LAUNCH
