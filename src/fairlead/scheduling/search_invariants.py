@@ -1,0 +1,154 @@
+"""What must hold of the search structures: the tree over machines and the tries over jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairlead.scheduling.kernels.state import State
+from fairlead.scheduling.kernels.tables import NONE
+from fairlead.scheduling.transitions import MachineState
+
+
+def searched(state: State) -> Iterator[str]:
+    """What does not hold, a sentence each."""
+    yield from tree(state)
+    yield from tries(state)
+    yield from clean(state)
+
+
+def tree(state: State) -> Iterator[str]:
+    """The leaves are the machines that take tasks; a node has what some leaf below it has."""
+    leaves = len(state.tree_room) // 2
+    up = state.machine["state"] == MachineState.UP
+    room = np.full((leaves, state.resources), -1, np.int64)
+    terms = np.zeros((leaves, state.words), np.uint64)
+    room[: len(up)][up] = state.room[up]
+    terms[: len(up)][up] = state.satisfies[up]
+    while True:
+        first = len(room)
+        if (state.tree_room[first : 2 * first] != room).any():
+            yield f"the tree over machines is wrong about the room of one of {first} nodes"
+        if (state.tree_terms[first : 2 * first] != terms).any():
+            yield f"the tree over machines is wrong about the terms of one of {first} nodes"
+        if first == 1:
+            return
+        room = room.reshape(first // 2, 2, -1).max(axis=1)
+        pairs = terms.reshape(first // 2, 2, -1)
+        terms = pairs[:, 0] | pairs[:, 1]
+
+
+def tries(state: State) -> Iterator[str]:
+    """Each active job is a leaf of its tenant's trie, each active tenant one of the tenants'."""
+    jobs: dict[int, set[int]] = {}
+    for j in range(int(state.whole[0]["jobs"])):
+        if state.job[j]["used"] and state.job[j]["active"]:
+            jobs.setdefault(int(state.job[j]["tenant"]), set()).add(j)
+    used = 0
+    for t in range(int(state.whole[0]["tenants"])):
+        if not state.tenant[t]["used"]:
+            continue
+        root = int(state.tenant[t]["root"])
+        nodes = _walk(state, root)
+        used += len(nodes)
+        owners = [int(state.node[n]["owner"]) for n in nodes if state.node[n]["left"] < 0]
+        if sorted(owners) != sorted(jobs.get(t, set())):
+            yield f"the trie of tenant {t} has the jobs {sorted(owners)}"
+            continue
+        yield from _sums(state, nodes)
+        for n in nodes:
+            if state.node[n]["left"] < 0:
+                yield from _leaf(state, n)
+    top = _walk(state, int(state.whole[0]["root"]))
+    used += len(top)
+    owners = [int(state.node[n]["owner"]) for n in top if state.node[n]["left"] < 0]
+    if sorted(owners) != sorted(jobs):
+        yield f"the trie of tenants has {sorted(owners)}, not {sorted(jobs)}"
+        return
+    yield from _sums(state, top)
+    for n in top:
+        if state.node[n]["left"] < 0:
+            yield from _tenant_leaf(state, n)
+    free, at = 0, int(state.whole[0]["free_node"])
+    while at >= 0 and free <= len(state.node):
+        free, at = free + 1, int(state.node[at]["left"])
+    if used + free != state.whole[0]["nodes"]:
+        yield f"{used} nodes are used and {free} free, of {state.whole[0]['nodes']}"
+
+
+def _walk(state: State, root: int) -> list[int]:
+    """The nodes below a root, itself first; not endless where they run in a circle."""
+    found: list[int] = []
+    waiting = [root] if root >= 0 else []
+    while waiting and len(found) <= len(state.node):
+        n = waiting.pop()
+        found.append(n)
+        if state.node[n]["left"] >= 0:
+            waiting += [int(state.node[n]["right"]), int(state.node[n]["left"])]
+    return found
+
+
+def _sums(state: State, nodes: list[int]) -> Iterator[str]:
+    """What inner nodes say of the two below them."""
+    node = state.node
+    for n in nodes:
+        if node[n]["left"] < 0:
+            continue
+        left, right = int(node[n]["left"]), int(node[n]["right"])
+        if node[left]["parent"] != n or node[right]["parent"] != n:
+            yield f"the children of node {n} have another parent"
+        least = min((float(node[c]["key"]), int(node[c]["seq"])) for c in (left, right))
+        if (float(node[n]["key"]), int(node[n]["seq"])) != least:
+            yield f"the least below node {n} is {least}, not {node[n]['key']}, {node[n]['seq']}"
+        if node[n]["fresh"] != (node[left]["fresh"] | node[right]["fresh"]):
+            yield f"node {n} is wrong about whether a fresh job is below"
+        if (state.need[n] != np.minimum(state.need[left], state.need[right])).any():
+            yield f"node {n} is wrong about the least demand below"
+        if (state.terms[n] != (state.terms[left] & state.terms[right])).any():
+            yield f"node {n} is wrong about the terms that all below need"
+        for child in (left, right):
+            if node[child]["left"] >= 0 and node[child]["bit"] <= node[n]["bit"]:
+                yield f"node {child} does not look at a later bit than its parent {n}"
+
+
+def _leaf(state: State, n: int) -> Iterator[str]:
+    leaf = state.node[n]
+    j = int(leaf["owner"])
+    job = state.job[j]
+    terms = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
+    if job["leaf"] != n:
+        yield f"job {j} has another leaf than {n}"
+    if (leaf["key"], leaf["seq"]) != (job["mu"], job["seq"]) or leaf["fresh"] != job["fresh"]:
+        yield f"the leaf of job {j} has another place in line than the job"
+    if (state.need[n] != state.demand[j]).any() or (state.terms[n] != terms).any():
+        yield f"the leaf of job {j} needs something else than the job"
+
+
+def _tenant_leaf(state: State, n: int) -> Iterator[str]:
+    leaf = state.node[n]
+    t = int(leaf["owner"])
+    tenant = state.tenant[t]
+    root = int(tenant["root"])
+    level = float(tenant["offset"] + state.node[root]["key"] / tenant["rate"])
+    if tenant["leaf"] != n:
+        yield f"tenant {t} has another leaf than {n}"
+    if (leaf["key"], leaf["seq"]) != (level, state.node[root]["seq"]):
+        yield f"the leaf of tenant {t} has another place in line than its jobs"
+    if leaf["fresh"] != state.node[root]["fresh"]:
+        yield f"the leaf of tenant {t} is wrong about whether a job is fresh"
+    if (state.need[n] != state.need[root]).any() or (state.terms[n] != state.terms[root]).any():
+        yield f"the leaf of tenant {t} needs something else than its jobs"
+
+
+def clean(state: State) -> Iterator[str]:
+    """Reservations count, and a machine is reserved only for a job that is there."""
+    reserved = state.machine["reserved"][: int(state.whole[0]["machines"])]
+    kinds = state.machine["state"][: int(state.whole[0]["machines"])]
+    owners = reserved[kinds != MachineState.GONE]
+    count = int((owners != NONE).sum())
+    if state.whole[0]["reservations"] != count:
+        yield f"{count} machines are reserved, not {state.whole[0]['reservations']}"
+    for j in np.unique(owners[owners != NONE]).tolist():
+        if not state.job[j]["used"]:
+            yield f"machines are reserved for job slot {j}, which nobody uses"
