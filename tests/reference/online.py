@@ -1,0 +1,188 @@
+"""The plain reference of the online core: every pair of job and machine is looked at each time.
+
+It takes the same events and gives the same decisions as `fairlead.scheduling.core.Core`, and is
+written to be read. Where the semantics leave room, it reads them like this:
+
+- What a task does not demand does not matter: neither free room below 0 nor a cap that is passed.
+- A job of which nothing waits and nothing is held is over: it is forgotten, its name free again.
+- Scales count the machines that are not gone, as `usable` does.
+- A machine that leaves loses its tasks in the order (job, number); they wait in that order.
+- The patience of a job that prefers machines begins anew whenever it begins to wait: submitted,
+  grown or lost back to having waiting tasks, and at each launch on a preferred machine.
+- Reservations are made at the end of a round of decisions. Their expected start stays what it was
+  when they were made. One ends when its job launches on one of its machines, or has nothing left
+  that it could launch. It is dropped whole when one of its machines can no longer be used, and
+  made anew, at once, after the next round.
+- A gang of which fewer tasks wait than belong together launches them one by one. A gang's machines
+  are those that were permissible when its first task was placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
+from fairlead.scheduling.transitions import MachineState, TaskState
+from tests.reference.online_line import drop_idle, look, may_pass, needed, under_caps
+from tests.reference.online_order import active_jobs, levels
+from tests.reference.online_scores import SCORES
+from tests.reference.online_state import (
+    PlainJob,
+    PlainMachine,
+    PlainTask,
+    World,
+    choose_pieces,
+    fits_now,
+    may_use,
+    preferred,
+    room,
+)
+
+Scales = Callable[[World], Mapping[int, float]]
+MILLION = 10**6
+
+
+class Decider:
+    """Decides what to launch. What happened is told to its `world` by `apply`, elsewhere."""
+
+    def __init__(
+        self,
+        world: World,
+        scales: Scales,
+        placement: str = "best-fit",
+        reserve_after: int | None = 60 * MILLION,
+        levelled: bool = True,
+    ) -> None:
+        self.world = world
+        self.pending: list[Stop | Reject] = []
+        self._scales = scales
+        self._placement = placement
+        self._reserve_after = reserve_after
+        self._levelled = levelled
+
+    def levels(self) -> dict[int, float]:
+        """The active jobs' levels; all 0 where the first come is first served."""
+        found = levels(self.world, self._scales(self.world))
+        return found if self._levelled else dict.fromkeys(found, 0.0)
+
+    def active(self) -> set[int]:
+        """The jobs that have tasks waiting and could run them."""
+        return active_jobs(self.world, self._scales(self.world))
+
+    def decide(self) -> list[Decision]:
+        """Launch, pair by pair, all that can be launched."""
+        decisions: list[Decision] = [*self.pending]
+        self.pending = []
+        launched: set[int] = set()
+        while True:
+            level = self.levels()
+            pairs = [
+                (self._key(job, machine, level[seq]), job, machine)
+                for seq in level
+                if self._together(job := self.world.jobs[seq])
+                for machine in self.world.machines
+                if self._permissible(job, machine)
+            ]
+            if not pairs:
+                break
+            _, job, machine = min(pairs, key=lambda pair: pair[0])
+            launched.add(job.seq)
+            decisions += self._launch(job, machine)
+            drop_idle(self.world, self.active())
+        look(self.world, self.levels(), launched, self._reserve_after)
+        return decisions
+
+    def wake(self) -> int | None:
+        """The earliest moment at which time alone changes something."""
+        world = self.world
+        moments = [
+            job.since + job.patience
+            for seq in self.levels()
+            if (job := world.jobs[seq]).patience and job.since + job.patience > world.now
+        ]
+        if self._reserve_after is not None and world.first is not None:
+            moments += [world.first_since + self._reserve_after]
+        return min((moment for moment in moments if moment > world.now), default=None)
+
+    def _key(
+        self, job: PlainJob, machine: PlainMachine, level: float
+    ) -> tuple[int, int, float, int, float, int]:
+        tier, urgency = self._tier(job, machine)
+        score = SCORES[self._placement](self.world, job, machine)
+        return (tier, urgency, level, job.seq, score, machine.seq)
+
+    def _tier(self, job: PlainJob, machine: PlainMachine) -> tuple[int, int]:
+        """What the advice says of the pair, under the rule that follows it."""
+        if self._placement != "price-guided":
+            return 0, 0
+        advice = [a for a in self.world.advice if a.job == job.seq]
+        if not advice:
+            return 0, 0
+        for each in advice:
+            if machine.seq in each.machines:
+                tasks = self.world.tasks_of(job)
+                held = sum(1 for task in tasks if task.machine in each.machines)
+                return each.rank, MILLION * held - each.target if each.rank else 0
+        return max(a.rank for a in self.world.advice) + 1, 0
+
+    def _permissible(self, job: PlainJob, machine: PlainMachine) -> bool:
+        """May a single task of the job be placed there now?"""
+        return (
+            machine.state is MachineState.UP
+            and may_use(job, machine)
+            and fits_now(self.world, job, machine) > 0
+            and under_caps(self.world, job, 1)
+            and may_pass(self.world, job, machine)
+            and (self._tired(job) or preferred(job, machine))
+        )
+
+    def _tired(self, job: PlainJob) -> bool:
+        """Has the job waited long enough for the machines that it prefers?"""
+        return self.world.now >= job.since + job.patience
+
+    def _together(self, job: PlainJob) -> bool:
+        """Can all that must start together be placed now?"""
+        count = needed(job)
+        machines = [m for m in self.world.machines if self._permissible(job, m)]
+        there = sum(fits_now(self.world, job, m) for m in machines)
+        return there >= count and under_caps(self.world, job, count)
+
+    def _launch(self, job: PlainJob, machine: PlainMachine) -> list[Launch]:
+        """Launch a task there, and with it the rest of its gang, each on the machine that is then
+        best of those that the gang may use."""
+        allowed = [m for m in self.world.machines if self._permissible(job, m)]
+        reserved = self.world.reserved.get(job.seq)
+        launches: list[Launch] = []
+        for _ in range(needed(job)):
+            if launches:
+                able = [m for m in allowed if fits_now(self.world, job, m) > 0]
+                machine = min(able, key=lambda m: self._key(job, m, 0.0))
+            launches.append(self._start(job, machine))
+            if reserved is not None and machine.seq in reserved.machines:
+                self.world.reserved.pop(job.seq, None)
+        return launches
+
+    def _start(self, job: PlainJob, machine: PlainMachine) -> Launch:
+        world = self.world
+        if job.queue:
+            number = job.queue.pop(0)
+        else:
+            number = job.next
+            job.next += 1
+        job.launches[number] = job.launches.get(number, 0) + 1
+        pieces = choose_pieces(world, job, room(world, machine))
+        if preferred(job, machine):
+            job.since = world.now
+        world.tasks.append(
+            PlainTask(
+                job=job.seq,
+                number=number,
+                machine=machine.seq,
+                state=TaskState.LAUNCHED,
+                attempt=job.launches[number],
+                launched=world.now,
+                pieces=pieces,
+            )
+        )
+        named = tuple((world.measures[r].name, piece) for r, piece in pieces)
+        return Launch(job.job.name, number, machine.machine.name, job.launches[number], named)

@@ -1,0 +1,167 @@
+"""Reservations, plainly: who is first in line, and which machines are kept free for him."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from fractions import Fraction
+
+from fairlead.scheduling.transitions import MachineState
+from tests.reference.online_state import (
+    PlainJob,
+    PlainMachine,
+    PlainTask,
+    Reservation,
+    World,
+    holds_empty,
+    may_use,
+    room,
+    tasks_that_fit,
+)
+
+NEVER = float("inf")
+
+
+def owner(world: World, machine: PlainMachine) -> int | None:
+    """The job that the machine is reserved for."""
+    for job, reservation in world.reserved.items():
+        if machine.seq in reservation.machines:
+            return job
+    return None
+
+
+def may_pass(world: World, job: PlainJob, machine: PlainMachine) -> bool:
+    """May the job be placed there in spite of reservations? It may if nobody else has reserved
+    the machine, or if its task, whose duration is told, ends before the other is to start."""
+    other = owner(world, machine)
+    if other is None or other == job.seq:
+        return True
+    start = world.reserved[other].start
+    return job.expected > 0 and start is not None and world.now + job.expected <= start
+
+
+def needed(job: PlainJob) -> int:
+    """How many tasks of the job start together: a gang, or 1 where fewer wait than a gang has."""
+    return job.gang if job.waiting >= job.gang else 1
+
+
+def under_caps(world: World, job: PlainJob, count: int) -> bool:
+    """Do the caps of the job's tenant, and of those above it, allow so many tasks more? What the
+    job does not demand does not matter."""
+    for tenant in world.ancestors(job):
+        for r, measure in enumerate(world.measures):
+            if measure.name not in tenant.limit or job.demand[r] == 0:
+                continue
+            held = sum(j.demand[r] * len(world.tasks_of(j)) for j in world.holders(tenant.name))
+            if (held + count * job.demand[r]) * measure.unit > tenant.limit[measure.name]:
+                return False
+    return True
+
+
+def release(world: World, job: PlainJob, machine: PlainMachine) -> float:
+    """When a task of the job is expected to fit: now, when enough tasks of told duration have
+    ended, or NEVER where nobody knows."""
+    told = [t for t in world.tasks_on(machine) if world.jobs[t.job].expected > 0]
+    told.sort(key=lambda t: _end(world, t))
+
+    def fits(ended: list[PlainTask]) -> bool:
+        there = [t for t in world.tasks_on(machine) if not any(t is other for other in ended)]
+        if job.job.spread and any(t.job == job.seq for t in there):
+            return False
+        return tasks_that_fit(world, job, room(world, machine, ended)) > 0
+
+    if fits([]):
+        return world.now
+    for count in range(1, len(told) + 1):
+        if fits(told[:count]):
+            return max(world.now, _end(world, told[count - 1]))
+    return NEVER
+
+
+def _end(world: World, task: PlainTask) -> int:
+    return task.launched + world.jobs[task.job].expected
+
+
+def missing(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
+    """The largest part of the machine that is missing for a task, over its resources."""
+    left = room(world, machine)
+    return max(
+        Fraction(max(0, d - left.free[r]), machine.capacity[r])
+        for r, d in enumerate(job.demand)
+        if d > 0
+    )
+
+
+def choose(world: World, job: PlainJob) -> Reservation | None:
+    """The machines to reserve for the job, among those that nobody else has reserved; None if
+    even all of them together are too few."""
+    able = [
+        m for m in world.machines if _stands(job, m, world) and owner(world, m) in (None, job.seq)
+    ]
+    able.sort(key=lambda m: (release(world, job, m), missing(world, job, m), m.seq))
+    chosen: list[PlainMachine] = []
+    while able and sum(holds_empty(world, job, m) for m in chosen) < needed(job):
+        chosen.append(able.pop(0))
+    if sum(holds_empty(world, job, m) for m in chosen) < needed(job):
+        return None
+    start = max(release(world, job, m) for m in chosen)
+    return Reservation([m.seq for m in chosen], None if start == NEVER else int(start))
+
+
+def drop_idle(world: World, active: Set[int]) -> None:
+    """Nothing stays reserved for a job that has no task that it could launch."""
+    for seq in [seq for seq in world.reserved if seq not in active]:
+        del world.reserved[seq]
+
+
+def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
+    """After a machine drained, changed or left: a reservation that it no longer serves is dropped
+    whole, and made anew after the next round of decisions."""
+    seq = owner(world, machine)
+    if seq is not None and not _stands(world.jobs[seq], machine, world):
+        del world.reserved[seq]
+        if seq in active:
+            world.due.append(seq)
+
+
+def look(world: World, order: Mapping[int, float], launched: Set[int], after: int | None) -> None:
+    """At the end of a round of decisions: make anew what was dropped, find the first in line, and
+    reserve for it if it has been first for so long without a launch.
+
+    `order` gives the active jobs' levels; `launched` are the jobs that were launched from.
+    """
+    if after is None:
+        return
+    for seq in sorted(world.due):
+        if seq in order:
+            _reserve(world, seq)
+    world.due = []
+    while True:
+        line = [
+            (level, seq)
+            for seq, level in order.items()
+            if seq not in world.reserved
+            and under_caps(world, world.jobs[seq], needed(world.jobs[seq]))
+        ]
+        if not line:
+            world.first = None
+            return
+        first = min(line)[1]
+        if first != world.first or first in launched:
+            world.first, world.first_since = first, world.now
+        if world.now - world.first_since < after or not _reserve(world, first):
+            return
+
+
+def _reserve(world: World, seq: int) -> bool:
+    made = choose(world, world.jobs[seq])
+    if made is not None:
+        world.reserved[seq] = made
+    return made is not None
+
+
+def _stands(job: PlainJob, machine: PlainMachine, world: World) -> bool:
+    return (
+        machine.state is MachineState.UP
+        and may_use(job, machine)
+        and holds_empty(world, job, machine) > 0
+    )

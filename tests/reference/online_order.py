@@ -1,0 +1,117 @@
+"""Who is next, plainly: scales, shares, idle holdings, levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from tests.reference.online_state import PlainJob, World, holds_empty, may_use
+
+SHARE = 2**40
+"""Idle holdings are counted in units of 1 / SHARE of a share, as whole numbers."""
+
+
+def usable(world: World, job: PlainJob) -> bool:
+    """Is there a machine, not gone, that the job may use and that holds a task when empty?"""
+    return any(
+        m.present and may_use(job, m) and holds_empty(world, job, m) > 0 for m in world.machines
+    )
+
+
+def active_jobs(world: World, scales: Mapping[int, float] | Mapping[int, Fraction]) -> set[int]:
+    """The jobs that have tasks waiting and could run them."""
+    return {j.seq for j in world.jobs if j.waiting > 0 and scales[j.seq] > 0 and usable(world, j)}
+
+
+def active_tenants(world: World, active: set[int]) -> set[str]:
+    """The tenants that have an active job, or one below them."""
+    return {t.name for j in world.jobs if j.seq in active for t in world.ancestors(j)}
+
+
+def idle_units(world: World, job: PlainJob, scales: Mapping[int, float]) -> int:
+    """What the job holds, in units of 1 / SHARE of a share: each task counts a whole number."""
+    scale = scales[job.seq]
+    return round(SHARE / scale) * len(world.tasks_of(job)) if scale > 0 else 0
+
+
+def levels(world: World, scales: Mapping[int, float]) -> dict[int, float]:
+    """The level of every active job."""
+    active = active_jobs(world, scales)
+    busy = active_tenants(world, active)
+    found: dict[int, float] = {}
+
+    def descend(tenant: str, effective: float, above: float) -> None:
+        jobs = [j for j in world.jobs if j.job.tenant == tenant]
+        children = [t for t in world.tenants.values() if t.parent == tenant]
+        idle = sum(idle_units(world, j, scales) for j in jobs if j.seq not in active)
+        for child in children:
+            if child.name not in busy:
+                idle += sum(idle_units(world, j, scales) for j in world.holders(child.name))
+        offset = above + idle / SHARE / effective
+        total = 0.0
+        for child in children:
+            if child.name in busy:
+                total += weight(world, child.name)
+        total += sum(1 for j in jobs if j.seq in active)
+        for child in children:
+            if child.name in busy:
+                descend(child.name, effective * weight(world, child.name) / total, offset)
+        for j in jobs:
+            if j.seq in active:
+                share = len(world.tasks_of(j)) / scales[j.seq]
+                found[j.seq] = offset + share / (effective / total)
+
+    for tenant in world.tenants.values():
+        if tenant.parent is None and tenant.name in busy:
+            descend(tenant.name, weight(world, tenant.name), 0.0)
+    for j in world.jobs:
+        if j.job.tenant is None and j.seq in active:
+            found[j.seq] = len(world.tasks_of(j)) / scales[j.seq]
+    return found
+
+
+def exact_levels(world: World, scales: Mapping[int, Fraction]) -> dict[int, Fraction]:
+    """The same in fractions, with the shares of idle holdings unrounded."""
+    active = active_jobs(world, scales)
+    busy = active_tenants(world, active)
+    found: dict[int, Fraction] = {}
+
+    def held(job: PlainJob) -> Fraction:
+        scale = scales[job.seq]
+        return len(world.tasks_of(job)) / scale if scale > 0 else Fraction(0)
+
+    def below(tenant: str, effective: Fraction, above: Fraction) -> None:
+        jobs = [j for j in world.jobs if j.job.tenant == tenant]
+        children = [t for t in world.tenants.values() if t.parent == tenant]
+        idle = sum((held(j) for j in jobs if j.seq not in active), Fraction(0))
+        rising = [t for t in children if t.name in busy]
+        for child in children:
+            if child.name not in busy:
+                idle += sum((held(j) for j in world.holders(child.name)), Fraction(0))
+        total = sum((exact_weight(world, t.name) for t in rising), Fraction(0))
+        total += sum(1 for j in jobs if j.seq in active)
+        for child in rising:
+            part = effective * exact_weight(world, child.name) / total
+            below(child.name, part, above + idle / effective)
+        for j in jobs:
+            if j.seq in active:
+                found[j.seq] = above + idle / effective + held(j) / (effective / total)
+
+    for tenant in world.tenants.values():
+        if tenant.parent is None and tenant.name in busy:
+            below(tenant.name, exact_weight(world, tenant.name), Fraction(0))
+    for j in world.jobs:
+        if j.job.tenant is None and j.seq in active:
+            found[j.seq] = held(j)
+    return found
+
+
+def exact_weight(world: World, tenant: str) -> Fraction:
+    """The tenant's weight; 1 if nothing is said."""
+    weight = world.tenants[tenant].weight
+    return Fraction(1) if weight is None else weight
+
+
+def weight(world: World, tenant: str) -> float:
+    """The tenant's weight, rounded."""
+    return float(exact_weight(world, tenant))

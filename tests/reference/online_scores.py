@@ -1,0 +1,69 @@
+"""How placement rules score a machine for a job, each written from its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fairlead.scheduling.terms import satisfies, terms_of
+from tests.reference.online_state import PlainJob, PlainMachine, World, room
+
+Score = Callable[[World, PlainJob, PlainMachine], float]
+
+
+def first_fit(world: World, job: PlainJob, machine: PlainMachine) -> float:
+    """All machines are alike; the one that joined first is taken."""
+    del world, job, machine
+    return 0.0
+
+
+def best_fit(world: World, job: PlainJob, machine: PlainMachine) -> float:
+    """What is left of the resources that the job demands, as parts of the machine, added up."""
+    free = room(world, machine).free
+    total = 0.0
+    for r, d in enumerate(job.demand):
+        if d > 0:
+            total += (free[r] - d) / machine.capacity[r]
+    return total
+
+
+def worst_fit(world: World, job: PlainJob, machine: PlainMachine) -> float:
+    """The opposite: the machine with most left."""
+    return -best_fit(world, job, machine)
+
+
+def alignment(world: World, job: PlainJob, machine: PlainMachine) -> float:
+    """Minus the product of what is demanded and what is free, in parts of the machine."""
+    free = room(world, machine).free
+    product = 0.0
+    for r, d in enumerate(job.demand):
+        if d > 0:
+            product += (d / machine.capacity[r]) * (free[r] / machine.capacity[r])
+    return -product
+
+
+def scarce_last(world: World, job: PlainJob, machine: PlainMachine) -> float:
+    """How many machines have not what this one has: for each resource of which it has anything,
+    and each term that it satisfies of those that any job asks for. Among equals the best
+    fit."""
+    there = [m for m in world.machines if m.present]
+    scarcity = 0
+    for r in range(len(world.measures)):
+        if machine.capacity[r] > 0:
+            scarcity += sum(1 for m in there if m.capacity[r] == 0)
+    jobs = [j for j in world.jobs if not world.over(j)]
+    asked = {t: 1 for j in jobs for t in terms_of(j.job.where, j.job.machines, j.job.exclude)}
+    asked |= {term: 1 for j in jobs for term in j.job.prefer.requirements}
+    for term in asked:
+        if satisfies(machine.machine, term):
+            scarcity += sum(1 for m in there if not satisfies(m.machine, term))
+    return scarcity + best_fit(world, job, machine) / (2 * len(world.measures))
+
+
+SCORES: dict[str, Score] = {
+    "first-fit": first_fit,
+    "best-fit": best_fit,
+    "worst-fit": worst_fit,
+    "alignment": alignment,
+    "scarce-last": scarce_last,
+    "price-guided": best_fit,
+}
