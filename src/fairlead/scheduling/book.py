@@ -121,6 +121,11 @@ class Book:
             self.bits([term], holders)
         return tuple(self.ids.terms[term] for term in terms)
 
+    def _forget_terms(self, terms: Iterable[Term]) -> None:
+        """One job less asks for these terms. What nobody asks for makes no machine rare."""
+        for bit in self.ids.drop_terms(terms):
+            self.state.set_term(bit, np.zeros(int(self.state.whole[0]["machines"]), bool))
+
     # Jobs
 
     def scales(self, demand: Ints, needs: Words, spread: Bools, names: Sequence[str]) -> Scaled:
@@ -190,7 +195,7 @@ class Book:
         if job is not None:
             del self.ids.jobs[job.name]
             needs, prefers = self.terms_of(job)
-            self.ids.drop_terms((*needs, *prefers))
+            self._forget_terms((*needs, *prefers))
         self.ids.tasks.pop(j, None)
         forget(self.state.handle, j)
 

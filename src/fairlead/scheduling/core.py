@@ -10,15 +10,18 @@ from fairlead.scheduling.book import Book
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.digest import digest
 from fairlead.scheduling.events import Event
+from fairlead.scheduling.following import advice_changed
 from fairlead.scheduling.ids import Ids, Unit
 from fairlead.scheduling.invariants import check
 from fairlead.scheduling.kernels.decide import decide
+from fairlead.scheduling.kernels.guided import decide_guided
 from fairlead.scheduling.kernels.happen import advance
 from fairlead.scheduling.kernels.state import State
 from fairlead.scheduling.kernels.tables import NEVER, NONE, Full, Said
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, find
 from fairlead.scheduling.reasons import why
+from fairlead.scheduling.stopping import Stopping, guarantees_changed
 from fairlead.scheduling.waiting import Why
 from fairlead.sharing.policy import Policy
 
@@ -45,6 +48,8 @@ class Core:
         self.book = Book(resources, policy, self.options.whole)
         self.checked = checked
         self._pending: list[Decision] = []
+        preempt = self.options.preempt_after
+        self._stopping = None if preempt is None else Stopping(preempt)
         whole = self.state.whole[0]
         whole["picky"] = self.placement.picky
         after = self.options.reserve_after
@@ -97,8 +102,13 @@ class Core:
             case events.TimePassed(time):
                 if time > book.now:
                     advance(self.state.handle, time)
-            case events.AdviceChanged() | events.GuaranteesChanged():
-                raise InputError(Mistake("advice and guarantees are not followed yet", ""))
+            case events.AdviceChanged():
+                advice_changed(book, event)
+            case events.GuaranteesChanged():
+                if self._stopping is None:
+                    guarantees_changed(book, event)
+                else:
+                    self._stopping.told(book, event)
             case _:
                 applying.task_reported(book, event)
 
@@ -109,12 +119,12 @@ class Core:
         self._pending = []
         decisions += [Reject(*each) for each in self.book.rejected]
         self.book.rejected.clear()
-        while True:
-            full = decide(self.state.handle, self.placement.rule)
-            decisions += self._said()
-            if full == Full.NOT:
-                break
-            self.state.grow(full)
+        decisions += self._launch()
+        if self._stopping is not None:
+            last = decisions
+            while self._stopping.carry_out(self.book, self._slots(last)):
+                last = [*self._said(), *self._launch()]
+                decisions += last
         if self.checked:
             self.check()
         return decisions
@@ -131,6 +141,8 @@ class Core:
         moments = [int(whole["soonest"])]
         if whole["first"] != NONE and whole["reserve_after"] != NEVER and not whole["hopeless"]:
             moments.append(int(whole["first_since"] + whole["reserve_after"]))
+        if self._stopping is not None:
+            moments.append(self._stopping.wake() or NEVER)
         return min((each for each in moments if self.now < each < NEVER), default=None)
 
     def why(self, job: str) -> Why:
@@ -143,7 +155,24 @@ class Core:
 
     def digest(self) -> str:
         """The same if and only if the same happened, on every machine."""
-        return digest(self.state)
+        return digest(self.state, () if self._stopping is None else self._stopping.state())
+
+    def _launch(self) -> list[Decision]:
+        """Launches all that can be launched."""
+        guided = self.placement.guided and self.state.whole[0]["groups"] > 0
+        said: list[Decision] = []
+        while True:
+            kernel = decide_guided if guided else decide
+            full = kernel(self.state.handle, self.placement.rule)
+            said += self._said()
+            if full == Full.NOT:
+                return said
+            self.state.grow(full)
+
+    def _slots(self, decisions: list[Decision]) -> list[tuple[int, int]]:
+        """The job and the machine of each launch."""
+        launches = (each for each in decisions if isinstance(each, Launch))
+        return [(self.ids.jobs[each.job], self.ids.machines[each.machine]) for each in launches]
 
     def _said(self) -> list[Decision]:
         """The decisions that the kernels wrote down, in names."""

@@ -17,9 +17,9 @@ JOB = (
 TASK = ("number", "state", "machine", "attempt", "launched")
 
 
-def digest(state: State) -> str:
-    """Of all that happened, in its order, and of the state that it left: the same on every
-    machine and under every hash seed."""
+def digest(state: State, more: tuple[int, ...] = ()) -> str:
+    """Of all that happened, in its order, and of the state that it left, with `more` that is
+    remembered beside it: the same on every machine and under every hash seed."""
     whole = state.whole[0]
     out = hashlib.blake2b(digest_size=16)
 
@@ -41,4 +41,5 @@ def digest(state: State) -> str:
     tasks = tasks[order]
     add(seq[order], *(state.task[name][tasks] for name in TASK))
     out.update(state.task["pieces"][tasks].astype("<u8").tobytes())
+    add(np.array(more, np.int64))
     return out.hexdigest()

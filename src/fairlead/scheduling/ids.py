@@ -99,13 +99,17 @@ class Ids:
         self.terms[term] = bit
         return bit, True
 
-    def drop_terms(self, terms: Iterable[Term]) -> None:
-        """One job less needs each of them; the bits of those that nobody needs are used again."""
+    def drop_terms(self, terms: Iterable[Term]) -> list[int]:
+        """One job less needs each of them. Returns the bits of those that nobody needs any more;
+        they are used again."""
+        free = []
         for term in terms:
             self.term_users[term] -= 1
             if not self.term_users[term]:
                 del self.term_users[term]
-                self.free_terms.append(self.terms.pop(term))
+                free.append(self.terms.pop(term))
+        self.free_terms += free
+        return free
 
 
 def unit_names(units: Sequence[Unit]) -> tuple[str, ...]:

@@ -1,0 +1,24 @@
+"""Price guided: the pairs of job and machine that the exact allocation uses come first."""
+
+from __future__ import annotations
+
+from fairlead.scheduling.kernels.state import Handle
+
+
+def price_guided(s: Handle, j: int, m: int) -> float:
+    """The best fit among the machines that the advice likes equally well.
+
+    Most of the rule is not in the score, for the score chooses a machine, and under load one
+    machine is free at a time: the advice ranks pairs, and the core serves pairs of rank 0 first, in
+    the order of levels, then those of rank 1, and so on, within a rank the one furthest below its
+    target (`fairlead.scheduling.advice`, `AdviceChanged`). Ranks are the reduced costs of a linear
+    program's columns by the prices of its optimum; that a good online allocation follows the
+    prices is Buchbinder and Naor, The design of competitive online algorithms via a primal-dual
+    approach (2009). TSF's paper needs it for Table II, where job 4 must leave nodes to job 3.
+    """
+    left = 0.0
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0:
+            left += (s.free[m, r] - need) / s.capacity[m, r]
+    return left
