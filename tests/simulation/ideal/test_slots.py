@@ -185,3 +185,14 @@ def test_periodic_gives_a_slot_to_whom_the_target_has_there() -> None:
     room.end(0, int(his))
     room.decide()
     assert held(room, 2) == [1, 1]
+
+
+def test_a_task_that_stays_gets_the_first_machine_in_the_order_that_is_given() -> None:
+    for order, expected in ((None, 0), (np.array([2, 0, 1]), 2)):
+        room = Slots(Kind.RESTRICTED, np.zeros(3, np.int64), np.ones(3, np.int64), 1, order)
+        room.join(0, np.ones(1, np.bool_), 1, 1.0)
+        (placed,) = room.decide()
+        assert placed.machine == expected
+        room.end(0, expected)
+        room.join(1, np.ones(1, np.bool_), 1, 1.0)
+        assert [placed.machine for placed in room.decide()] == [expected]

@@ -73,16 +73,19 @@ def run_ideal(
     *,
     seed: int = 0,
     sinks: Sequence[Sink] = (),
+    ties: int | None = None,
 ) -> Result:
     """The workload under an ideal scheduler that is as fair as it may be by the policy's shares.
 
     Tasks that are moved lose nothing; tasks that are paused go on from where they were, the one
-    started last being paused first. The result's placement is `ideal-KIND`. Raises InputError
-    for what the ideal schedulers do not know (`given`, `Follow`).
+    started last being paused first. The result's placement is `ideal-KIND`. Where all tasks take
+    one slot and several free machines are as good for the moment, a task gets the first of them;
+    with `ties`, the first in an order that is drawn with this seed. Raises InputError for what the
+    ideal schedulers do not know (`given`, `Follow`).
     """
     began = time.perf_counter()
     rule = scaled(policy)
-    run = _Run(given(workload, rule), kind, sinks)
+    run = _Run(given(workload, rule), kind, sinks, ties)
     info = RunInfo(workload, rule.spec, f"ideal-{kind.value}", seed, run.given.names.__getitem__)
     try:
         for sink in sinks:
@@ -118,10 +121,10 @@ def run_ideal(
 class _Run:
     """The events of one run and who is where."""
 
-    def __init__(self, to_do: Given, kind: Kind, sinks: Sequence[Sink]) -> None:
+    def __init__(self, to_do: Given, kind: Kind, sinks: Sequence[Sink], ties: int | None) -> None:
         self.given = to_do
         self.sinks = sinks
-        self.room = _room(to_do, kind)
+        self.room = _room(to_do, kind, ties)
         if not self.room.stays and any(sink.wants_tasks for sink in sinks):
             raise InputError(
                 Mistake(
@@ -367,12 +370,15 @@ def _take_anywhere(free: Ints, amounts: Ints) -> None:
         free[:, r] -= np.clip(amount - before, 0, free[:, r])
 
 
-def _room(to_do: Given, kind: Kind) -> Room:
+def _room(to_do: Given, kind: Kind, ties: int | None) -> Room:
     """Slots where all tasks take the same of one resource, else who follows the exact shares."""
     slots = slots_of(to_do)
     if slots is None:
         return Follow(to_do, kind)
-    return Slots(kind, to_do.classes.of_machine, slots, len(to_do.classes.count))
+    order = (
+        None if ties is None else np.random.Generator(np.random.PCG64(ties)).permutation(len(slots))
+    )
+    return Slots(kind, to_do.classes.of_machine, slots, len(to_do.classes.count), order)
 
 
 def slots_of(to_do: Given) -> Ints | None:

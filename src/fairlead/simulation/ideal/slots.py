@@ -37,16 +37,30 @@ class Placed:
 
 
 class Slots:
-    """Jobs on classes of machines with free slots. Jobs are numbers that the caller chooses."""
+    """Jobs on classes of machines with free slots. Jobs are numbers that the caller chooses.
 
-    def __init__(self, kind: Kind, machine_class: Ints, slots: Ints, classes: int) -> None:
+    Where several free machines are as good for the moment, a task that stays gets the first in
+    `order` (all machines; None: as they are numbered).
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        machine_class: Ints,
+        slots: Ints,
+        classes: int,
+        order: Ints | None = None,
+    ) -> None:
         self.kind = kind
         self.stays = kind in (Kind.RESTRICTED, Kind.PERIODIC)
         self.machine_class = machine_class
         self.free = np.bincount(machine_class, slots, minlength=classes).astype(np.int64)
-        self._machines: list[list[int]] = [[] for _ in range(classes)]
-        for machine in np.repeat(np.arange(len(slots)), slots).tolist():
-            self._machines[machine_class[machine]].append(machine)
+        self._order = np.arange(len(slots)) if order is None else order
+        self._place = np.argsort(self._order, kind="stable")
+        # The free slots of each class, as places in the order of the machines.
+        self._slots: list[list[int]] = [[] for _ in range(classes)]
+        for place in np.repeat(np.arange(len(slots)), slots[self._order]).tolist():
+            self._slots[machine_class[self._order[place]]].append(place)
         self._taken = np.zeros(classes, dtype=np.int64)  # slots given away at this moment
         self._rows: list[int] = []  # the job in each row
         self._row: dict[int, int] = {}
@@ -98,7 +112,7 @@ class Slots:
         row = self._row[job]
         if self.stays:
             c = int(self.machine_class[machine])
-            bisect.insort(self._machines[c], machine)
+            bisect.insort(self._slots[c], int(self._place[machine]))
         else:
             c = int(np.argmax(self.on[row]))
         self.on[row, c] -= 1
@@ -120,7 +134,7 @@ class Slots:
             change = self.held[:rows] - before
             return [Placed(self._rows[r], int(change[r])) for r in np.flatnonzero(change)]
         found = [
-            Placed(self._rows[row], 1, self._machines[c].pop(0))
+            Placed(self._rows[row], 1, self._next_machine(c))
             for row, c in np.argwhere(self.new[:rows])
             for _ in range(self.new[row, c])
         ]
@@ -129,6 +143,9 @@ class Slots:
     def on_classes(self) -> dict[int, Ints]:
         """The tasks of each job on each class."""
         return {job: self.on[row] for row, job in enumerate(self._rows)}
+
+    def _next_machine(self, c: int) -> int:
+        return int(self._order[self._slots[c].pop(0)])
 
     # --- free slots -------------------------------------------------------------------------
 
@@ -176,7 +193,7 @@ class Slots:
         if not self.stays:
             return int(np.argmax(classes))
         options = np.flatnonzero(classes).tolist()
-        return min(options, key=lambda c: self._machines[c][int(self._taken[c])])
+        return min(options, key=lambda c: self._slots[c][int(self._taken[c])])
 
     def _take(self, row: int, c: int) -> None:
         self.free[c] -= 1
@@ -250,7 +267,7 @@ class Slots:
         rows = len(self._rows)
         goals = self.target.on_classes()
         wanted = self.usable[:rows][self.waiting[:rows] > 0].any(axis=0)
-        for c in np.flatnonzero(wanted & (self.free > 0)):
+        for c in np.flatnonzero(wanted & (self.free > 0)).tolist():
             target = np.array([goals[job][c] for job in self._rows])
             while self.free[c] > 0:
                 can = np.flatnonzero((self.waiting[:rows] > 0) & self.usable[:rows, c])
@@ -258,8 +275,8 @@ class Slots:
                     break
                 below = np.maximum(target[can] - self.on[can, c], 0)
                 row = self._least(can[below == below.max()])
-                self._take(row, int(c))
-                found.append(Placed(self._rows[row], 1, self._machines[c].pop(0)))
+                self._take(row, c)
+                found.append(Placed(self._rows[row], 1, self._next_machine(c)))
         return found
 
     def set_tasks(self, job: int, tasks: int) -> None:
