@@ -38,9 +38,9 @@ def streams(draw: st.DrawFn) -> tuple[list[Row], list[int]]:
         st.lists(
             st.tuples(
                 st.sampled_from([0, START, START + 5, START + 5, START + 9, START + 40]),
-                st.integers(1, 3),  # job
-                st.integers(0, 2),  # index
-                st.integers(0, 8),  # event
+                st.integers(1, 2),  # job
+                st.integers(0, 1),  # index
+                st.sampled_from([0, 1, 1, 4, 4, 5, 2, 8]),  # event
                 st.integers(-1, 2),  # user
                 st.integers(-1, 3),  # cpu
                 st.integers(-1, 3),  # memory
@@ -50,7 +50,7 @@ def streams(draw: st.DrawFn) -> tuple[list[Row], list[int]]:
         )
     )
     rows.sort(key=lambda row: row[0])
-    return rows, sorted(draw(st.lists(st.integers(0, len(rows)), max_size=5)))
+    return rows, sorted(draw(st.lists(st.integers(0, len(rows)), max_size=12)))
 
 
 def slowly(rows: list[Row], ends: tuple[int, ...]) -> dict[tuple[int, int], list[int]]:

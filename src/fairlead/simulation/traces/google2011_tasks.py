@@ -1,7 +1,7 @@
 """Google 2011's task events brought down to tasks: who asked for what, when, and how long it ran.
 
-Events come in parts, in order of time. Each part is reduced to one row a task and merged with the
-rows so far, so that what is in memory are a few numbers for each task, never its events.
+Events come in parts, in order of time. Each part is reduced to one row a task and merged with its
+neighbours, so that what is in memory are a few numbers for each task, never its events.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ START = 600_000_000
 
 _INDEX_BITS = 24  # of a task's number in its job; 39 are left for the job
 
-ROWS = 4_000_000
-"""Events that are collected before they are merged."""
+ROWS = 1_000_000
+"""Events that are collected before they are reduced."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,9 @@ def reduced(
 ) -> tuple[Tasks, Mapping[int, int]]:
     """The tasks of all parts, and how many events of each type there are. A run counts as ended
     by the event types in `ends`. Raises InputError where events are out of order."""
-    tasks = _empty()
+    # Rows that were reduced, the earliest and longest first. Neighbours of like length are merged,
+    # so that a task is merged as often as the logarithm of the number of tasks.
+    levels: list[Tasks] = [_empty()]
     counts = np.zeros(9, dtype=np.int64)
     waiting: list[Part] = []
     rows = 0
@@ -77,13 +79,18 @@ def reduced(
         counts += np.bincount(part["event"], minlength=9)
         waiting.append(part)
         rows += len(time)
-        # Merging costs as much as the tasks so far, so it waits for as many events.
-        if rows >= max(rows_at_once, len(tasks.key)):
-            tasks = _merged(tasks, _of_part(_joined(waiting), ends))
+        if rows >= rows_at_once:
+            levels.append(_of_part(_joined(waiting), ends))
             waiting, rows = [], 0
-    if waiting:
-        tasks = _merged(tasks, _of_part(_joined(waiting), ends))
-    return tasks, {kind: int(count) for kind, count in enumerate(counts)}
+            while len(levels) > 1 and len(levels[-2].key) <= 2 * len(levels[-1].key):
+                after = levels.pop()
+                levels.append(_merged(levels.pop(), after))
+    if rows:
+        levels.append(_of_part(_joined(waiting), ends))
+    while len(levels) > 1:
+        after = levels.pop()
+        levels.append(_merged(levels.pop(), after))
+    return levels[0], {kind: int(count) for kind, count in enumerate(counts)}
 
 
 def _empty() -> Tasks:
@@ -129,7 +136,7 @@ def _of_part(part: Part, ends: Sequence[int]) -> Tasks:
     scheduled = np.where(scheduled >= begin, scheduled, -1)
     ending = np.isin(event, ends)
     whole = np.maximum.reduceat(np.where(ending & (scheduled >= 0), place, -1), starts)
-    lone = np.minimum.reduceat(np.where(ending & (scheduled < 0), place, never), starts)
+    lone = np.maximum.reduceat(np.where(ending & (scheduled < 0), place, -1), starts)
     running = np.maximum.reduceat(np.where(event == SCHEDULE, place, -1), starts)
     return Tasks(
         key=key[starts],
@@ -141,12 +148,13 @@ def _of_part(part: Part, ends: Sequence[int]) -> Tasks:
         began=np.where(whole >= 0, time[scheduled[whole]], MISSING),
         ended=np.where(whole >= 0, time[whole], MISSING),
         running=np.where(running >= 0, time[running], MISSING),
-        orphan=np.where(lone < never, time[np.where(lone < never, lone, 0)], MISSING),
+        orphan=np.where(lone >= 0, time[lone], MISSING),
     )
 
 
 def _merged(before: Tasks, after: Tasks) -> Tasks:
-    """The rows of both, one for each task; `before` holds all events up to those of `after`."""
+    """The rows of both, one for each task; the events of `after` come right after those of
+    `before`. Associative: neighbours may be merged in any order."""
     key = np.concatenate((before.key, after.key))
     order = np.argsort(key, kind="stable")
     key = key[order]
@@ -171,10 +179,12 @@ def _merged(before: Tasks, after: Tasks) -> Tasks:
     began, began_later = columns("began")
     ended, ended_later = columns("ended")
     running, running_later = columns("running")
-    _, orphan = columns("orphan")
+    orphan_before, orphan = columns("orphan")
     across = (ended_later == MISSING) & (orphan != MISSING) & (running != MISSING)
     merged["began"] = np.select([ended_later != MISSING, across], [began_later, running], began)
     merged["ended"] = np.select([ended_later != MISSING, across], [ended_later, orphan], ended)
     merged["running"] = np.where(running_later != MISSING, running_later, running)
-    merged["orphan"] = np.full(len(both), MISSING, dtype=np.int64)
+    # Its beginning may be earlier still.
+    lone = (orphan != MISSING) & (running == MISSING)
+    merged["orphan"] = np.where(lone, orphan, orphan_before)
     return Tasks(**merged)
