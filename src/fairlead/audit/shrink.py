@@ -169,8 +169,8 @@ def _fewer_resources(witness: Witness) -> Iterator[Candidate]:
     given = witness.input
     resources = sorted({r for job in given.jobs for r, need in job.demand.items() if need})
     for resource in resources:
-        if any(set(job.demand) == {resource} for job in given.jobs):
-            continue
+        if any(not any(d for r, d in job.demand.items() if r != resource) for job in given.jobs):
+            continue  # a task must need something
         jobs = tuple(
             replace(job, demand=FrozenMap({r: d for r, d in job.demand.items() if r != resource}))
             if resource in job.demand

@@ -70,6 +70,8 @@ def witness_from_json(text: str, file: str = "the witness") -> Written:
             Mistake(f"{file} is no witness", f'its "schema" must be "{SCHEMA}"; see --witness DIR')
         )
     changed = tree.get("changed")
+    if changed is not None and not isinstance(changed, str):
+        raise InputError(Mistake(f'{file}: "changed" is of the wrong kind', "write YAML, or null"))
     try:
         tasks = Tasks(_field(tree, "tasks", str, file))
     except ValueError as error:
