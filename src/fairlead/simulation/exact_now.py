@@ -8,6 +8,7 @@ import numpy as np
 
 from fairlead.sharing.filling import fill
 from fairlead.sharing.problem import Bools, Floats, Ints, Limit, Problem, Tree, tasks_that_fit
+from fairlead.sharing.whole import Exact as Filled
 from fairlead.simulation.workload import Words
 
 
@@ -48,10 +49,16 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Exact:
-    """Tasks of each job on each class of machines: machines that no present job can tell apart."""
+    """Tasks of each job on each class of machines: machines that no present job can tell apart.
+
+    `filled` is what was solved, with its rounds and prices: its jobs are groups of alike jobs.
+    """
 
     tasks: Floats  # (J, C)
     machine_class: Ints  # (M,)
+    filled: Filled
+    group: Ints  # (J,) the job of `filled` that stands for each job
+    members: Floats  # (G,) for how many jobs it stands
 
     @property
     def total(self) -> Floats:
@@ -96,8 +103,15 @@ def exact_now(now: Snapshot, tenants: Tenants) -> Exact:
         usable=usable,
         tree=tree,
     )
-    filled = fill(problem, now.scale[first], groups.weight).tasks
-    return Exact((filled / members[:, None])[groups.of_job], classes.of_machine)
+    scale = now.scale[first]
+    filling = fill(problem, scale, groups.weight)
+    return Exact(
+        tasks=(filling.tasks / members[:, None])[groups.of_job],
+        machine_class=classes.of_machine,
+        filled=Filled(problem, scale, groups.weight, filling),
+        group=groups.of_job,
+        members=members,
+    )
 
 
 @dataclass(frozen=True)
