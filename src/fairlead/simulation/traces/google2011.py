@@ -320,8 +320,11 @@ def _grouped(
     window = since // gather
     # Within a job: by window, demand and flag, then as numbered in the trace.
     order = np.lexsort((spread, demand[:, 1], demand[:, 0], window, job))
-    keys = np.stack((job, window, demand[:, 0], demand[:, 1], spread.astype(np.int64)))[:, order]
-    begins = np.concatenate(([True], (keys[:, 1:] != keys[:, :-1]).any(axis=0)))
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = False
+    for column in (job, window, demand[:, 0], demand[:, 1], spread):
+        sorted_column = column[order]
+        begins[1:] |= sorted_column[1:] != sorted_column[:-1]
     first = np.flatnonzero(begins)
     submit = np.minimum.reduceat(tasks.submit[order], first)
     sizes = np.diff(np.append(first, len(order)))
