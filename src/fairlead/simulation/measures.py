@@ -196,7 +196,7 @@ class Shares(TableSink):
                 parent = tenants[place].parent
                 if parent is not None:
                     column[index[parent]] += column[place]
-        sums[:known] /= moment.tenant_weight
+        sums[:known] = sums[:known] / moment.tenant_weight
         there = np.flatnonzero((held > 0) | (waiting > 0))
         names = [
             tenants[place].name

@@ -18,6 +18,8 @@ class Options:
     whole: bool = True
     """Stand-alone numbers count whole tasks on each machine; False: divisible ones."""
     failures: Failures | None = None
+    evictions: int | None = None
+    """Mean time between two evictions of the newest task of a machine; None: there are none."""
     until: int | None = None
     """Events after this moment do not happen; None: until nothing is left to do."""
     check: bool = False

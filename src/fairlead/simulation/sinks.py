@@ -6,7 +6,7 @@ not want is not collected, so a run costs what its sinks ask for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -149,19 +149,19 @@ class Kept(Sink):
     @property
     def jobs_kept(self) -> JobRecords:
         """All jobs of the run, in the order of submission."""
-        found = JobRecords(**joined(self._jobs, JobRecords))
-        order = np.argsort(found.number, kind="stable")
-        return JobRecords(**{name: column[order] for name, column in vars(found).items()})
+        columns = _joined(self._jobs, JobRecords)
+        order = np.argsort(columns["number"], kind="stable")
+        return JobRecords(**{name: column[order] for name, column in columns.items()})
 
     @property
     def tasks_kept(self) -> TaskRecords:
         """All launches of the run, in the order in which they ended."""
-        return TaskRecords(**joined(self._tasks, TaskRecords))
+        columns = _joined(self._tasks, TaskRecords)
+        lost = columns.pop("lost") == 1
+        return TaskRecords(**columns, lost=lost)
 
 
-def joined(
-    parts: list[JobRecords] | list[TaskRecords], kind: type[JobRecords] | type[TaskRecords]
-) -> dict[str, Ints]:
+def _joined(parts: Sequence[object], kind: type[JobRecords] | type[TaskRecords]) -> dict[str, Ints]:
     """The columns of all parts, one after the other."""
     names = list(kind.__dataclass_fields__)
     none = np.zeros(0, np.int64)

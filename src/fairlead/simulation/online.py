@@ -1,0 +1,208 @@
+"""The online core as a run uses it: machines and jobs by their places in the workload, no names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.model.constraint import Label
+from fairlead.model.values import FrozenMap
+from fairlead.scheduling.digest import digest
+from fairlead.scheduling.invariants import check
+from fairlead.scheduling.kernels.happen import advance, before_change, change, end, join, leave
+from fairlead.scheduling.kernels.people import new_tenant, rescale
+from fairlead.scheduling.kernels.signature import signatures
+from fairlead.scheduling.kernels.state import Ints, State, Words
+from fairlead.scheduling.kernels.tables import NEVER, NONE, Full, Happened
+from fairlead.scheduling.placement.registry import DEFAULT, find
+from fairlead.scheduling.scales import Scaled, Scaler, classes
+from fairlead.scheduling.terms import Listed, NotListed, Term
+from fairlead.sharing.problem import Bools
+from fairlead.simulation.feed import Chunk
+from fairlead.simulation.kernels.loop import wake
+from fairlead.simulation.options import Options
+from fairlead.simulation.workload import Workload
+
+
+def policy_named(policy: str) -> str:
+    """The policy's one canonical form. Raises InputError where no run can be led by it."""
+    return Scaler(policy, (), np.zeros(0, np.int64)).spec
+
+
+def placement_named(placement: str | None) -> str:
+    """The rule's name. Raises InputError where there is no such rule."""
+    return find(placement or DEFAULT).name
+
+
+class Online:
+    """The core's state for one run, and what changes it outside of the compiled loop."""
+
+    def __init__(
+        self, workload: Workload, policy: str, placement: str | None, options: Options
+    ) -> None:
+        resources = workload.resources
+        self._workload = workload
+        self.state = State([resource.piece for resource in resources])
+        self._scaler = Scaler(
+            policy,
+            tuple(resource.name for resource in resources),
+            self.state.unit,
+            options.whole,
+        )
+        self.policy = self._scaler.spec
+        rule = find(placement or DEFAULT)
+        self.placement, self.rule = rule.name, rule.rule
+        whole = self.state.whole[0]
+        whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
+        whole["fifo"] = self._scaler.fifo
+        whole["picky"] = rule.picky
+        names = workload.machines.names
+        self._slot = np.full(len(names), NONE)
+        self.machine_index: Ints = np.zeros(len(names), np.int64)
+        self.terms: tuple[Term, ...] = ()
+        self._satisfies: Words = np.zeros((len(names), 1), np.uint64)
+        self.tenant_slots: Ints = self._tenants()
+        self._stale = True
+        self._chunk: Chunk | None = None
+        self.learn(workload.terms)
+
+    def _tenants(self) -> Ints:
+        slots: dict[str, int] = {}
+        for tenant in self._workload.tenants:
+            parent = NONE if tenant.parent is None else slots[tenant.parent]
+            if len(slots) == len(self.state.tenant):
+                self.state.grow(Full.TENANTS)
+            slots[tenant.name] = new_tenant(self.state.handle, parent, float(tenant.weight or 1))
+        return np.array(list(slots.values()), np.int64)
+
+    # Machines
+
+    def join(self, machine: int, capacity: Ints) -> None:
+        """A machine of the workload is there."""
+        state = self.state
+        slot = int(state.whole[0]["machines"])
+        if slot == len(state.machine):
+            state.grow(Full.MACHINES, len(self._slot))
+        if slot == len(self.machine_index):
+            self.machine_index = np.concatenate([self.machine_index, self.machine_index])
+        state.capacity[slot] = capacity
+        state.satisfies[slot] = self._satisfies[machine]
+        join(state.handle)
+        self._slot[machine] = slot
+        self.machine_index[slot] = machine
+        self._stale = True
+
+    def leave(self, machine: int) -> None:
+        """A machine is gone."""
+        leave(self.state.handle, self.slot(machine))
+        self._slot[machine] = NONE
+        self._stale = True
+
+    def update(self, machine: int, capacity: Ints) -> None:
+        """A machine has another capacity."""
+        slot = self.slot(machine)
+        before_change(self.state.handle, slot)
+        self.state.capacity[slot] = capacity
+        change(self.state.handle, slot)
+        self._stale = True
+
+    def slot(self, machine: int) -> int:
+        """The slot of a machine that is there."""
+        return int(self._slot[machine])
+
+    def refresh(self) -> None:
+        """After machines changed: the scales of all jobs that are here or come next."""
+        if not self._stale:
+            return
+        self._stale = False
+        state = self.state
+        used = state.job["used"][: int(state.whole[0]["jobs"])]
+        jobs = np.flatnonzero(used == 1)
+        if len(jobs):
+            found = self._scales(
+                state.demand[jobs], state.needs[jobs], state.job["spread"][jobs] == 1
+            )
+            order = np.argsort(state.job["seq"][jobs])
+            for at in order.tolist():
+                rescale(
+                    state.handle,
+                    int(jobs[at]),
+                    float(found.scale[at]),
+                    int(found.unit[at]),
+                    bool(found.usable[at]),
+                )
+        if self._chunk is not None:
+            self.fit(self._chunk)
+
+    # Jobs and time
+
+    def learn(self, terms: tuple[Term, ...]) -> None:
+        """More terms, whose bits are the next ones."""
+        first = len(self.terms)
+        self.terms += terms
+        words = max(1, -(-len(self.terms) // 64))
+        if words > self.state.words:
+            self.state.widen(words)
+            self._satisfies = _wide(self._satisfies, words)
+        for bit, term in enumerate(terms, first):
+            yes = self._satisfied(term)
+            self._satisfies[yes, bit // 64] |= np.uint64(1 << bit % 64)
+
+    def _satisfied(self, term: Term) -> Bools:
+        """(machines of the workload,) which of them satisfy the term."""
+        table = self._workload.machines
+        match term:
+            case Listed(machines):
+                return np.array([name in machines for name in table.names], bool)
+            case NotListed(machines):
+                return np.array([name not in machines for name in table.names], bool)
+        known: dict[FrozenMap[Label], bool] = {}
+        for labels in table.labels:
+            if labels not in known:
+                known[labels] = term.matches(labels)
+        return np.array([known[labels] for labels in table.labels], bool)
+
+    def fit(self, chunk: Chunk) -> None:
+        """Fills in what the jobs of a chunk are in the core."""
+        self._chunk = chunk
+        words = self.state.words
+        chunk.needs, chunk.prefers = _wide(chunk.needs, words), _wide(chunk.prefers, words)
+        rows = chunk.rows
+        rows["tenant"] = NONE
+        owned = rows["owner"] >= 0
+        rows["tenant"][owned] = self.tenant_slots[rows["owner"][owned]]
+        found = self._scales(chunk.demand, chunk.needs, rows["spread"] == 1)
+        rows["scale"], rows["unit"], rows["usable"] = found.scale, found.unit, found.usable
+        rows["signature"] = signatures(chunk.demand, chunk.needs, self.state.satisfied)
+
+    def _scales(self, demand: Ints, needs: Words, spread: Bools) -> Scaled:
+        """The scales of these jobs. Alike jobs are computed once."""
+        rows = np.hstack([demand, needs.view(np.int64), spread[:, None].astype(np.int64)])
+        _, first, of_job = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        of_job = of_job.ravel()
+        found = self._scaler.scales(demand[first], needs[first], spread[first], classes(self.state))
+        return Scaled(found.scale[of_job], found.unit[of_job], found.usable[of_job])
+
+    def lost(self, task: int) -> None:
+        """The task in this slot is lost."""
+        end(self.state.handle, task, int(Happened.LOST))
+
+    def pass_time(self, time: int) -> None:
+        """It is so late now."""
+        advance(self.state.handle, time)
+
+    def wake(self) -> int:
+        """When the core wants to be asked though nothing happened."""
+        return int(wake(self.state.handle))
+
+    def digest(self) -> str:
+        """Of all events and decisions and of the state."""
+        return digest(self.state)
+
+    def check(self) -> None:
+        """Raises InternalError where the state contradicts itself."""
+        check(self.state)
+
+
+def _wide(words: Words, width: int) -> Words:
+    """The words of terms, as many as the core's."""
+    return np.ascontiguousarray(np.pad(words, [(0, 0), (0, width - words.shape[1])]))

@@ -1,0 +1,107 @@
+"""Where a study's workloads come from: files of a trace, or a generator that draws by a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.values import FrozenMap
+from fairlead.simulation.workload import JobBatch, Workload
+
+KEEP = 2_000_000
+"""Tasks up to which the jobs of a workload are kept in memory from one run to the next."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of a trace or one generator's spec; `machines` are files that replace the machines."""
+
+    words: tuple[str, ...]
+    generator: bool
+    format: str | None = None
+    options: FrozenMap[str] = FrozenMap()  # the trace's named assumptions
+    machines: tuple[str, ...] = ()
+
+    def workload(self, seed: int) -> Workload:
+        """The workload. A trace is the same for every seed. Raises InputError."""
+        from fairlead.simulation.traces.registry import load
+
+        if not self.generator:
+            return load(self.words, self.format, self.options, self.machines)
+        from fairlead.simulation.workloads.registry import generate
+
+        workload = generate(self.words[0], seed)
+        if self.machines:
+            from fairlead.simulation.traces.build import with_machines
+
+            return with_machines(workload, load(self.machines))
+        return workload
+
+    def settings(self) -> dict[str, object]:
+        """What must be the same when a study is taken up again: files by name, size and time."""
+        return {
+            "generator": self.words[0] if self.generator else None,
+            "files": [] if self.generator else [stamp(path) for path in self.words],
+            "format": self.format,
+            "set": dict(self.options),
+            "machines": [stamp(path) for path in self.machines],
+        }
+
+
+def source_of(
+    words: Sequence[str],
+    form: str | None = None,
+    options: Sequence[str] = (),
+    machines: Sequence[str] = (),
+) -> Source:
+    """What the words mean: a generator's spec if they are one word that begins with its name,
+    otherwise files. Raises InputError."""
+    from fairlead.simulation.workloads.registry import is_generator, names
+
+    given: dict[str, str] = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals or not key:
+            raise InputError(Mistake(f"--set {option} sets nothing", "write --set name=value"))
+        given[key] = value
+    if len(words) == 1 and is_generator(words[0]) and not Path(words[0]).exists():
+        if form is not None or given:
+            raise InputError(
+                Mistake(
+                    f"`{words[0]}` is a generator: it takes no --format and no --set",
+                    f"write its parameters in brackets: {words[0].partition('(')[0]}(name=value)",
+                )
+            )
+        return Source(tuple(words), generator=True, machines=tuple(machines))
+    for word in words:
+        if not Path(word).exists():
+            listed = ", ".join(names())
+            raise InputError(
+                Mistake(
+                    f"{word} is neither a file nor a generator",
+                    f"give the files of a trace, or a generator: {listed}",
+                )
+            )
+    return Source(tuple(words), False, form, FrozenMap(given), tuple(machines))
+
+
+def stamp(path: str) -> dict[str, object]:
+    """A file or a directory as a later run knows it again."""
+    there = Path(path)
+    files = [there] if there.is_file() else sorted(p for p in there.rglob("*") if p.is_file())
+    stats = [file.stat() for file in files]
+    return {
+        "path": str(there.resolve()),
+        "bytes": sum(stat.st_size for stat in stats),
+        "changed": max((stat.st_mtime_ns for stat in stats), default=0),
+    }
+
+
+def kept(workload: Workload) -> Workload:
+    """The workload with its jobs in memory, if they are few: made once for all policies."""
+    if workload.tasks is None or workload.tasks > KEEP:
+        return workload
+    batches: tuple[JobBatch, ...] = tuple(workload.batches())
+    return replace(workload, batches=lambda: iter(batches))
