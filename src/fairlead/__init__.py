@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fairlead.sharing.allocate import allocate as allocate
     from fairlead.sharing.certificate import verify as verify
     from fairlead.sharing.registry import policy as policy
+    from fairlead.simulation.run import simulate as simulate
     from fairlead.version import __version__ as __version__
 
 # Importing any module of the package runs this file, so it imports nothing before it is asked:
@@ -47,6 +48,7 @@ _HOME = {
     "allocate": "fairlead.sharing.allocate",
     "load": "fairlead.files",
     "policy": "fairlead.sharing.registry",
+    "simulate": "fairlead.simulation.run",
     "verify": "fairlead.sharing.certificate",
     "write": "fairlead.model.writing",
 }

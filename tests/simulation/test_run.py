@@ -62,7 +62,7 @@ def test_kdf_6_3_starts_159_tasks_and_has_318_and_3_done_after_a_minute() -> Non
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_tsf_table_ii_goes_through_its_phases(seed: int) -> None:
-    _, sink = kept(generate("table-ii", seed), policy="tsf")
+    _, sink = kept(generate("table-ii", seed), policy="tsf", every=5 * SECOND)
     for now in held(sink, 40, 65):
         assert (now["job-1"], now["job-2"]) == (50, 50)  # 2/3 of 75 and 1/2 of 100
     for now in held(sink, 115, 149):
@@ -87,9 +87,9 @@ SPECS = [
 def test_every_task_ends_once_and_is_where_it_may_be(
     spec: str, options: Options, cases: int
 ) -> None:
-    for seed in range(4 * cases):
+    for seed in range(3 * cases):
         workload = generate(spec, seed)
-        result, sink = kept(workload, seed=seed, options=options)
+        result, sink = kept(workload, seed=seed, options=options, every=10 * SECOND)
         conserved(workload, result, sink.jobs_kept, sink.tasks_kept)
 
 

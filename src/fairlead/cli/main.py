@@ -35,6 +35,7 @@ COMMANDS = {
     "verify": ("fairlead.cli.verify", "check the proof of an allocation from the input alone"),
     "trace": ("fairlead.cli.trace", "what is in a trace, and the same in Fairlead's own format"),
     "report": ("fairlead.cli.report", "what a study found: a page with plots, and a table"),
+    "simulate": ("fairlead.cli.simulate", "replay a trace or a drawn workload under policies"),
     "policies": ("fairlead.cli.policies", "list the policies and their parameters"),
     "demo": ("fairlead.cli.demo", "a cluster of three GPU generations, shared and explained"),
 }

@@ -11,6 +11,7 @@ from fairlead.cli.inputs import say
 
 if TYPE_CHECKING:
     from fairlead.cli.screen import Screen
+    from fairlead.simulation.ideal.kinds import Kind
     from fairlead.simulation.result import Result
     from fairlead.simulation.study import Study
 
@@ -27,6 +28,7 @@ is not there yet. Times are written as 90s, 5m or 1h.
 
 POLICY = "tsf"
 NEVER = "never"
+COMPILING = "two minutes"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--policy", metavar="POLICY", help=f"what to share by (default: {POLICY})")
     which.add_argument("--policies", metavar="LIST", help="several, one run each: tsf,drf,fifo")
     parser.add_argument("--placement", metavar="RULE", help="which machine a task gets")
+    parser.add_argument(
+        "--ideal",
+        metavar="KIND",
+        help="an ideal scheduler instead: restricted, migration, preemption or periodic",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default: 0)")
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="run with N seeds, from --seed on"
@@ -93,8 +100,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Does the runs that are not there yet, and prints all results."""
+    from fairlead.compiled import first_time
     from fairlead.simulation.progress import progress
     from fairlead.simulation.result import tree
+    from fairlead.simulation.run import compile_all
     from fairlead.simulation.study import claim
     from fairlead.simulation.workers import cores, run_study
 
@@ -103,6 +112,10 @@ def run(args: argparse.Namespace) -> int:
     # Before anything is made: what cannot be read is refused now, not by some worker.
     notes = study.source.workload(study.seeds[0]).notes
     claim(study)
+    if first_time():
+        # On the terminal or not: it looks like a standstill otherwise.
+        print(f"compiling the scheduler, once, about {COMPILING}", file=sys.stderr, flush=True)
+        compile_all()
     several = len(study.seeds) * len(study.policies) > 1
     with progress(len(study.seeds) * len(study.policies), "run", wanted=several) as bar:
         results = run_study(
@@ -142,6 +155,7 @@ def study_of(args: argparse.Namespace) -> Study:
     twice = sorted({policy for policy in policies if policies.count(policy) > 1})
     if twice:
         raise InputError(Mistake(f"{twice[0]} is given twice", "give each policy once"))
+    ideal = ideal_of(args)
     source = source_of(args.words, args.format, args.set, args.machines)
     failures = None if args.failures is None else read_failures(args.failures)
     evictions = None if args.evictions is None else span("--evictions", args.evictions)
@@ -164,7 +178,7 @@ def study_of(args: argparse.Namespace) -> Study:
     return Study(
         source=source,
         policies=tuple(policies),
-        placement=placement_named(args.placement),
+        placement=f"ideal-{ideal.value}" if ideal else placement_named(args.placement),
         seeds=tuple(seeds),
         options=Options(
             reserve_after=MINUTE
@@ -181,7 +195,33 @@ def study_of(args: argparse.Namespace) -> Study:
         sample=span("--sample", args.sample),
         distance=None if args.distance is None else span("--distance", args.distance),
         ending=".csv" if args.csv else ".parquet",
+        ideal=ideal,
     )
+
+
+NOT_IDEAL = ("placement", "failures", "evictions", "until", "reserve_after", "divisible", "check")
+
+
+def ideal_of(args: argparse.Namespace) -> Kind | None:
+    """The ideal scheduler that is asked for. Raises InputError, also where options are given that
+    only the online core has."""
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.simulation.ideal.kinds import Kind
+
+    if args.ideal is None:
+        return None
+    known = {kind.value: kind for kind in Kind}
+    if args.ideal not in known:
+        raise InputError(
+            Mistake(f"there is no ideal scheduler {args.ideal!r}", f"there are {', '.join(known)}")
+        )
+    for name in NOT_IDEAL:
+        if getattr(args, name):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                Mistake(f"{option} is of the online core, not of --ideal", f"leave {option} out")
+            )
+    return known[args.ideal]
 
 
 def span(option: str, text: str) -> int:

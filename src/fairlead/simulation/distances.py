@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from fairlead.scheduling.scales import FIFO, Classes, Scaler
 from fairlead.simulation.distance import Distance, Sample, Summary
 from fairlead.simulation.exact_now import Snapshot, Tenants
-from fairlead.simulation.moment import Moment
+from fairlead.simulation.moment import Floats, Moment
 from fairlead.simulation.sinks import RunInfo, Sink
 from fairlead.simulation.tables import Form, Table
 from fairlead.simulation.workload import Workload
@@ -52,7 +54,10 @@ class Distances(Sink):
         tenants = tenants_of(self._run.workload, moment)
         if self._distance is None:
             self._distance = Distance(tenants)
-        found = self._distance.sample(snapshot_of(moment), tenants)
+        now = snapshot_of(moment)
+        if self._run.policy == FIFO:
+            now = replace(now, scale=tsf_scale(self._run.workload, moment))
+        found = self._distance.sample(now, tenants)
         if found is not None:
             # Now, because a job's name is forgotten when it is over.
             self._whose.append(self._name(found))
@@ -96,6 +101,16 @@ class Distances(Sink):
         if sample.whose.tenant >= 0:
             return self._run.workload.tenants[sample.whose.tenant].name
         return self._run.job_name(sample.whose.job)
+
+
+def tsf_scale(workload: Workload, moment: Moment) -> Floats:
+    """What fifo is measured by, which has no scale of its own: TSF's at this moment."""
+    resources = workload.resources
+    pieces = np.array([resource.piece for resource in resources], np.int64)
+    scaler = Scaler("tsf", tuple(resource.name for resource in resources), pieces)
+    machines = np.arange(len(moment.machine))
+    there = Classes(moment.capacity, moment.satisfied, np.ones_like(machines), machines)
+    return scaler.scales(moment.demand, moment.needs, moment.spread, there).scale
 
 
 def snapshot_of(moment: Moment) -> Snapshot:

@@ -57,7 +57,7 @@ class Driver:
         self._sinks = sinks
         self._changes = Changes(workload, options, seed)
         self._chunks: Iterator[Chunk] = chunks(workload.batches())
-        self._chunk: Chunk | None = None
+        self._chunk = Chunk.empty(len(workload.resources))
         self._names: dict[int, str] = {}
         self._durations = Durations()
         self._queue = np.zeros((1 << 12, 2), np.int64)
@@ -95,10 +95,7 @@ class Driver:
         """Runs until nothing is left to do."""
         clock = self.clock[0]
         self._feed()
-        if self._chunk is None:
-            self._start_samples(0)
-        else:
-            self._start_samples(int(self._chunk.rows["submit"][0]))
+        self._start_samples(int(self._chunk.rows["submit"][0]) if clock["jobs"] else 0)
         shown = 0
         while True:
             clock["stop"] = self._stop()
@@ -124,7 +121,6 @@ class Driver:
 
     def _advance(self) -> Why:
         online, chunk = self.online, self._chunk
-        assert chunk is not None  # _feed() comes first
         return Why(
             advance(
                 online.state.handle,
@@ -151,8 +147,6 @@ class Driver:
         if chunk is None:
             clock["last"] = 1
             clock["jobs"] = 0
-            if self._chunk is None:
-                self._chunk = Chunk.empty(len(self._workload.resources))
             return
         self.online.learn(chunk.terms)
         self.online.fit(chunk)
@@ -235,8 +229,7 @@ class Driver:
     def _change(self, time: int) -> None:
         """Applies what happens to machines at this moment, after its completions."""
         clock, online = self.clock[0], self.online
-        if int(clock["now"]) < time:
-            online.pass_time(time)
+        online.pass_time(time)
         clock["now"] = clock["end"] = time
         while (
             complete(

@@ -6,15 +6,17 @@ import numpy as np
 
 from fairlead.model.constraint import Label
 from fairlead.model.values import FrozenMap
+from fairlead.scheduling.applying import tenant_changed
+from fairlead.scheduling.book import Book
 from fairlead.scheduling.digest import digest
+from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.invariants import check
 from fairlead.scheduling.kernels.happen import advance, before_change, change, end, join, leave
-from fairlead.scheduling.kernels.people import new_tenant, rescale
 from fairlead.scheduling.kernels.signature import signatures
-from fairlead.scheduling.kernels.state import Ints, State, Words
+from fairlead.scheduling.kernels.state import Ints, Words
 from fairlead.scheduling.kernels.tables import NEVER, NONE, Full, Happened
 from fairlead.scheduling.placement.registry import DEFAULT, find
-from fairlead.scheduling.scales import Scaled, Scaler, classes
+from fairlead.scheduling.scales import Scaled, Scaler
 from fairlead.scheduling.terms import Listed, NotListed, Term
 from fairlead.sharing.problem import Bools
 from fairlead.simulation.feed import Chunk
@@ -39,40 +41,28 @@ class Online:
     def __init__(
         self, workload: Workload, policy: str, placement: str | None, options: Options
     ) -> None:
-        resources = workload.resources
         self._workload = workload
-        self.state = State([resource.piece for resource in resources])
-        self._scaler = Scaler(
-            policy,
-            tuple(resource.name for resource in resources),
-            self.state.unit,
-            options.whole,
-        )
-        self.policy = self._scaler.spec
+        units = [Unit(each.name, each.unit, each.piece) for each in workload.resources]
+        self.book = Book(units, policy, options.whole)
+        self.state = self.book.state
+        self.policy = self.book.scaler.spec
         rule = find(placement or DEFAULT)
         self.placement, self.rule = rule.name, rule.rule
         whole = self.state.whole[0]
         whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
-        whole["fifo"] = self._scaler.fifo
         whole["picky"] = rule.picky
         names = workload.machines.names
         self._slot = np.full(len(names), NONE)
         self.machine_index: Ints = np.zeros(len(names), np.int64)
         self.terms: tuple[Term, ...] = ()
         self._satisfies: Words = np.zeros((len(names), 1), np.uint64)
-        self.tenant_slots: Ints = self._tenants()
+        for tenant in workload.tenants:
+            tenant_changed(self.book, 0, tenant)
+        slots = self.book.ids.tenants
+        self.tenant_slots: Ints = np.array([slots[t.name] for t in workload.tenants], np.int64)
         self._stale = True
         self._chunk: Chunk | None = None
         self.learn(workload.terms)
-
-    def _tenants(self) -> Ints:
-        slots: dict[str, int] = {}
-        for tenant in self._workload.tenants:
-            parent = NONE if tenant.parent is None else slots[tenant.parent]
-            if len(slots) == len(self.state.tenant):
-                self.state.grow(Full.TENANTS)
-            slots[tenant.name] = new_tenant(self.state.handle, parent, float(tenant.weight or 1))
-        return np.array(list(slots.values()), np.int64)
 
     # Machines
 
@@ -114,22 +104,8 @@ class Online:
         if not self._stale:
             return
         self._stale = False
-        state = self.state
-        used = state.job["used"][: int(state.whole[0]["jobs"])]
-        jobs = np.flatnonzero(used == 1)
-        if len(jobs):
-            found = self._scales(
-                state.demand[jobs], state.needs[jobs], state.job["spread"][jobs] == 1
-            )
-            order = np.argsort(state.job["seq"][jobs])
-            for at in order.tolist():
-                rescale(
-                    state.handle,
-                    int(jobs[at]),
-                    float(found.scale[at]),
-                    int(found.unit[at]),
-                    bool(found.usable[at]),
-                )
+        self.book.machines_changed()
+        self.book.rescale()
         if self._chunk is not None:
             self.fit(self._chunk)
 
@@ -170,16 +146,26 @@ class Online:
         rows["tenant"] = NONE
         owned = rows["owner"] >= 0
         rows["tenant"][owned] = self.tenant_slots[rows["owner"][owned]]
-        found = self._scales(chunk.demand, chunk.needs, rows["spread"] == 1)
+        if self.state.whole[0]["present"] == 0:
+            # Nothing can be said of a job without machines; it is fitted anew when they come.
+            return
+        found = self._scales(chunk)
         rows["scale"], rows["unit"], rows["usable"] = found.scale, found.unit, found.usable
         rows["signature"] = signatures(chunk.demand, chunk.needs, self.state.satisfied)
 
-    def _scales(self, demand: Ints, needs: Words, spread: Bools) -> Scaled:
-        """The scales of these jobs. Alike jobs are computed once."""
-        rows = np.hstack([demand, needs.view(np.int64), spread[:, None].astype(np.int64)])
-        _, first, of_job = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    def _scales(self, chunk: Chunk) -> Scaled:
+        """The scales of a chunk's jobs. Alike jobs are computed once."""
+        spread = chunk.rows["spread"] == 1
+        alike = np.hstack(
+            [chunk.demand, chunk.needs.view(np.int64), spread[:, None].astype(np.int64)]
+        )
+        _, first, of_job = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        names = [
+            str(chunk.rows["number"][at]) if chunk.names is None else chunk.names[at]
+            for at in first.tolist()
+        ]
+        found = self.book.scales(chunk.demand[first], chunk.needs[first], spread[first], names)
         of_job = of_job.ravel()
-        found = self._scaler.scales(demand[first], needs[first], spread[first], classes(self.state))
         return Scaled(found.scale[of_job], found.unit[of_job], found.usable[of_job])
 
     def lost(self, task: int) -> None:
@@ -188,7 +174,8 @@ class Online:
 
     def pass_time(self, time: int) -> None:
         """It is so late now."""
-        advance(self.state.handle, time)
+        if time > self.book.now:
+            advance(self.state.handle, time)
 
     def wake(self) -> int:
         """When the core wants to be asked though nothing happened."""

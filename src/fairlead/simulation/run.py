@@ -14,6 +14,13 @@ from fairlead.simulation.sinks import RunInfo, Sink
 from fairlead.simulation.workload import Workload
 
 
+def compile_all() -> None:
+    """Compiles what every run needs, which is kept for other processes: by a small run."""
+    from fairlead.simulation.workloads.registry import generate
+
+    simulate(generate("table-ii", 0))
+
+
 def simulate(
     workload: Workload,
     *,

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 from fairlead.model.errors import InputError, Mistake, OutputError
 from fairlead.simulation.distances import Distances
+from fairlead.simulation.ideal.kinds import Kind
+from fairlead.simulation.ideal.run import run_ideal
 from fairlead.simulation.measures import Jobs, Shares, Tasks, Utilisation
 from fairlead.simulation.options import Options
 from fairlead.simulation.result import Result
@@ -40,6 +42,8 @@ class Study:
     sample: int = 60_000_000
     distance: int | None = None
     ending: str = ".parquet"
+    ideal: Kind | None = None
+    """An ideal scheduler instead of the online core; the placement is then `ideal-KIND`."""
 
     def settings(self) -> dict[str, object]:
         """What must be the same for all runs in one folder."""
@@ -140,15 +144,18 @@ def run_one(
 ) -> Result:
     """One run, with the sinks of the study; its file comes last, so it is there or it is whole."""
     there = folder(study, policy, seed)
-    result = simulate(
-        workload,
-        policy=policy,
-        placement=study.placement,
-        seed=seed,
-        sinks=sinks_of(study, there),
-        options=study.options,
-        progress=show,
-    )
+    if study.ideal is not None:
+        result = run_ideal(workload, study.ideal, policy, seed=seed, sinks=sinks_of(study, there))
+    else:
+        result = simulate(
+            workload,
+            policy=policy,
+            placement=study.placement,
+            seed=seed,
+            sinks=sinks_of(study, there),
+            options=study.options,
+            progress=show,
+        )
     if there is not None:
         content = {
             "schema": RUN_SCHEMA,
@@ -171,7 +178,10 @@ def sinks_of(study: Study, there: Path | None) -> list[Sink]:
             "shares": lambda path: Shares(path, study.sample),
             "utilisation": lambda path: Utilisation(path, study.sample),
         }
-        sinks += [made[name](there / f"{name}{study.ending}") for name in study.records]
+        # Where tasks move there is no one machine to tell of.
+        moves = study.ideal in (Kind.MIGRATION, Kind.PREEMPTION)
+        names = [name for name in study.records if not (moves and name == "tasks")]
+        sinks += [made[name](there / f"{name}{study.ending}") for name in names]
     if study.distance is not None:
         sinks.append(Distances(study.distance, there and there / f"distance{study.ending}"))
     return sinks

@@ -86,7 +86,8 @@ def advance(
         c.now = time
         c.end = time
         c.phase = EVENTS
-        pass_time(s, time)
+        if time > s.whole[0].now:
+            pass_time(s, time)
 
 
 @kernel

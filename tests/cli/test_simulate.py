@@ -1,0 +1,159 @@
+"""`fairlead simulate`: JSON and tables, folders that are taken up again, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from fairlead.cli.main import Exit, main
+from fairlead.simulation.tables import schema_of
+from tests.cli.test_allocate import run, schema
+
+TABLE_II = "table-ii(vary=0)"
+RANDOM = "random(jobs=12)"
+
+Runs = list[dict[str, object]]
+
+
+def runs(capsys: pytest.CaptureFixture[str], *words: str) -> Runs:
+    tree = json.loads(run(capsys, "simulate", *words, "--json"))
+    schema("simulation-1.json").validate(tree)
+    assert list(tree) == ["schema", "runs"]
+    found: Runs = tree["runs"]
+    return found
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["simulate", *words]) == Exit.BAD_INPUT
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return printed.err
+
+
+def without_seconds(rows: Runs) -> Runs:
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def test_json_has_exactly_the_keys_of_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = runs(capsys, TABLE_II)
+    assert list(row) == [
+        *("policy", "placement", "seed", "tasks", "placed", "seconds"),
+        *("rmse_percent", "largest_shortfall", "digest"),
+    ]
+    assert (row["policy"], row["tasks"], row["placed"]) == ("tsf", 1350, 1350)
+    assert row["rmse_percent"] is None
+
+
+def test_the_distance_is_measured_when_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = runs(capsys, TABLE_II, "--distance", "20s")
+    assert isinstance(row["rmse_percent"], float)
+    assert 0 < row["rmse_percent"] < 20
+    assert isinstance(row["largest_shortfall"], float)
+
+
+def test_policies_are_named_in_one_way(capsys: pytest.CaptureFixture[str]) -> None:
+    found = runs(capsys, TABLE_II, "--policies", "cmmf:cpu,fifo,drf", "--workers", "1")
+    assert [row["policy"] for row in found] == ["cmmf(cpu)", "fifo", "drf"]
+    assert len({str(row["digest"]) for row in found}) == 3
+
+
+def test_two_processes_give_what_one_gives(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (RANDOM, "--policies", "tsf,fifo", "--repeat", "2")
+    one = runs(capsys, *words, "--workers", "1")
+    two = runs(capsys, *words, "--workers", "2")
+    assert without_seconds(one) == without_seconds(two)
+    assert [row["seed"] for row in one] == [0, 0, 1, 1]
+
+
+def test_a_folder_keeps_runs_that_are_not_done_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    words = (TABLE_II, "--out", str(out), "--sample", "10s", "--workers", "1")
+    (before,) = runs(capsys, *words, "--policy", "tsf")
+    folder = out / "tsf,best-fit,0"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "jobs.parquet",
+        "run.json",
+        "shares.parquet",
+        "tasks.parquet",
+        "utilisation.parquet",
+    ]
+    for table in folder.glob("*.parquet"):
+        assert schema_of(table) == f"fairlead.simulation.{table.stem}/1"
+    jobs = pyarrow.parquet.read_table(folder / "jobs.parquet").to_pylist()
+    assert {job["job"]: job["finished"] for job in jobs} == {
+        "job-1": 1000,
+        "job-2": 150,
+        "job-3": 100,
+        "job-4": 100,
+    }
+    shares = pyarrow.parquet.read_table(folder / "shares.parquet").to_pylist()
+    first = [row for row in shares if row["time"] == 0]
+    assert first == [{"time": 0, "tenant": "job-1", "share": 1.0, "held": 75, "waiting": 925}]
+    stamp = (folder / "run.json").stat().st_mtime_ns
+    again = runs(capsys, *words, "--policies", "tsf,drf")
+    assert again[0] == before  # its seconds, too: it was not run again
+    assert (folder / "run.json").stat().st_mtime_ns == stamp
+    assert (out / "drf,best-fit,0" / "run.json").is_file()
+
+
+def test_other_settings_in_the_same_folder_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = str(tmp_path / "study")
+    runs(capsys, TABLE_II, "--out", out, "--record", "jobs", "--csv")
+    files = sorted(path.name for path in Path(out).rglob("*"))
+    assert "sample was 60000000" in refused(
+        capsys, TABLE_II, "--out", out, "--record", "jobs", "--csv", "--sample", "30s"
+    )
+    assert sorted(path.name for path in Path(out).rglob("*")) == files
+
+
+def test_a_folder_with_other_things_in_it_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "letter.txt").write_text("dear", encoding="utf-8")
+    assert "holds no study" in refused(capsys, TABLE_II, "--out", str(tmp_path))
+
+
+def test_people_get_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "simulate", TABLE_II, "--policies", "tsf,fifo", "--workers", "1")
+    rows = [line.split() for line in out.splitlines() if line.startswith(("tsf", "fifo"))]
+    assert [row[0] for row in rows] == ["tsf", "fifo"]
+    assert [row[1:4] for row in rows] == [["0", "1,350", "1,350"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nothing-there"], "neither a file nor a generator"),
+        ([TABLE_II, "--policy", "tsff"], "did you mean `tsf`"),
+        ([TABLE_II, "--policy", "market"], "no one scale"),
+        ([TABLE_II, "--policies", "tsf,tsf"], "given twice"),
+        ([TABLE_II, "--placement", "nowhere"], "no placement rule"),
+        ([TABLE_II, "--repeat", "0"], "--repeat cannot be 0"),
+        ([TABLE_II, "--failures", "often"], "mtbf=240h,repair=1h"),
+        ([TABLE_II, "--sample", "0s"], "--sample cannot be '0s'"),
+        ([TABLE_II, "--set", "a"], "write --set name=value"),
+        ([TABLE_II, "--set", "a=b"], "is a generator"),
+        ([TABLE_II, "--record", "jobs"], "add --out DIR"),
+        ([TABLE_II, "--record", "jbos", "--out", "x"], "knows no table 'jbos'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert sentence in refused(capsys, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_is_not_repeated_for_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("", encoding="utf-8")
+    assert "a trace draws nothing" in refused(capsys, str(trace), "--repeat", "3")

@@ -1,0 +1,188 @@
+"""What is simulated is what is deployed: the events of a run, told to the core one at a time, give
+the same decisions and the same digest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from fairlead.model.constraint import Requirement, Selector
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.decisions import Launch
+from fairlead.scheduling.events import (
+    Event,
+    JobSubmitted,
+    MachineChanged,
+    MachineJoined,
+    MachineLeft,
+    TaskFinished,
+    TenantChanged,
+    TimePassed,
+)
+from fairlead.scheduling.ids import Unit
+from fairlead.scheduling.options import Options as CoreOptions
+from fairlead.scheduling.terms import Listed, NotListed, Term
+from fairlead.simulation.options import Options
+from fairlead.simulation.run import simulate
+from fairlead.simulation.sinks import Kept, TaskRecords
+from fairlead.simulation.workload import JobBatch, MachineEvent, Workload
+from fairlead.simulation.workloads.registry import generate
+
+Placed = tuple[int, str, int, str, int]
+"""Time, job, task, machine, attempt."""
+
+
+def machine_events(workload: Workload) -> Iterator[Event]:
+    """The workload's machine events, by names."""
+    table = workload.machines
+    for row in range(len(table.time)):
+        time, which = int(table.time[row]), int(table.machine[row])
+        name = table.names[which]
+        capacity = {
+            resource.name: int(count) * resource.unit
+            for resource, count in zip(workload.resources, table.capacity[row], strict=True)
+        }
+        machine = Machine(name, capacity, labels=dict(table.labels[which]))
+        kind = MachineEvent(int(table.kind[row]))
+        if kind == MachineEvent.REMOVE:
+            yield MachineLeft(time, name)
+        else:
+            yield (MachineJoined if kind == MachineEvent.ADD else MachineChanged)(time, machine)
+
+
+def parts(terms: list[Term]) -> dict[str, Any]:
+    """A job's constraint from the terms that it needs."""
+    found: dict[str, Any] = {}
+    where = tuple(term for term in terms if isinstance(term, Requirement))
+    if where:
+        found["where"] = Selector(where)
+    for term in terms:
+        if isinstance(term, Listed):
+            assert "machines" not in found  # the generator gives one list to a job
+            found["machines"] = sorted(term.machines)
+        elif isinstance(term, NotListed):
+            assert "exclude" not in found
+            found["exclude"] = sorted(term.machines)
+    return found
+
+
+def chosen(words: object, terms: tuple[Term, ...]) -> list[Term]:
+    """The terms whose bits are set."""
+    bits = int.from_bytes(words.astype("<u8").tobytes(), "little")  # type: ignore[attr-defined]
+    return [term for place, term in enumerate(terms) if bits >> place & 1]
+
+
+def jobs_of(workload: Workload) -> Iterator[JobSubmitted]:
+    """The workload's submissions, by names."""
+    number, terms = 0, workload.terms
+    for batch in workload.batches():
+        terms += batch.terms
+        for i in range(len(batch)):
+            yield JobSubmitted(int(batch.submit[i]), job_of(workload, batch, i, number, terms))
+            number += 1
+
+
+def job_of(
+    workload: Workload, batch: JobBatch, i: int, number: int, terms: tuple[Term, ...]
+) -> Job:
+    """One job of a batch."""
+    tenant = int(batch.tenant[i])
+    prefer = [] if batch.prefers is None else chosen(batch.prefers[i], terms)
+    patience = 0 if batch.patience is None else int(batch.patience[i])
+    expected = 0 if batch.expected is None else int(batch.expected[i])
+    soft: dict[str, Any] = (
+        {
+            "prefer": Selector(tuple(t for t in prefer if isinstance(t, Requirement))),
+            "prefer_for": Fraction(patience, 10**6),
+        }
+        if prefer
+        else {}
+    )
+    return Job(
+        batch.names[i] if batch.names is not None else str(number),
+        demand={
+            resource.name: int(count) * resource.unit
+            for resource, count in zip(workload.resources, batch.demand[i], strict=True)
+            if count
+        },
+        tasks=int(batch.tasks[i]),
+        tenant=None if tenant < 0 else workload.tenants[tenant].name,
+        spread=bool(batch.spread[i]),
+        gang=int(batch.gang[i]),
+        duration=Fraction(expected, 10**6) if expected else None,
+        **soft,
+        **parts(chosen(batch.needs[i], terms)),
+    )
+
+
+def replayed(
+    workload: Workload, policy: str, options: Options, records: TaskRecords, names: dict[int, str]
+) -> tuple[list[Placed], str]:
+    """The decisions and the digest of the core that is told the run's events, one at a time."""
+    core = Core(
+        [Unit(r.name, r.unit, r.piece) for r in workload.resources],
+        policy,
+        options=CoreOptions(reserve_after=options.reserve_after, whole=options.whole),
+        checked=True,
+    )
+    core.book.register_terms(workload.terms)
+    for tenant in workload.tenants:
+        core.apply(TenantChanged(0, tenant))
+    instants: dict[int, list[Event]] = defaultdict(list)
+    for job, task, end, lost in zip(
+        *(getattr(records, name).tolist() for name in ("job", "task", "end", "lost")), strict=True
+    ):
+        if not lost:
+            instants[end].append(TaskFinished(end, names[job], task))
+    for event in (*machine_events(workload), *jobs_of(workload)):
+        instants[event.time].append(event)
+    placed: list[Placed] = []
+    while instants:
+        time = min(instants)
+        wake = core.wake()
+        events: list[Event] = [TimePassed(wake)] if wake is not None and wake < time else []
+        for event in events or instants.pop(time):
+            core.apply(event)
+        placed += [
+            (core.now, said.job, said.task, said.machine, said.attempt)
+            for said in core.decide()
+            if isinstance(said, Launch)
+        ]
+    return placed, core.digest()
+
+
+@pytest.mark.parametrize("policy", ["tsf", "drf", "fifo"])
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("random(jobs=25)", Options()),
+        ("random(jobs=25, machines=3)", Options(reserve_after=3_000_000, whole=False)),
+    ],
+)
+def test_one_event_at_a_time_gives_the_same(
+    spec: str, options: Options, policy: str, cases: int
+) -> None:
+    for seed in range(3 * cases):
+        workload = generate(spec, seed)
+        sink = Kept()
+        result = simulate(workload, policy=policy, sinks=[sink], options=options)
+        records = sink.tasks_kept
+        placed, digest = replayed(workload, policy, options, records, sink.names)
+        columns = zip(
+            *(getattr(records, n).tolist() for n in ("start", "job", "task", "machine", "attempt")),
+            strict=True,
+        )
+        simulated = {
+            (start, sink.names[job], task, workload.machines.names[machine], attempt)
+            for start, job, task, machine, attempt in columns
+        }
+        # Those that still ran at the end have no record.
+        assert simulated <= set(placed)
+        assert len(placed) == result.launches
+        assert digest == result.digest
