@@ -30,6 +30,7 @@ class Stage:
         default_factory=lambda: [HeldTask(0, 0, 0, 1), HeldTask(0, 1, 0, 2)]
     )
     waiting: int = 1
+    moving: int = 0
     looks: int = 0
 
     def standing(self, job: int) -> tuple[int, int] | None:
@@ -41,7 +42,7 @@ class Stage:
     def look(self, machines: Sequence[int] | None) -> Held:
         self.looks += 1
         jobs = tuple(
-            HeldJob(seq, (1,), *stand)
+            HeldJob(seq, (1,), *stand, stopping=self.moving if seq == 1 else 0)
             for seq in range(2)
             if (stand := self.standing(seq)) is not None
         )
@@ -120,6 +121,28 @@ def test_a_pledge_ends_when_nothing_of_its_job_waits() -> None:
     stage, preemption = planned()
     stage.waiting = 0
     assert stage.ask(preemption, AFTER + 5) == Orders(released=(0,))
+
+
+def test_a_pledge_for_a_task_that_moves_stands_until_it_has_stopped() -> None:
+    stage, preemption = planned()
+    stage.waiting, stage.moving = 0, 1
+    assert not stage.ask(preemption, AFTER + 5)
+    stage.moving = 0
+    assert stage.ask(preemption, AFTER + 5) == Orders(released=(0,))
+
+
+def test_two_starts_on_one_machine_keep_its_pledge_until_both_are_made() -> None:
+    stage, preemption = below()
+    preemption.told({1: 2})
+    stage.waiting = 2
+    stage.ask(preemption, 0)
+    assert len(stage.ask(preemption, AFTER).stops) == 2
+    stage.tasks = [HeldTask(1, 0, 0, 9), HeldTask(0, 0, 0, 1, stopping=True)]
+    stage.waiting = 1
+    assert not stage.ask(preemption, AFTER + 5, [(1, 0)])
+    stage.tasks[1] = HeldTask(1, 1, 0, 10)
+    stage.waiting = 0
+    assert stage.ask(preemption, AFTER + 6, [(1, 0)]) == Orders(released=(0,))
 
 
 def test_a_pledge_ends_with_its_machine() -> None:

@@ -24,7 +24,8 @@ class HeldMachine:
 
 @dataclass(frozen=True, slots=True)
 class HeldJob:
-    """A job with tasks that wait or run. `running` leaves out those that were told to stop.
+    """A job with tasks that wait or run. `running` leaves out those that were told to stop;
+    `stopping` counts them, if they are to wait again.
 
     `room`: how many more tasks the limits of its tenants allow; `each`: what one task adds to its
     level.
@@ -34,6 +35,7 @@ class HeldJob:
     demand: tuple[int, ...]
     running: int
     waiting: int
+    stopping: int = 0
     needs: int = 0
     spread: bool = False
     gang: int = 1

@@ -249,7 +249,8 @@ def jobs(state: State) -> Iterator[str]:
         active = usable and job["waiting"] > 0
         if job["active"] != active:
             yield f"job {j} is said to be active: {bool(job['active'])}, and is: {active}"
-        reserved = int((state.machine["reserved"][there] == j).sum())
+        machine = state.machine[there]
+        reserved = int(((machine["reserved"] == j) & (machine["pledged"] == 0)).sum())
         if job["reserved"] != reserved:
             yield f"{reserved} machines are reserved for job {j}, not {job['reserved']}"
 

@@ -124,13 +124,14 @@ class Preemption:
 
     def _broken(self, held: Held) -> list[int]:
         """The machines whose pledges cannot be kept any more: the machine is not up, nothing of
-        the job waits, or it does not fit even when all that was told to stop has."""
+        the job waits or will wait again, or it does not fit even when all that was told to stop
+        has."""
         jobs = {job.seq: job for job in held.jobs}
         machines = {machine.seq: machine for machine in held.machines}
         broken = []
         for seq, (holder, _) in self._pledged.items():
             job, machine = jobs.get(holder), machines.get(seq)
-            if machine is not None and job is not None and job.waiting > 0:
+            if machine is not None and job is not None and job.waiting + job.stopping > 0:
                 room = Room(held, machine)
                 for task in held.tasks:
                     if task.machine == seq and task.stopping and task.job in jobs:

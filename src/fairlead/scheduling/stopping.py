@@ -143,11 +143,13 @@ def _job(book: Book, j: int) -> HeldJob:
     job = state.job[j]
     words = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
     rate = float(state.tenant[job["tenant"]]["rate"])
+    running = _running(book, j)
     return HeldJob(
         seq=int(job["seq"]),
         demand=tuple(state.demand[j].tolist()),
-        running=_running(book, j),
+        running=running,
         waiting=0 if job["cancelled"] else int(job["waiting"]),
+        stopping=0 if job["cancelled"] else int(job["held"]) - running,
         needs=int.from_bytes(words.astype("<u8").tobytes(), "little"),
         spread=bool(job["spread"]),
         gang=int(job["gang"]),
