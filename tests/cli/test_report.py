@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import Exit, main
-from fairlead.simulation.ideal.slots import Kind
+from fairlead.simulation.ideal.kinds import Kind
 from tests.cli.test_allocate import run
 from tests.simulation.report.folders import study
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairlead.simulation.ideal.compare import Allocations, apart, slowdowns
+from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
-from fairlead.simulation.ideal.slots import Kind
 from fairlead.simulation.run import simulate
 from fairlead.simulation.sinks import Kept
 from fairlead.simulation.workloads.registry import generate

@@ -13,8 +13,8 @@ from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.simulation.ideal.compare import Allocations, Bin, apart, slowdowns
+from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
-from fairlead.simulation.ideal.slots import Kind
 from fairlead.simulation.sinks import JobRecords, Kept
 from fairlead.simulation.workload import JobBatch, MachineTable, Resource, Workload
 from fairlead.simulation.workloads.registry import generate

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.simulation.ideal.slots import Kind, Slots
+from fairlead.simulation.ideal.kinds import Kind
+from fairlead.simulation.ideal.slots import Slots
 
 Vector = tuple[float, ...]
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fairlead.simulation.distances import Distances
+from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
-from fairlead.simulation.ideal.slots import Kind
 from fairlead.simulation.measures import Jobs, Shares, Tasks, Utilisation
 from fairlead.simulation.workloads.registry import generate
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fairlead.model.errors import InputError
-from fairlead.simulation.ideal.slots import Kind
+from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.report import figures
 from fairlead.simulation.report.figures import Curve, Jobs, Size
 from fairlead.simulation.report.making import Report, report_of, tables_of, write

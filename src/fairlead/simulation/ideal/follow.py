@@ -11,7 +11,8 @@ import numpy as np
 from fairlead.model.errors import InputError, Mistake
 from fairlead.simulation.exact_now import Exact, Snapshot, Tenants, exact_now
 from fairlead.simulation.ideal.given import Floats, Given
-from fairlead.simulation.ideal.slots import Kind, Placed
+from fairlead.simulation.ideal.kinds import Kind
+from fairlead.simulation.ideal.slots import Placed
 from fairlead.simulation.workload import Bools, Ints
 
 _WHOLE = 1e-6

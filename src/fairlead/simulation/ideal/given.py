@@ -8,11 +8,10 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.machine import Machine
+from fairlead.scheduling.scales import Classes as Alike
+from fairlead.scheduling.scales import Scaler
 from fairlead.scheduling.terms import Term, satisfies
-from fairlead.sharing.policy import Policy, View
-from fairlead.sharing.problem import Problem, Tree, tasks_that_fit
-from fairlead.sharing.views import pooled
-from fairlead.sharing.whole import in_whole_tasks
+from fairlead.sharing.policy import Policy
 from fairlead.simulation.exact_now import Classes, classes_of
 from fairlead.simulation.workload import (
     Bools,
@@ -80,17 +79,23 @@ def given(workload: Workload, policy: Policy) -> Given:
     satisfied = satisfied_terms(workload.machines, terms, words)[machine]
     classes = classes_of(capacity, satisfied, demand, needs)
     spread = np.concatenate([np.zeros(0, np.bool_), *(b.spread for b in batches)])
-    problem = in_whole_tasks(
-        _problem(workload, classes, demand, tasks, spread),
-        [resource.name for resource in workload.resources if resource.device],
+    # One machine of each class stands for all: it is open to the same jobs.
+    example = np.unique(classes.of_machine, return_index=True)[1]
+    there = Alike(capacity[example], satisfied[example], classes.count, example)
+    scaler = Scaler(
+        policy,
+        tuple(resource.name for resource in workload.resources),
+        np.array([resource.piece for resource in workload.resources], np.int64),
     )
+    names = _names(batches)
+    holds = scaler.holds(demand, spread, there.capacity)
     return Given(
         workload=workload,
         terms=terms,
         machine=machine,
         capacity=capacity,
         satisfied=satisfied,
-        names=_names(batches),
+        names=names,
         submit=_joined([b.submit for b in batches]),
         tenant=_joined([b.tenant for b in batches]),
         demand=demand,
@@ -104,8 +109,8 @@ def given(workload: Workload, policy: Policy) -> Given:
             for start, end in zip(batch.first[:-1], batch.first[1:], strict=True)
         ),
         classes=classes,
-        holds=np.where(problem.usable, problem.holds, 0.0).astype(np.int64),
-        scale=policy.scale(pooled(problem) if policy.view is View.POOLED else problem),
+        holds=np.where(classes.allowed[classes.need], holds, 0.0).astype(np.int64),
+        scale=scaler.scales(demand, needs, spread, there, names).scale,
     )
 
 
@@ -155,35 +160,3 @@ def _names(batches: tuple[JobBatch, ...]) -> tuple[str, ...]:
         start = len(names)
         names += batch.names or [str(start + place) for place in range(len(batch))]
     return tuple(names)
-
-
-def _problem(
-    workload: Workload, classes: Classes, demand: Ints, tasks: Ints, spread: Bools
-) -> Problem:
-    """All jobs together, as a policy's scale wants them. Devices are counted in whole pieces."""
-    pieces = np.array([resource.piece or 1 for resource in workload.resources], np.float64)
-    each, capacity = demand / pieces, classes.capacity / pieces
-    allowed = classes.allowed[classes.need]
-    holds = tasks_that_fit(each, capacity, spread)
-    jobs = len(tasks)
-    return Problem(
-        resources=tuple(resource.name for resource in workload.resources),
-        job_names=tuple(str(job) for job in range(jobs)),
-        class_machines=tuple((str(c),) for c in range(len(classes.count))),
-        demand=each,
-        tasks=tasks.astype(np.float64),
-        spread=spread,
-        capacity=capacity,
-        count=classes.count,
-        eligible=allowed,
-        holds=holds,
-        usable=allowed & (holds > 0),
-        tree=Tree(
-            names=tuple(str(job) for job in range(jobs)),
-            parent=np.full(jobs, -1),
-            weight=np.ones(jobs),
-            pool_count=np.zeros((jobs, len(classes.count)), np.int64),
-            job_tenant=np.arange(jobs),
-            limits=(),
-        ),
-    )

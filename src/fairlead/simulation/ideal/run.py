@@ -13,11 +13,13 @@ from typing import Protocol
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.scales import FIFO
 from fairlead.sharing.whole import scaled
 from fairlead.simulation.distances import Distances
 from fairlead.simulation.ideal.follow import Follow
 from fairlead.simulation.ideal.given import Given, given
-from fairlead.simulation.ideal.slots import Kind, Placed, Slots
+from fairlead.simulation.ideal.kinds import Kind
+from fairlead.simulation.ideal.slots import Placed, Slots
 from fairlead.simulation.moment import Moment
 from fairlead.simulation.result import Result
 from fairlead.simulation.sinks import NEVER, JobRecords, RunInfo, Sink, TaskRecords
@@ -84,6 +86,10 @@ def run_ideal(
     ideal schedulers do not know (`given`, `Follow`).
     """
     began = time.perf_counter()
+    if policy == FIFO:
+        raise InputError(
+            Mistake("`fifo` knows no shares", "an ideal scheduler needs a policy such as tsf")
+        )
     rule = scaled(policy)
     run = _Run(given(workload, rule), kind, sinks, ties)
     info = RunInfo(workload, rule.spec, f"ideal-{kind.value}", seed, run.given.names.__getitem__)

@@ -8,23 +8,14 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
 from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.simulation.ideal.kinds import Kind
 
 _LESS = 1e-12
 """Relative: levels closer than this are the same."""
-
-
-class Kind(Enum):
-    """What an ideal scheduler may do (Choosy, sections 7.1 and 7.2)."""
-
-    RESTRICTED = "restricted"  # what runs stays where it is
-    MIGRATION = "migration"  # what runs goes on, anywhere
-    PREEMPTION = "preemption"  # what runs may be moved, and paused
-    PERIODIC = "periodic"  # a target when a job comes or goes; slots follow as tasks end
 
 
 @dataclass(frozen=True)
