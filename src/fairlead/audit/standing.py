@@ -11,15 +11,17 @@ from fairlead.model.words import counted, number
 
 @dataclass(frozen=True)
 class Standing:
-    """Tasks of a tenant with one job; else its share, weights not counted, by the units in which
+    """Tasks of a tenant with one job that can run; else its share, weights not counted, by the units in which
     shares were counted before the change."""
 
     tasks: dict[str, dict[str, float]]  # by tenant, by job
     units: dict[str, float]  # by job
+    able: frozenset[str]  # the jobs that can run somewhere
 
     def of(self, tenant: str, after: Standing) -> tuple[float, float, str]:
         """What the tenant has here, what it has there, and what is counted."""
         mine, then = self.tasks[tenant], after.tasks.get(tenant, {})
+        mine = {job: has for job, has in mine.items() if job in self.able} or mine
         if len(mine) == 1:
             ((job, has),) = mine.items()
             return has, then.get(job, 0.0), "tasks"
@@ -38,7 +40,8 @@ def standing(outcome: Outcome) -> Standing:
     for job in outcome.allocation.jobs:
         tasks.setdefault(job.tenant, {})[job.name] = job.tasks
         units[job.name] = job.alone if job.scale is None else job.scale
-    return Standing(tasks, units)
+    able = frozenset(job.name for job in outcome.allocation.jobs if job.nowhere is None)
+    return Standing(tasks, units, able)
 
 
 def amount(value: float, unit: str) -> str:
