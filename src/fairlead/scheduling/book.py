@@ -151,7 +151,10 @@ class Book:
         try:
             new = self.scales(state.demand[jobs], state.needs[jobs], spread, names)
         except InputError:
+            before = len(self.rejected)
             self._reject(jobs)
+            if len(self.rejected) == before:  # each job has a scale, all together have none
+                raise
             self._stale = True
             self.rescale()
             return

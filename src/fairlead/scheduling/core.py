@@ -138,12 +138,21 @@ class Core:
         """The earliest moment at which time alone changes something: to be told then by
         `TimePassed`."""
         whole = self.state.whole[0]
-        moments = [int(whole["soonest"])]
+        moments = self._patience_ends()
         if whole["first"] != NONE and whole["reserve_after"] != NEVER and not whole["hopeless"]:
             moments.append(int(whole["first_since"] + whole["reserve_after"]))
         if self._stopping is not None:
             moments.append(self._stopping.wake() or NEVER)
         return min((each for each in moments if self.now < each < NEVER), default=None)
+
+    def _patience_ends(self) -> list[int]:
+        """When each job that waits for what it prefers takes anything."""
+        state = self.state
+        alarms = state.alarm[: int(state.whole[0]["alarms"])]
+        jobs = state.job[alarms["job"]]
+        there = (jobs["used"] > 0) & (jobs["seq"] == alarms["seq"])
+        waits = jobs[there & (jobs["active"] > 0) & (jobs["patient"] > 0)]
+        return (waits["since"] + waits["patience"]).tolist()  # type: ignore[no-any-return]  # Any
 
     def why(self, job: str) -> Why:
         """Why tasks of the job wait."""

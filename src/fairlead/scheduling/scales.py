@@ -94,14 +94,20 @@ class Scaler:
         usable: Bools = (eligible & (one >= 1)).any(axis=1)
         if self.policy is None:
             return Scaled(usable.astype(float), np.zeros(jobs, np.int64), usable)
-        problem = self._problem(demand, spread, there, eligible, holds, names)
-        if self.policy.view is View.POOLED:
-            problem = pooled(problem)
-        scale = self.policy.scale(problem)
+        scale = np.zeros(jobs)
+        able = np.flatnonzero(usable)
+        if able.size:  # a job that no machine can run waits, whatever the policy would say of it
+            named = tuple(names[j] if names else str(j) for j in able.tolist())
+            problem = self._problem(
+                demand[able], spread[able], there, eligible[able], holds[able], named
+            )
+            pool = self.policy.view is View.POOLED
+            scale[able] = self.policy.scale(pooled(problem) if pool else problem)
         usable &= scale > 0
         small = usable & (scale < SMALLEST)
         if small.any():
-            job = problem.job_names[int(np.flatnonzero(small)[0])]
+            first = int(np.flatnonzero(small)[0])
+            job = names[first] if names else str(first)
             raise InputError(
                 Mistake(
                     f"a task of job `{job}` is more than {1 / SMALLEST:g} shares under {self.spec}",
@@ -134,7 +140,7 @@ class Scaler:
         )
         return Problem(
             resources=self._resources,
-            job_names=names or tuple(str(job) for job in range(jobs)),
+            job_names=names,
             class_machines=tuple((str(m),) for m in there.example.tolist()),
             demand=demand.astype(float),
             tasks=np.full(jobs, np.inf),

@@ -84,6 +84,10 @@ def unreserve(s: Handle, j: int) -> None:
             soil(s, m)
     job.reserved = 0
     w.hopeless = 0
+    if w.deciding:
+        # What was found for a machine holds no more: others may come there now.
+        w.heap = -1
+        w.choice = NONE
 
 
 @inner

@@ -144,7 +144,7 @@ def reserve(s: Handle, j: int) -> bool:
         job.reserved += 1
         w.reservations += 1
     for m in range(machines):
-        if s.machine[m].reserved == j:
+        if s.machine[m].reserved == j and not s.machine[m].pledged:
             s.machine[m].until = until
     return True
 
