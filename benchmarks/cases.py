@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Measured = Callable[[], Sequence[float] | None]
-"""What is timed. It gives the numbers by which ours and the baseline are compared, or None."""
+Measured = Callable[[], Sequence[float] | Mapping[str, float] | None]
+"""What is timed. It gives the numbers by which ours and the baseline are compared, or named
+figures that are shown, or None."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Side:
 
     `limit_reached`: it was stopped after the last of `seconds`, so that is a lower bound.
     `peak_memory` is in bytes, of the whole process, instance included. `error` says why there is
-    no measurement.
+    no measurement. `figures` are what was found besides the time, by name.
     """
 
     program: str
@@ -71,6 +72,7 @@ class Side:
     peak_memory: int = 0
     limit_reached: bool = False
     error: str | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def median(self) -> float | None:

@@ -33,6 +33,7 @@ class _Tally:
     limit_reached: bool = False
     error: str | None = None
     numbers: list[float] | None = None
+    figures: dict[str, float] = field(default_factory=dict)
     spent: float = 0.0
 
     @property
@@ -40,7 +41,14 @@ class _Tally:
         return not self.limit_reached and self.error is None and self.spent < PATIENCE
 
     def side(self) -> Side:
-        return Side(self.program, tuple(self.seconds), self.memory, self.limit_reached, self.error)
+        return Side(
+            self.program,
+            tuple(self.seconds),
+            self.memory,
+            self.limit_reached,
+            self.error,
+            self.figures,
+        )
 
 
 def measure(case: Case, repeat: int, limit: float, threads: int | None = None) -> Row:
@@ -95,6 +103,7 @@ def _once(call: Call, tally: _Tally, limit: float, threads: int | None) -> None:
     elif "seconds" in result:
         tally.seconds.append(result["seconds"])
         tally.numbers = result["numbers"]
+        tally.figures = result["figures"]
     else:
         last = said.decode(errors="replace").strip().rpartition("\n")[2]
         tally.error = result.get("error") or last or f"exit code {child.returncode}"

@@ -26,7 +26,7 @@ WRONG_INPUT = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0; 1 if a program failed or shares differ; 2 for a wrong command line."""
+    """The exit code: 0; 1 if a program failed or results differ; 2 for a wrong command line."""
     options = _parser().parse_args(arguments)
     if options.name == "list":
         for name in names():

@@ -14,7 +14,7 @@ from benchmarks.cases import Call, Case, Row, Side, Target
 
 SCHEMA = "fairlead.benchmark/1"
 AGREE = 1e-6  # relative: the shares of ours and of the baseline are the same
-LIBRARIES = ("numpy", "scipy", "highspy", "cvxpy", "PyYAML")
+LIBRARIES = ("numpy", "scipy", "highspy", "cvxpy", "PyYAML", "numba", "simpy")
 HEADINGS = ("case", "size", "ours", "baseline", "ratio", "memory", "target", "remarks")
 
 
@@ -163,6 +163,7 @@ def _side(side: Side) -> dict[str, Any]:
         "limit_reached": side.limit_reached,
         "peak_memory": side.peak_memory,
         "error": side.error,
+        "figures": dict(side.figures),
     }
 
 
@@ -173,6 +174,7 @@ def _side_of(written: Mapping[str, Any]) -> Side:
         written["peak_memory"],
         written["limit_reached"],
         written["error"],
+        written.get("figures", {}),
     )
 
 
@@ -212,8 +214,9 @@ def _remarks(row: Row) -> str:
         for side in (row.ours, row.baseline)
         if side and side.error
     ]
+    remarks += [f"{name} {value:.4g}" for name, value in row.ours.figures.items()]
     if row.difference is not None and row.difference > AGREE:
-        remarks.append(f"shares differ by {row.difference:.1e}")
+        remarks.append(f"results differ by {row.difference:.1e}")
     return "; ".join(remarks)
 
 

@@ -49,7 +49,7 @@ def test_a_row_compares_times_and_numbers() -> None:
     assert row.difference == pytest.approx(0.2 / 2.2)
     assert row.met
     assert row.ours.peak_memory > 1e6
-    assert "shares differ by 9.1e-02" in showing.cells(row)[-1]
+    assert "results differ by 9.1e-02" in showing.cells(row)[-1]
 
 
 def test_a_program_is_stopped_at_the_limit_and_its_time_is_a_lower_bound() -> None:

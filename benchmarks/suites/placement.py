@@ -1,0 +1,268 @@
+"""Placement rules: how far each leaves a run from the exact shares, and what reservations cost."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import Call, Case, Measured, Options
+
+RULES = ("first-fit", "best-fit", "worst-fit", "alignment", "scarce-last", "price-guided")
+SECOND = 1_000_000  # microseconds
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+GOOGLE = (
+    "google-2011/task_events_part-00000-of-00500.csv.gz",
+    "google-2011/machine_events.csv.gz",
+    "google-2011/job_events",
+)
+ALIBABA = (
+    "alibaba-gpu-2023/openb_node_list_all_node.csv",
+    "alibaba-gpu-2023/openb_pod_list_gpuspec33.csv",
+)
+
+WORKLOADS: dict[str, dict[str, Any]] = {
+    # The recorded hour as it is, machines as they came and went; and on every twelfth of the
+    # machines that were there first, where much more is asked for than there is.
+    "google-hour": {"files": GOOGLE, "set": {"hours": "1"}, "every": 600, "until": 3600},
+    "google-twelfth": {
+        "files": GOOGLE,
+        "set": {"hours": "1", "machine-changes": "no"},
+        "thin": 12,
+        "every": 600,
+        "until": 3600,
+    },
+    # All pods at time 0, each a tenant of its own: it is asked for 98% of the GPUs, and for more
+    # than there is of some types. And every fifth node of each type, with 20 tenants drawn.
+    "gpuspec33-backlog": {
+        "files": ALIBABA,
+        "set": {"arrivals": "backlog"},
+        "every": 3600,
+        "until": 24 * 3600,
+    },
+    "gpuspec33-fifth": {
+        "files": ALIBABA,
+        "set": {"arrivals": "backlog", "tenants": "20"},
+        "thin": 5,
+        "every": 3600,
+        "until": 24 * 3600,
+    },
+    "tsf-study": {
+        "generate": "tsf-study(times=exponential, mean=600)",
+        "every": 300,
+        "until": 3600,
+    },
+}
+QUICK: dict[str, dict[str, Any]] = {
+    "tsf-study": {
+        "generate": "tsf-study(machines=20, jobs=60, tasks=600, times=exponential, mean=600)",
+        "every": 600,
+        "until": 3600,
+    },
+}
+
+
+def cases(options: Options) -> list[Case]:
+    """The rows: every workload under every rule, the papers' cases, reservations on and off."""
+    workloads = QUICK if options.quick else WORKLOADS
+    found = [
+        _case(f"{name}/{rule}", "benchmarks.suites.placement:distance", rule, options, of=spec)
+        for name, spec in workloads.items()
+        for rule in RULES
+    ]
+    found += [
+        _case(
+            f"table-ii/{rule}",
+            "benchmarks.suites.placement:table_ii",
+            rule,
+            options,
+            repeat=2 if options.quick else 20,
+        )
+        for rule in RULES
+    ]
+    found += [  # not price-guided: slots are all alike
+        _case(
+            f"choosy/{rule}",
+            "benchmarks.suites.placement:choosy",
+            rule,
+            options,
+            spec="choosy-study(machines=50, jobs=20)" if options.quick else "choosy-study",
+            repeat=1 if options.quick else 5,
+        )
+        for rule in RULES[:-1]
+    ]
+    found += [
+        _case(
+            f"reserve-{after}/{name}",
+            "benchmarks.suites.placement:reserving",
+            "best-fit",
+            options,
+            of=spec,
+            after=None if after == "never" else int(after[:-1]) * SECOND,
+        )
+        for name, spec in workloads.items()
+        for after in ("never", "60s", "600s")
+    ]
+    return found
+
+
+def _case(name: str, prepare: str, rule: str, options: Options, **told: Any) -> Case:
+    size: dict[str, int | str] = {"rule": rule}
+    if "repeat" in told:
+        size["runs"] = told["repeat"]
+    arguments = {**told, "rule": rule, "seed": options.seed}
+    return Case(name, size, Call(rule, prepare, arguments))
+
+
+def distance(of: dict[str, Any], rule: str, seed: int) -> Measured:
+    """A run's distance from the exact allocation of each moment, under TSF: over the samples that
+    are taken while jobs come (`until`)."""
+    from fairlead.simulation.distances import Distances
+    from fairlead.simulation.options import Options as Chosen
+    from fairlead.simulation.run import simulate
+
+    workload = workload_of(of, seed)
+
+    def run() -> dict[str, float]:
+        measured = Distances(of["every"] * SECOND)
+        options = Chosen(until=of["until"] * SECOND)
+        simulate(workload, placement=rule, sinks=[measured], options=options)
+        summary = measured.summary
+        if summary is None or summary.largest is None:
+            raise RuntimeError("nobody was there at any sample")
+        return {
+            "rmse %": summary.rmse,
+            "sorted %": summary.rmse_sorted,
+            "largest shortfall %": summary.largest.shortfall,
+            "samples": summary.samples,
+        }
+
+    return run
+
+
+def reserving(of: dict[str, Any], rule: str, seed: int, after: int | None) -> Measured:
+    """What waiting for large tasks costs everybody: the distance, and how long jobs wait and
+    take, of the jobs that are over when the run ends."""
+    import numpy as np
+
+    from fairlead.simulation.distances import Distances
+    from fairlead.simulation.options import Options as Chosen
+    from fairlead.simulation.run import simulate
+    from fairlead.simulation.sinks import NEVER, Kept
+
+    workload = workload_of(of, seed)
+
+    def run() -> dict[str, float]:
+        measured, kept = Distances(of["every"] * SECOND), Kept(tasks=False)
+        until = of["until"] * SECOND
+        simulate(
+            workload,
+            placement=rule,
+            sinks=[measured, kept],
+            options=Chosen(reserve_after=after, until=until),
+        )
+        summary = measured.summary
+        if summary is None or summary.largest is None:
+            raise RuntimeError("nobody was there at any sample")
+        jobs = kept.jobs_kept
+        delay = np.where(jobs.first_start == NEVER, until - jobs.submitted, jobs.delay) / SECOND
+        return {
+            "rmse %": summary.rmse,
+            "largest shortfall %": summary.largest.shortfall,
+            "placed": int(jobs.launches.sum()),
+            "mean delay s": float(delay.mean()),
+            "longest delay s": float(delay.max()),
+            "never started": int((jobs.first_start == NEVER).sum()),
+        }
+
+    return run
+
+
+def table_ii(rule: str, seed: int, repeat: int) -> Measured:
+    """TSF Table II: the shares of the jobs from 185 to 240 s, means over the seeds and the time."""
+    from fairlead.simulation.ideal.compare import Allocations
+    from fairlead.simulation.run import simulate
+    from fairlead.simulation.workloads.registry import generate
+
+    def run() -> dict[str, float]:
+        sums = dict.fromkeys(range(4), 0.0)
+        count = 0
+        for each in range(seed, seed + repeat):
+            kept = Allocations(SECOND)
+            simulate(generate("table-ii", each), placement=rule, sinks=[kept])
+            for time, (jobs, share) in kept.at.items():
+                if 185 * SECOND <= time <= 240 * SECOND:
+                    count += 1
+                    for job, value in zip(jobs.tolist(), share.tolist(), strict=True):
+                        sums[job] += value
+        return {f"job {job + 1}": total / count for job, total in sums.items() if total}
+
+    return run
+
+
+def choosy(spec: str, rule: str, seed: int, repeat: int) -> Measured:
+    """Choosy 7.1: the distance from the restricted ideal scheduler while jobs come, means over
+    the seeds; `largest` is the largest of the means of a run."""
+    from fairlead.simulation.ideal.compare import Allocations, apart
+    from fairlead.simulation.ideal.kinds import Kind
+    from fairlead.simulation.ideal.run import run_ideal
+    from fairlead.simulation.run import simulate
+    from fairlead.simulation.workloads.registry import generate
+
+    def run() -> dict[str, float]:
+        found = []
+        for each in range(seed, seed + repeat):
+            workload = generate(spec, each)
+            ours, ideal = Allocations(10 * SECOND), Allocations(10 * SECOND)
+            simulate(workload, policy="cmmf:slot", placement=rule, sinks=[ours])
+            run_ideal(workload, Kind.RESTRICTED, "cmmf:slot", sinks=[ideal])
+            found.append(apart(ours, ideal, until=3600 * SECOND))
+        return {
+            "sorted %": sum(each.mean_sorted for each in found) / len(found),
+            "largest sorted %": max(each.mean_sorted for each in found),
+            "rmse %": sum(each.mean for each in found) / len(found),
+        }
+
+    return run
+
+
+def workload_of(of: dict[str, Any], seed: int) -> Any:
+    """The workload that a description means, its jobs in memory."""
+    from benchmarks.suites.online import in_memory
+    from fairlead.simulation.traces.registry import load
+    from fairlead.simulation.workloads.registry import generate
+
+    if "generate" in of:
+        return in_memory(generate(of["generate"], seed))
+    data = Path(os.environ.get("FAIRLEAD_DATA") or ROOT.parent / "shared" / "data")
+    if not data.is_dir():
+        raise FileNotFoundError(f"{data} is not there: set FAIRLEAD_DATA (CONTRIBUTING.md, 'Data')")
+    options = {**of["set"], "seed": str(seed)}
+    workload = load([data / name for name in of["files"]], options=options)
+    if "thin" in of:
+        workload = thinned(workload, of["thin"])
+    return in_memory(workload)
+
+
+def thinned(workload: Any, every: int) -> Any:
+    """The workload on every so many-th of its machines of each capacity and labels."""
+    import numpy as np
+
+    table = workload.machines
+    seen: dict[Any, int] = {}
+    keep = []
+    for place, machine in enumerate(table.machine.tolist()):
+        alike = (tuple(table.capacity[place].tolist()), table.labels[machine])
+        keep.append(seen.get(alike, 0) % every == 0)
+        seen[alike] = seen.get(alike, 0) + 1
+    kept = np.array(keep, bool)
+    fewer = replace(
+        table,
+        time=table.time[kept],
+        machine=table.machine[kept],
+        kind=table.kind[kept],
+        capacity=table.capacity[kept],
+    )
+    return replace(workload, machines=fewer)
