@@ -71,7 +71,7 @@ class Story:
             return MachineJoined(self.now, machine)
         if kind < 0.45 or not self.held:
             demand: dict[str, Amount] = {
-                "cpu": self.random.choice([Fraction(1, 2), 1, 2]),
+                "cpu": self.random.choice([Fraction(1, 2), Fraction(1), Fraction(2)]),
                 "memory": self.random.choice([0, 1, 2]),
                 "gpu": self.random.choice([0, 0, 0, 1]),
             }

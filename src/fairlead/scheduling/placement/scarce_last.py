@@ -11,8 +11,8 @@ def scarce_last(s: Handle, j: int, m: int) -> float:
     """The scarcity of the machine; among equals the best fit.
 
     For each resource of which the machine has anything, and for each term that it satisfies and
-    that any job has asked for so far, the number of present machines that do not. What the job
-    needs itself is on every machine that it may use: it adds the same to all of them, so that the
+    that a present job asks for, the number of present machines that do not. What the job needs
+    itself is on every machine that it may use: it adds the same to all of them, so that the
     scarcity of a machine is one whole number, whoever asks.
 
     TSF's paper, Table II: the job without constraints must leave nodes to those that can use no
