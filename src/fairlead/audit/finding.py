@@ -126,3 +126,4 @@ class Finding:
     others: tuple[str, ...] = ()
     note: str = ""
     counts: tuple[tuple[str, int], ...] = field(default=())  # e.g. pairs looked at, envious pairs
+    apart: tuple[Witness, ...] = ()  # what is told and does not count as a violation

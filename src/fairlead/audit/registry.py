@@ -11,6 +11,7 @@ from fairlead.audit import (
     sharing_incentive,
     single_machine,
     single_resource,
+    strategy,
     useless,
 )
 from fairlead.audit.property import Property
@@ -21,6 +22,7 @@ PROPERTIES: dict[str, Property] = {
         sharing_incentive.PROPERTY,
         envy.PROPERTY,
         pareto.PROPERTY,
+        strategy.PROPERTY,
         single_machine.PROPERTY,
         single_resource.PROPERTY,
         population.PROPERTY,
