@@ -62,7 +62,7 @@ def test_the_table_has_a_row_for_each_property_and_a_column_for_each_policy(
     assert out.splitlines()[0] == "audit of 7 jobs on 3 machines, divisible tasks"
     assert [line.split() for line in out.splitlines()[2:4]] == [
         ["property", "tsf", "cdrf", "drf"],
-        ["envy-freeness", "holds", "violated", "-"],
+        ["envy-freeness", "holds", "violated:", "1", "of", "42", "-"],
     ]
     assert "cdrf, envy-freeness: u1 gets 1 task; with what u2 holds it could have 2 tasks." in out
     assert "drf: envy-freeness says nothing here: drf looks at one machine" in out
@@ -75,8 +75,8 @@ def test_a_search_says_how_much_it_tried(capsys: pytest.CaptureFixture[str], fig
 
 
 def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str], figure_3: str) -> None:
-    words = ("audit", figure_3, "--policy", "tsf,cdrf,drf,cmmf(memory)", "--json", "--trials", "3")
-    tree = json.loads(run(capsys, *words))
+    words = ("audit", figure_3, "--policy", "tsf,cdrf,drf,cmmf(memory)", "--json", "--trials", "1")
+    tree = json.loads(run(capsys, *words, "--shrink", "20"))
     schema("audit-1.json").validate(tree)
     verdicts = {(one["policy"], one["property"]): one for one in tree["results"]}
     assert verdicts["cdrf", "envy-freeness"]["verdict"] == "violated"
@@ -89,7 +89,7 @@ def test_the_json_is_as_its_schema_says(capsys: pytest.CaptureFixture[str], figu
 
 
 def test_the_same_bytes_every_time(capsys: pytest.CaptureFixture[str], figure_3: str) -> None:
-    words = ("audit", figure_3, "--json", "--trials", "3")
+    words = ("audit", figure_3, "--policy", "cdrf", "--json", "--trials", "1", "--shrink", "20")
     assert run(capsys, *words) == run(capsys, *words)
 
 
@@ -158,6 +158,8 @@ def test_all_commands_of_the_examples_can_be_audited(capsys: pytest.CaptureFixtu
         (("--policy", "tfs"), "did you mean `tsf`?"),
         (("--policy", "cmmf(gpu)"), "no job demands any `gpu`"),
         (("--trials", "0"), "--trials 0 is too small"),
+        (("--set", "hours=1"), "write --trace, too"),
+        (("--trace",), "trace"),
         (("--shrink", "-1"), "--shrink -1 is too small"),
         (("--pool", "A"), "write TENANT=MACHINES"),
         (("--pool", "C=m1"), "there is no tenant C"),
@@ -169,6 +171,18 @@ def test_what_is_wrong_is_said_in_a_sentence(
 ) -> None:
     files = (two,) if words else ()
     assert sentence in refused(capsys, *files, *words)
+
+
+def test_the_backlog_of_a_trace_is_judged(
+    capsys: pytest.CaptureFixture[str], data_dir: Path
+) -> None:
+    folder = data_dir / "alibaba-gpu-2023"
+    files = (folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv")
+    words = ("--policy", "tsf", "--property", "sharing-incentive,envy-freeness,pareto-optimality")
+    out = run(capsys, "audit", "--trace", *map(str, files), *words)
+    assert "audit of 447 jobs on 1523 machines" in out
+    assert "8152 jobs are 447 that differ in tenant, demand or constraint." in out
+    assert "violated" not in out
 
 
 def test_replay_takes_the_witness_alone(

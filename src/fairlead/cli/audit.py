@@ -45,6 +45,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a YAML or JSON file, or a directory of them; `-` is the standard input",
     )
     parser.add_argument(
+        "--trace",
+        action="store_true",
+        help="the files are a trace, as for `fairlead trace info`: judge all its jobs at once",
+    )
+    parser.add_argument("--format", metavar="NAME", help="with --trace: the trace's format")
+    parser.add_argument(
+        "--set",
+        action="append",
+        metavar="NAME=VALUE",
+        help="with --trace: an assumption about what the trace does not say; repeatable",
+    )
+    parser.add_argument(
         "--policy",
         action="append",
         metavar="POLICY",
@@ -91,9 +103,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the findings."""
-    from fairlead.audit.finding import Input, Verdict
+    from fairlead.audit.finding import Verdict
     from fairlead.audit.outcome import Options
-    from fairlead.audit.run import Refused, audit, with_pools
+    from fairlead.audit.run import Refused, audit
     from fairlead.cli.main import Exit
     from fairlead.model.errors import InputError, Mistake
 
@@ -105,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
         value = getattr(args, name)
         if value is not None and value < least:
             raise InputError(Mistake(f"--{name} {value} is too small", f"write at least {least}"))
-    given = with_pools(Input(*read(args.files)), _pools(args.pool or ()))
+    given, notes = _given(args)
     rules = _rules(args.policy or [POLICIES])
     options = Options(trials=args.trials, seed=args.seed)
     found: list[Finding] = []
@@ -125,13 +137,34 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         from fairlead.model.report import json_text
 
-        say([json_text(tree(found, refused))])
+        say([json_text(tree(found, refused, notes))])
     else:
         from fairlead.cli.screen import screen_of
 
-        say(lines(found, refused, given, screen_of(sys.stdout)))
+        say(lines(found, refused, given, notes, screen_of(sys.stdout)))
     violations = any(one.verdict is Verdict.VIOLATED for one in found)
     return Exit.REFUTED if args.strict and violations else Exit.OK
+
+
+def _given(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
+    """What is judged, and sentences on how it came about."""
+    from fairlead.audit.finding import Input
+    from fairlead.audit.run import with_pools
+    from fairlead.model.errors import InputError, Mistake
+
+    notes: tuple[str, ...] = ()
+    if args.trace:
+        from fairlead.cli.trace import assignments
+        from fairlead.cli.workload_input import as_input
+        from fairlead.simulation.traces.registry import load
+
+        workload = load(args.files, args.format, assignments(args.set or []))
+        cluster, jobs, notes = as_input(workload)
+    elif args.format is not None or args.set is not None:
+        raise InputError(Mistake("--format and --set are about a trace", "write --trace, too"))
+    else:
+        cluster, jobs = read(args.files)
+    return with_pools(Input(cluster, jobs), _pools(args.pool or ())), notes
 
 
 class _progress:  # noqa: N801  used as a function
@@ -150,12 +183,15 @@ class _progress:  # noqa: N801  used as a function
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def tree(found: Sequence[Finding], refused: Sequence[Refused]) -> dict[str, object]:
+def tree(
+    found: Sequence[Finding], refused: Sequence[Refused], notes: Sequence[str] = ()
+) -> dict[str, object]:
     """The findings as `fairlead.audit/1`."""
     return {
         "schema": SCHEMA,
         "results": [finding_tree(finding) for finding in found],
         "refused": [{"policy": one.policy, "reasons": list(one.reasons)} for one in refused],
+        "notes": list(notes),
     }
 
 
@@ -180,7 +216,11 @@ def finding_tree(finding: Finding) -> dict[str, object]:
 
 
 def lines(
-    found: Sequence[Finding], refused: Sequence[Refused], given: Input, screen: Screen
+    found: Sequence[Finding],
+    refused: Sequence[Refused],
+    given: Input,
+    notes: Sequence[str],
+    screen: Screen,
 ) -> Iterator[str]:
     """A row for each property, a column for each policy; then a sentence for each violation."""
     from fairlead.audit.finding import Verdict
@@ -192,6 +232,8 @@ def lines(
         counted(len(given.cluster.machines), "machine"),
     )
     yield f"audit of {jobs} on {machines}, {found[0].tasks.value} tasks"
+    for text in notes:
+        yield from wrapped(shown(sentence(text)), screen)
     yield ""
     policies = list(dict.fromkeys(one.policy for one in found))
     cells = {(one.property, one.policy): _cell(one) for one in found}
@@ -207,14 +249,14 @@ def lines(
         text = f"{one.policy}, {one.property}: {one.witness.sentence}"
         yield from wrapped(shown(text + (f" And {more} more." if more else "")), screen)
     # What is to be said of several properties or policies alike is said once.
-    notes: dict[tuple[str, bool], dict[str, list[str]]] = {}
+    said: dict[tuple[str, bool], dict[str, list[str]]] = {}
     for one in found:
         if one.note:
             key = (one.note, one.verdict is Verdict.NOT_APPLICABLE)
-            notes.setdefault(key, {}).setdefault(one.property, []).append(one.policy)
-    if notes or refused:
+            said.setdefault(key, {}).setdefault(one.property, []).append(one.policy)
+    if said or refused:
         yield ""
-    for (note, silent), about in notes.items():
+    for (note, silent), about in said.items():
         who = list(dict.fromkeys(policy for names in about.values() for policy in names))
         lead = "" if len(who) == len(policies) else f"{', '.join(who)}: "
         says = f" {plural('says', len(about))} nothing here" if silent else ""
@@ -234,6 +276,9 @@ def _cell(finding: Finding) -> str:
             return f"none in {finding.trials}"
         case Verdict.NOT_APPLICABLE:
             return "-"
+        case Verdict.VIOLATED if finding.trials is None and len(finding.counts) == 2:
+            (_, looked), (_, broken) = finding.counts
+            return f"violated: {broken} of {looked}"
         case other:
             return str(other.value)
 
