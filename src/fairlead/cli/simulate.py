@@ -79,6 +79,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"how long a job is first in line before machines are kept for it (60s; or {NEVER})",
     )
     parser.add_argument(
+        "--advise", default="1s", metavar="TIME", help="price-guided: solve so often at most (1s)"
+    )
+    parser.add_argument(
         "--divisible", action="store_true", help="stand-alone numbers count parts of tasks, too"
     )
     parser.add_argument(
@@ -185,6 +188,7 @@ def study_of(args: argparse.Namespace) -> Study:
             if reserve is None
             else (None if reserve == NEVER else span("--reserve-after", reserve)),
             whole=not args.divisible,
+            advise=span("--advise", args.advise),
             failures=failures,
             evictions=evictions,
             until=None if args.until is None else span("--until", args.until),

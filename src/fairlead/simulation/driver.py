@@ -70,6 +70,7 @@ class Driver:
         self._task_out = np.zeros((RECORDS if keep_tasks else 1, len(TASK_RECORD)), np.int64)
         clock = self.clock[0]
         clock["now"] = -1
+        clock["guided"] = self.online.guided
         clock["keep_jobs"], clock["keep_tasks"] = keep_jobs, keep_tasks
         self._next_sample: list[int] = []
 
@@ -110,6 +111,9 @@ class Driver:
             elif why == Why.FULL:
                 self.online.state.grow(int(clock["full"]))
                 self._grow_sides()
+            elif why == Why.ADVICE:
+                self.online.advise(self._moment(int(clock["now"])), self.job_name)
+                clock["advise_at"] = int(clock["now"]) + self._options.advise
             elif (why == Why.STOP and not self._timers()) or why == Why.DONE:
                 break
             bar.update(int(clock["finished"]) - shown)
@@ -250,6 +254,7 @@ class Driver:
         for change in self._changes.take(time, failing=bool(busy)):
             self._apply(change)
         online.refresh()
+        clock["advised"] = -1  # other machines, another exact allocation
         clock["phase"] = Phase.EVENTS
 
     def _apply(self, change: Change) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fairlead.model.constraint import Label
 from fairlead.model.values import FrozenMap
+from fairlead.scheduling.advice import ranks
 from fairlead.scheduling.applying import tenant_changed
 from fairlead.scheduling.book import Book
 from fairlead.scheduling.digest import digest
+from fairlead.scheduling.events import Advice, AdviceChanged
+from fairlead.scheduling.following import advice_changed
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.invariants import check
 from fairlead.scheduling.kernels.happen import advance, before_change, change, end, join, leave
@@ -19,8 +24,11 @@ from fairlead.scheduling.placement.registry import DEFAULT, find
 from fairlead.scheduling.scales import Scaled, Scaler
 from fairlead.scheduling.terms import Listed, NotListed, Term
 from fairlead.sharing.problem import Bools
+from fairlead.simulation.distances import snapshot_of, tenants_of
+from fairlead.simulation.exact_now import exact_now
 from fairlead.simulation.feed import Chunk
 from fairlead.simulation.kernels.loop import wake
+from fairlead.simulation.moment import Moment
 from fairlead.simulation.options import Options
 from fairlead.simulation.workload import Workload
 
@@ -47,7 +55,7 @@ class Online:
         self.state = self.book.state
         self.policy = self.book.scaler.spec
         rule = find(placement or DEFAULT)
-        self.placement, self.rule = rule.name, rule.rule
+        self.placement, self.rule, self.guided = rule.name, rule.rule, rule.guided
         whole = self.state.whole[0]
         whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
         whole["picky"] = rule.picky
@@ -119,9 +127,15 @@ class Online:
         if words > self.state.words:
             self.state.widen(words)
             self._satisfies = _wide(self._satisfies, words)
+        there = np.flatnonzero(self._slot != NONE)
         for bit, term in enumerate(terms, first):
             yes = self._satisfied(term)
             self._satisfies[yes, bit // 64] |= np.uint64(1 << bit % 64)
+            if len(there):
+                holds = np.zeros(int(self.state.whole[0]["machines"]), bool)
+                holds[self._slot[there]] = yes[there]
+                self.state.set_term(bit, holds)
+                self.book.machines_changed()
 
     def _satisfied(self, term: Term) -> Bools:
         """(machines of the workload,) which of them satisfy the term."""
@@ -167,6 +181,44 @@ class Online:
         found = self.book.scales(chunk.demand[first], chunk.needs[first], spread[first], names)
         of_job = of_job.ravel()
         return Scaled(found.scale[of_job], found.unit[of_job], found.usable[of_job])
+
+    def advise(self, moment: Moment, job_name: Callable[[int], str]) -> None:
+        """Tells the core what the exact allocation of this moment says."""
+        tenants = tenants_of(self._workload, moment)
+        exact = exact_now(snapshot_of(moment), tenants)
+        found = ranks(exact.filled)
+        machines: list[list[str]] = [[] for _ in range(found.rank.shape[1])]
+        names = self._workload.machines.names
+        for machine, kind in zip(
+            moment.machine.tolist(), exact.machine_class.tolist(), strict=True
+        ):
+            machines[kind].append(names[machine])
+        jobs = [job_name(number) for number in moment.job.tolist()]
+        # A group of alike jobs was solved as one job.
+        target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
+        advice = tuple(
+            Advice(
+                job, tuple(machines[kind]), int(found.rank[group, kind]), int(target[group, kind])
+            )
+            for job, group in zip(jobs, exact.group.tolist(), strict=True)
+            for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
+        )
+        # The event speaks of names; here they are known while it is taken in.
+        ids, slots = self.book.ids, self._job_slots(moment)
+        ids.jobs = dict(zip(jobs, slots, strict=True))
+        ids.machines = {
+            names[machine]: int(self._slot[machine]) for machine in moment.machine.tolist()
+        }
+        advice_changed(self.book, AdviceChanged(moment.time, advice))
+        ids.jobs, ids.machines = {}, {}
+
+    def _job_slots(self, moment: Moment) -> list[int]:
+        """The slots of a moment's jobs, which are in the order of submission."""
+        rows = self.state.job[: int(self.state.whole[0]["jobs"])]
+        jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
+        found: list[int] = jobs[np.argsort(rows["seq"][jobs], kind="stable")].tolist()
+        assert len(found) == len(moment.job)  # the moment is of now
+        return found
 
     def lost(self, task: int) -> None:
         """The task in this slot is lost."""

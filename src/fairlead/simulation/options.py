@@ -17,6 +17,8 @@ class Options:
     """How long a job may be first in line before machines are reserved for it; None: never."""
     whole: bool = True
     """Stand-alone numbers count whole tasks on each machine; False: divisible ones."""
+    advise: int = 1_000_000
+    """How often at most the exact allocation is solved for a rule that follows its prices."""
     failures: Failures | None = None
     evictions: int | None = None
     """Mean time between two evictions of the newest task of a machine; None: there are none."""

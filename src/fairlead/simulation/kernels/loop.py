@@ -11,6 +11,7 @@ from typing import Any
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.decide import decide
+from fairlead.scheduling.kernels.guided import decide_guided
 from fairlead.scheduling.kernels.happen import advance as pass_time
 from fairlead.scheduling.kernels.happen import end
 from fairlead.scheduling.kernels.people import enrol, forget
@@ -21,7 +22,7 @@ from fairlead.simulation.kernels.tables import NOT_YET, SLOT_BITS, VOID, Phase, 
 
 # Enums are slow to compile.
 OVER, EVENTS, DECIDE, LAUNCH = (int(phase) for phase in Phase)
-DONE, JOBS, STOP, BUDGET, RECORDS, QUEUE, FULL = (int(why) for why in Why)
+DONE, JOBS, STOP, BUDGET, RECORDS, QUEUE, FULL, ADVICE = (int(why) for why in Why)
 GO_ON = -1
 LAUNCHED = int(Said.LAUNCH)
 FINISHED = int(Happened.FINISHED)
@@ -56,8 +57,11 @@ def advance(
             if why != GO_ON:
                 return why
             c.phase = DECIDE
+            if c.guided and c.now >= c.advise_at and c.advised != c.jobs_so_far + c.over:
+                c.advised = c.jobs_so_far + c.over
+                return ADVICE
         if c.phase == DECIDE:
-            c.full = decide(s, rule)
+            c.full = decide_guided(s, rule) if s.whole[0].groups > 0 else decide(s, rule)
             c.phase = LAUNCH
         if c.phase == LAUNCH:
             if c.queue + s.whole[0].out > len(queue):

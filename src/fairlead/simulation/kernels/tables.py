@@ -27,6 +27,7 @@ class Why(IntEnum):
     RECORDS = 4  # a buffer of records is full
     QUEUE = 5  # the queue of completions is full
     FULL = 6  # one of the core's tables is full: `full` says which
+    ADVICE = 7  # jobs came or went: the exact allocation is another one
 
 
 class Phase(IntEnum):
@@ -61,6 +62,9 @@ CLOCK = np.dtype(
         ("keep_tasks", np.int64),
         ("job_records", np.int64),
         ("task_records", np.int64),
+        ("guided", np.int64),  # the rule follows advice
+        ("advise_at", np.int64),  # not before this moment
+        ("advised", np.int64),  # jobs that had come and gone when it last was given
         ("dead", np.int64),  # durations of jobs that are over
     ],
     align=True,
