@@ -16,7 +16,7 @@ import numpy as np
 
 from fairlead.scheduling.kernels.changes import ring, settle
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.decide import launch
+from fairlead.scheduling.kernels.decide import _likes, _please, launch
 from fairlead.scheduling.kernels.levels import level
 from fairlead.scheduling.kernels.line import look
 from fairlead.scheduling.kernels.permission import (
@@ -189,8 +189,13 @@ def decide_guided(s: Handle, rule: Any) -> int:
         if w.tasks + together > len(s.task):
             return TASKS_FULL
         everywhere = job.fresh == 1 or together > 1
+        liked = False
         for _ in range(together):
-            launch(s, j, _best_machine(s, rule, j, everywhere))
+            m = _best_machine(s, rule, j, everywhere)
+            launch(s, j, m)
+            liked = liked or (job.likes == 1 and _likes(s, j, m))
+        if liked:
+            _please(s, j)
     for at in range(w.dirty):
         s.machine[s.dirty[at]].dirty = 0
     w.dirty = 0
