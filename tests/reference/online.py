@@ -123,7 +123,7 @@ class Decider:
                 tasks = self.world.tasks_of(job)
                 held = sum(1 for task in tasks if task.machine in each.machines)
                 return each.rank, MILLION * held - each.target if each.rank else 0
-        return max(a.rank for a in self.world.advice) + 1, 0
+        return self.world.last_rank, 0
 
     def _permissible(self, job: PlainJob, machine: PlainMachine) -> bool:
         """May a single task of the job be placed there now?"""

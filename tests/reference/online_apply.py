@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from fairlead.model.machine import Machine
@@ -85,7 +85,11 @@ def apply(decider: Decider, event: Event) -> None:
         case events.TenantChanged(tenant=tenant):
             _tenant(world, tenant)
         case events.AdviceChanged(advice=advice):
-            world.advice = [_told(world, each) for each in advice]
+            refuse_if(any(a.rank < 0 or a.target < 0 for a in advice), "below 0")
+            groups = [name for names in {a.machines: 1 for a in advice} for name in names]
+            refuse_if(len(set(groups)) < len(groups), "a machine in two groups")
+            world.advice = _told(world, advice)
+            world.last_rank = max((a.rank for a in advice), default=0) + 1
         case events.TimePassed() | events.GuaranteesChanged():
             pass
         case _:
@@ -158,13 +162,16 @@ def _submitted(world: World, event: events.JobSubmitted) -> None:
     )
 
 
-def _told(world: World, advice: events.Advice) -> Told:
-    job = world.job_named(advice.job)
-    machines = [world.machine_named(name) for name in advice.machines]
-    if job is None or None in machines:
-        raise RefusedError("no such job, or no such machine")
-    seqs = tuple(machine.seq for machine in machines if machine is not None)
-    return Told(job.seq, seqs, advice.rank, advice.target)
+def _told(world: World, advice: Sequence[events.Advice]) -> list[Told]:
+    """What the advice says of the jobs and the machines that are there."""
+    found = []
+    for each in advice:
+        job = world.job_named(each.job)
+        machines = [world.machine_named(name) for name in each.machines]
+        seqs = tuple(machine.seq for machine in machines if machine is not None)
+        if job is not None:
+            found.append(Told(job.seq, seqs, each.rank, each.target))
+    return found
 
 
 def _job(world: World, name: str) -> PlainJob:

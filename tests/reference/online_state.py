@@ -111,6 +111,7 @@ class World:
     tasks: list[PlainTask] = field(default_factory=list)
     tenants: dict[str, Tenant] = field(default_factory=dict)  # in the order of declaration
     advice: list[Told] = field(default_factory=list)
+    last_rank: int = 0  # after all that the advice says
     reserved: dict[int, Reservation] = field(default_factory=dict)  # by job
     due: list[int] = field(default_factory=list)  # jobs whose reservation is to be made anew
     first: int | None = None  # the job that is first in line, and since when
