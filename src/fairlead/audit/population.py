@@ -23,7 +23,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
     leaving = sampled(tenants, options.trials, options.seed)
     done = tried(outcome, [Left(tenant) for tenant in leaving], _when)
     whole = done.trials == len(tenants)
-    counts = (("tenants", len(tenants)), ("left", done.trials))
+    counts = (("tenants", len(tenants)), ("left", done.trials), ("violations", len(done.found)))
     seed = None if whole else options.seed
     if done.found:
         return violated(NAME, outcome, done.found, trials=done.trials, seed=seed, counts=counts)

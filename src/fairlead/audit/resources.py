@@ -22,9 +22,12 @@ def check(outcome: Outcome, options: Options) -> Finding:
     done = tried(outcome, sampled(changes, options.trials, options.seed), _when)
     seed = None if len(changes) <= options.trials else options.seed
     note = "" if seed is None else f"{done.trials} of {len(changes)} ways to add were tried"
+    counts = (("changes", done.trials), ("violations", len(done.found)))
     if done.found:
-        return violated(NAME, outcome, done.found, trials=done.trials, seed=seed, note=note)
-    return not_found(NAME, outcome, done.trials, seed=seed, note=note)
+        return violated(
+            NAME, outcome, done.found, trials=done.trials, seed=seed, note=note, counts=counts
+        )
+    return not_found(NAME, outcome, done.trials, seed=seed, note=note, counts=counts)
 
 
 def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:

@@ -11,8 +11,8 @@ from fairlead.model.words import counted, number
 
 @dataclass(frozen=True)
 class Standing:
-    """Tasks of a tenant with one job that can run; else its share, weights not counted, by the units in which
-    shares were counted before the change."""
+    """Tasks of a tenant with one job that can run; else its share, weights not counted, by the
+    units in which shares were counted before the change."""
 
     tasks: dict[str, dict[str, float]]  # by tenant, by job
     units: dict[str, float]  # by job

@@ -51,10 +51,13 @@ def _property(name: str, kind: Kind, shapes: Callable[[Input], Iterator[Change]]
         if not changes:
             return not_applicable(name, outcome, "no machine of this kind can be made")
         done = tried(outcome, changes, _when)
+        counts = (("changes", done.trials), ("violations", len(done.found)))
         note = f"the input has {len(there)} such machines" if there else ""
         if done.found:
-            return violated(name, outcome, done.found, trials=done.trials, seed=seed, note=note)
-        return not_found(name, outcome, done.trials, seed=seed, note=note)
+            return violated(
+                name, outcome, done.found, trials=done.trials, seed=seed, note=note, counts=counts
+            )
+        return not_found(name, outcome, done.trials, seed=seed, note=note, counts=counts)
 
     def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
         if changed is None:

@@ -29,6 +29,8 @@ changes were tried and none violated the property, which proves nothing.
 
 POLICIES = "tsf,cdrf,drfh,drf"
 SCHEMA = "fairlead.audit/1"
+BROKEN = ("below", "envious", "could gain", "differ", "violations")
+"""What the count of violations is called, by what is counted."""
 TRIES = 200
 SMALL = 5_000
 """Jobs times machines up to which witnesses are made smaller if nothing is said: every try is an
@@ -130,14 +132,14 @@ def run(args: argparse.Namespace) -> int:
                 found.append(one)
         if not found:
             raise InputError(Mistake(reason) for one in refused for reason in one.reasons)
-        if args.json or args.witness:
-            found = _smaller(found, given, args.shrink, tell)
+        # The sentences are about the input as it is, the witnesses about less of it.
+        small = _smaller(found, given, args.shrink, tell) if args.json or args.witness else found
     if args.witness:
-        _write_witnesses(found, args.witness)
+        _write_witnesses(small, args.witness)
     if args.json:
         from fairlead.model.report import json_text
 
-        say([json_text(tree(found, refused, notes))])
+        say([json_text(tree(small, refused, notes, [_sentence(one) for one in found]))])
     else:
         from fairlead.cli.screen import screen_of
 
@@ -184,15 +186,25 @@ class _progress:  # noqa: N801  used as a function
 
 
 def tree(
-    found: Sequence[Finding], refused: Sequence[Refused], notes: Sequence[str] = ()
+    found: Sequence[Finding],
+    refused: Sequence[Refused],
+    notes: Sequence[str],
+    sentences: Sequence[str | None],
 ) -> dict[str, object]:
-    """The findings as `fairlead.audit/1`."""
+    """The findings as `fairlead.audit/1`; `sentences` are those on the violations of the input."""
     return {
         "schema": SCHEMA,
-        "results": [finding_tree(finding) for finding in found],
+        "results": [
+            finding_tree(finding) | {"sentence": text}
+            for finding, text in zip(found, sentences, strict=True)
+        ],
         "refused": [{"policy": one.policy, "reasons": list(one.reasons)} for one in refused],
         "notes": list(notes),
     }
+
+
+def _sentence(finding: Finding) -> str | None:
+    return None if finding.witness is None else finding.witness.sentence
 
 
 def finding_tree(finding: Finding) -> dict[str, object]:
@@ -245,7 +257,8 @@ def lines(
         yield ""
     for one in broken:
         assert one.witness is not None  # what a violation has
-        more = len(one.others)
+        # Only the worst have a sentence; all are counted.
+        more = max([len(one.others)] + [n - 1 for name, n in one.counts if name in BROKEN])
         text = f"{one.policy}, {one.property}: {one.witness.sentence}"
         yield from wrapped(shown(text + (f" And {more} more." if more else "")), screen)
     # What is to be said of several properties or policies alike is said once.
