@@ -94,9 +94,9 @@ def check(outcome: Outcome, options: Options) -> Finding:
 
     Lies about demands, constraints, both, pools, and of two tenants together who must both gain;
     first those that the prices point at, then those drawn with the seed. A lie counts where every
-    optimal placement gives more than the truth; what only some placement gives is told apart, and
-    so is what pays under every policy: coming as two tenants, or bringing machines that are not
-    one's own. A search can refute, and nothing more.
+    optimal placement gives more than the truth; what only some placement gives is told apart. Told
+    apart as well is what pays under most policies: coming as two tenants with half the weight
+    each, or bringing machines that are not one's own. A search can refute, and nothing more.
     """
     scene = scene_of(outcome)
     if not scene.liars:
@@ -115,7 +115,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
         if search.trials >= options.trials:
             break
     apart, count = _apart(scene, liars, outcome, max(2, options.trials // 4))
-    counts = (("liars", len(liars)), ("apart", count), ("pay", len(search.found)))
+    counts = (("liars", len(liars)), ("apart", count), ("violations", len(search.found)))
     rest = {
         "seed": options.seed,
         "best": None if search.best == -np.inf else round(search.best, 9) + 0.0,
@@ -174,7 +174,7 @@ def _lies(
 def _apart(
     scene: Scene, liars: list[Liar], outcome: Outcome, most: int
 ) -> tuple[tuple[Witness, ...], int]:
-    """What pays under every policy: the best way found to come as two, and the best machine that
+    """What pays under most policies: the best way found to come as two, and the best machine that
     is not one's own; and how many ways were tried."""
     kinds: list[list[tuple[Change, str]]] = [
         [(change, liar.tenant) for liar in liars for change in splits(scene, liar)],
@@ -206,7 +206,7 @@ def _note(scene: Scene, search: _Search, apart: Iterable[Witness]) -> str:
         parts.append(f"{listing(owners, 4)} cannot use all of what they brought as pools")
     if search.possible[1]:
         parts.append(f"not counted, because only some placements give it: {search.possible[1]}")
-    parts += [f"apart, because it pays under every policy: {one.sentence}" for one in apart]
+    parts += [f"apart, because it pays under most policies: {one.sentence}" for one in apart]
     return " ".join(part if part.endswith(".") else part + "." for part in parts)
 
 

@@ -22,6 +22,7 @@ examples:
   fairlead audit cluster.yaml --policy tsf --policy cdrf --property envy-freeness
   fairlead audit cluster.yaml --witness witnesses/
   fairlead audit --replay witnesses/cdrf-envy-freeness.json
+  fairlead audit --table --trials 100
 
 `holds` was computed exactly for this input; `violated` has a witness; `none in N` means that N
 changes were tried and none violated the property, which proves nothing.
@@ -32,6 +33,7 @@ SCHEMA = "fairlead.audit/1"
 BROKEN = ("below", "envious", "could gain", "differ", "violations")
 """What the count of violations is called, by what is counted."""
 TRIES = 200
+TRIALS, INPUTS = 20, 100
 SMALL = 5_000
 """Jobs times machines up to which witnesses are made smaller if nothing is said: every try is an
 allocation."""
@@ -79,9 +81,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials",
         type=int,
-        default=20,
         metavar="N",
-        help="changes to try at most for each property that is searched (default: 20)",
+        help=f"changes to try at most for each property that is searched (default: {TRIALS}); with"
+        f" --table inputs of each kind (default: {INPUTS})",
     )
     parser.add_argument(
         "--seed", type=int, default=1, metavar="S", help="of what is drawn (default: 1)"
@@ -101,6 +103,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--replay", metavar="WITNESS", help="show a witness again, from its file alone"
     )
+    parser.add_argument(
+        "--table",
+        action="store_true",
+        help="no file: look for witnesses against every property of every policy (or of those"
+        " named) in small inputs, and draw the papers' table",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,15 +121,18 @@ def run(args: argparse.Namespace) -> int:
 
     if args.replay is not None:
         return _replay(args)
-    if not args.files:
-        raise InputError(Mistake("no file is given", "give a file, or --replay WITNESS"))
+    if not args.files and not args.table:
+        right = "give a file, or --table, or --replay WITNESS"
+        raise InputError(Mistake("no file is given", right))
     for name, least in (("trials", 1), ("seed", 0), ("shrink", 0)):
         value = getattr(args, name)
         if value is not None and value < least:
             raise InputError(Mistake(f"--{name} {value} is too small", f"write at least {least}"))
+    if args.table:
+        return _table(args)
     given, notes = _given(args)
     rules = _rules(args.policy or [POLICIES])
-    options = Options(trials=args.trials, seed=args.seed)
+    options = Options(trials=args.trials or TRIALS, seed=args.seed)
     found: list[Finding] = []
     refused: list[Refused] = []
     with _progress() as tell:
@@ -224,6 +235,7 @@ def finding_tree(finding: Finding) -> dict[str, object]:
         "others": list(finding.others),
         "note": finding.note,
         "counts": dict(finding.counts),
+        "apart": [witness_tree(one) for one in finding.apart],
     }
 
 
@@ -369,6 +381,37 @@ def _write_witnesses(found: Sequence[Finding], directory: str) -> None:
             policy = re.sub(r"[^A-Za-z0-9.-]+", "_", one.policy).strip("_")
             file = Path(directory, f"{policy}-{one.property}.json")
             write_whole(str(file), witness_json(one.witness) + "\n")
+
+
+def _table(args: argparse.Namespace) -> int:
+    """Draws the papers' table."""
+    from fairlead.audit.table import with_smaller
+    from fairlead.cli import audit_table
+    from fairlead.cli.main import Exit
+    from fairlead.cli.screen import screen_of
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.report import json_text
+
+    if args.files or args.pool or args.trace:
+        raise InputError(Mistake("--table takes no input", "it draws its own: leave the rest out"))
+    with _progress() as tell:
+        table = audit_table.drawn(
+            [rule.spec for rule in _rules(args.policy or [])],
+            _words(args.property or ()),
+            args.trials or INPUTS,
+            args.seed,
+            tell,
+        )
+        tell("smaller witnesses")
+        table = with_smaller(table, audit_table.TRIES if args.shrink is None else args.shrink)
+    if args.witness:
+        audit_table.write_witnesses(table, args.witness)
+    if args.json:
+        say([json_text(audit_table.tree(table))])
+    else:
+        say(audit_table.lines(table, screen_of(sys.stdout)))
+    violations = any(cell.witness is not None for cell in table.cells.values())
+    return Exit.REFUTED if args.strict and violations else Exit.OK
 
 
 def _replay(args: argparse.Namespace) -> int:
