@@ -325,6 +325,8 @@ class Driver:
         if tasks:
             columns = dict(zip(TASK_RECORD, self._task_out[:tasks].T.copy(), strict=True))
             lost = columns.pop("lost") == 1
+            # Slots of the core; a machine that came back has another one.
+            columns["machine"] = self.online.machine_index[columns["machine"]]
             of_tasks = TaskRecords(**columns, lost=lost)
             for sink in self._sinks:
                 if sink.wants_tasks:

@@ -64,7 +64,13 @@ def _chunk(batch: JobBatch, start: int, stop: int, number: int) -> Chunk:
     if batch.expected is not None:
         rows["expected"] = batch.expected[part]
     needs = np.ascontiguousarray(batch.needs[part], np.uint64)
-    prefers = np.zeros_like(needs) if batch.prefers is None else batch.prefers[part]
+    prefers = np.zeros_like(needs)
+    if batch.prefers is not None:
+        prefers = np.array(batch.prefers[part], np.uint64)
+    # A preference that is not waited for is none, nor is a patience for nothing.
+    waits = prefers.any(axis=1) & (rows["patience"] > 0)
+    prefers[~waits] = 0
+    rows["patience"][~waits] = 0
     return Chunk(
         rows=rows,
         demand=np.ascontiguousarray(batch.demand[part], np.int64),

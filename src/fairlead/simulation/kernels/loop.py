@@ -312,7 +312,18 @@ def lose_all(
 def wake(s: Handle) -> int:
     """The next moment at which the core wants to be asked though nothing happened; NEVER."""
     w = s.whole[0]
-    time: int = w.soonest
+    time: int = NEVER
+    if w.soonest != NEVER:
+        # Alarms of jobs that wait no more are void: the live core is not woken by them either.
+        for i in range(w.alarms):
+            alarm = s.alarm[i]
+            job = s.job[alarm.job]
+            if job.used and job.seq == alarm.seq and job.active and job.patient:
+                moment = job.since + job.patience
+                if moment > w.now:
+                    time = min(time, moment)
     if w.reserve_after != NEVER and w.first != NONE and not w.hopeless:
-        time = min(time, w.first_since + w.reserve_after)
+        moment = w.first_since + w.reserve_after
+        if moment > w.now:
+            time = min(time, moment)
     return time
