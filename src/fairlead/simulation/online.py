@@ -161,7 +161,9 @@ class Online:
         owned = rows["owner"] >= 0
         rows["tenant"][owned] = self.tenant_slots[rows["owner"][owned]]
         if self.state.whole[0]["present"] == 0:
-            # Nothing can be said of a job without machines; it is fitted anew when they come.
+            # Without machines a job can run nowhere; it is fitted anew when they come.
+            rows["scale"], rows["unit"], rows["usable"] = 0.0, 0, 0
+            rows["signature"] = signatures(chunk.demand, chunk.needs, self.state.satisfied)
             return
         found = self._scales(chunk)
         rows["scale"], rows["unit"], rows["usable"] = found.scale, found.unit, found.usable
