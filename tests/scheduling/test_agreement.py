@@ -1,0 +1,65 @@
+"""The compiled core and the plain reference decide the same over random sequences of events."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.model.errors import InputError
+from fairlead.scheduling.decisions import Decision
+from tests.scheduling.agreement import (
+    failure,
+    make_core,
+    out_of_order,
+    reference_refuses,
+    shrunk,
+)
+from tests.scheduling.draw import Case, draw
+from tests.scheduling.written import written_case
+
+CHUNKS = 20
+SEQUENCES = 100
+"""In a chunk, at `--cases 1`."""
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_the_core_decides_as_the_reference(chunk: int, cases: int) -> None:
+    for number in range(SEQUENCES * cases):
+        case = draw(chunk + CHUNKS * number)
+        if failure(case) is not None:
+            small = shrunk(case)
+            print(written_case(small))  # noqa: T201  pytest shows it where the test fails
+            pytest.fail(f"seed {case.seed}: {failure(small)}")
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_floating_point_orders_levels_as_fractions_do(chunk: int, cases: int) -> None:
+    for number in range(25 * cases):
+        case = draw(100_000 + chunk + 4 * number)
+        reference = case.reference()
+        for instant in case.instants:
+            for event in instant:
+                reference_refuses(reference, event)
+            reference.decide()
+            assert out_of_order(reference, case.policy) is None
+
+
+def decided(case: Case, between: bool = False) -> list[list[Decision]]:
+    """What the core decides at each instant. `between`: it is asked once more after each."""
+    core = make_core(case)
+    found = []
+    for instant in case.instants:
+        for event in instant:
+            try:
+                core.apply(event)
+            except InputError:
+                continue
+        found.append(core.decide())
+        if between:
+            assert core.decide() == []
+    return found
+
+
+def test_asking_again_decides_nothing(cases: int) -> None:
+    for seed in range(200_000, 200_000 + 50 * cases):
+        case = draw(seed)
+        assert decided(case, between=True) == decided(case)
