@@ -114,7 +114,7 @@ def _fewer_jobs(witness: Witness) -> Iterator[Candidate]:
                 ),
                 witness.change,
             )
-        if tenant.weight not in (None, 1):
+        if tenant.weight is not None:
             yield (
                 _retenanted(
                     given, tenant, Tenant(tenant.name, parent=tenant.parent, limit=tenant.limit)
