@@ -126,7 +126,7 @@ def draw_table(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Table:
     """The table, by `trials` inputs of each family. Deterministic: the same arguments give the same
-    table, whoever judges the parts, but for the counts of cells that have a witness."""
+    table, whoever judges the parts. It ends early where every cell has a witness."""
     cells: dict[Key, Cell] = {(policy, row.name): Cell() for policy in policies for row in rows}
     families = list(dict.fromkeys(row.family for row in rows))
     counts = {family: Counts() for family in families}
@@ -134,6 +134,8 @@ def draw_table(
     while first < trials:
         last = min(trials, next((end for end in WAVES if end > first), first + WAVE))
         still = tuple(key for key, cell in cells.items() if cell.witness is None)
+        if not still:
+            break
         parts = [
             Part(family, start, min(PART, last - start), seed, still)
             for start in range(first, last, PART)
