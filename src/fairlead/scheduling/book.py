@@ -15,6 +15,7 @@ from fairlead.scheduling.kernels.people import forget, rescale
 from fairlead.scheduling.kernels.state import Ints, State, Words
 from fairlead.scheduling.kernels.tables import Full
 from fairlead.scheduling.scales import Classes, Scaled, Scaler, classes
+from fairlead.scheduling.slots import online
 from fairlead.scheduling.terms import Term, satisfies, terms_of
 from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
@@ -31,7 +32,7 @@ class Book:
         names = unit_names(units)
         self.ids = Ids(tuple(units))
         self.state = State([unit.piece for unit in units])
-        self.scaler = Scaler(policy, names, self.state.unit, whole)
+        self.scaler = Scaler(online(policy, units), names, self.state.unit, whole)
         self.state.whole[0]["fifo"] = self.scaler.fifo
         self.rejected: list[tuple[str, str]] = []
         self._classes: Classes | None = None

@@ -89,9 +89,9 @@ class Scaler:
         jobs = len(demand)
         holds = self.holds(demand, spread, there.capacity)
         lacking = needs[:, None, :] & ~there.terms[None, :, :]
-        eligible: Bools = ~lacking.any(axis=2)
+        eligible: Bools = np.asarray(~lacking.any(axis=2))
         one = holds if self._whole else self._whole_ones(demand, spread, there)
-        usable: Bools = (eligible & (one >= 1)).any(axis=1)
+        usable: Bools = np.asarray((eligible & (one >= 1)).any(axis=1))
         if self.policy is None:
             return Scaled(usable.astype(float), np.zeros(jobs, np.int64), usable)
         scale = np.zeros(jobs)

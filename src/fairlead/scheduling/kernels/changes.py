@@ -199,7 +199,7 @@ def uncut(s: Handle, t: int) -> None:
         if tenant[t].cut:
             tenant[t].cut = 0
             if tenant[t].root >= 0:
-                _freshen_all(s, t)
+                freshen_all(s, t)
         if tenant[t].child >= 0:
             t = int64(tenant[t].child)
             continue
@@ -211,7 +211,7 @@ def uncut(s: Handle, t: int) -> None:
 
 
 @inner
-def _freshen_all(s: Handle, t: int) -> None:
+def freshen_all(s: Handle, t: int) -> None:
     """All active jobs of a tenant are fresh."""
     node = s.node
     root = int64(s.tenant[t].root)

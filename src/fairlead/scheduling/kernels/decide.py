@@ -12,6 +12,7 @@ import numpy as np
 
 from fairlead.scheduling.kernels.changes import (
     LAUNCHED,
+    freshen_all,
     link,
     reenter,
     ring,
@@ -24,7 +25,7 @@ from fairlead.scheduling.kernels.choice import choose, choose_dirty
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.levels import hold, level
 from fairlead.scheduling.kernels.line import look
-from fairlead.scheduling.kernels.permission import gang_fits
+from fairlead.scheduling.kernels.permission import gang_fits, permitted, within_caps
 from fairlead.scheduling.kernels.rooms import take
 from fairlead.scheduling.kernels.search import first_job, next_job
 from fairlead.scheduling.kernels.state import Handle, int64
@@ -111,6 +112,7 @@ def _please(s: Handle, j: int) -> None:
     job.since = s.whole[0].now
     if not job.patient:
         job.patient = 1
+        s.whole[0].choice = NONE
         reenter(s, j)
     ring_at(s, j)
 
@@ -168,6 +170,34 @@ def _ask(s: Handle, m: int) -> bool:
 
 
 @inner
+def _stands(s: Handle, m: int) -> bool:
+    """Is who was found for a dirty machine still the one? If its level did not rise, nobody else
+    comes before it."""
+    j = s.best[m]
+    return (
+        s.job[j].active == 1
+        and level(s, j) == s.key[m]
+        and permitted(s, j, m)
+        and within_caps(s, j, 1)
+        and gang_fits(s, j)
+    )
+
+
+@inner
+def _ask_jobs(s: Handle) -> None:
+    """Many machines are dirty: each waiting job is asked once for all of them, instead of each
+    machine for a job after every launch. The pairs are the same: on the other machines nobody
+    who waits could be placed."""
+    w = s.whole[0]
+    for t in range(w.tenants):
+        if s.tenant[t].used and s.tenant[t].root >= 0:
+            freshen_all(s, t)
+    for i in range(w.dirty):
+        s.machine[s.dirty[i]].dirty = 0
+    w.dirty = 0
+
+
+@inner
 def _dirty_job(s: Handle) -> int:
     """Who is next on any dirty machine; NONE if nobody. Levels rise and room shrinks while all is
     decided, so what was found for a machine stays a lower bound; where a level fell, all are
@@ -191,7 +221,7 @@ def _dirty_job(s: Handle) -> int:
             _heap_sink(s, at)
     while w.heap > 0:
         m = s.heap[0]
-        if s.stamp[m] == w.launched:
+        if s.stamp[m] == w.launched or _stands(s, m):
             return s.best[m]
         if not _ask(s, m):
             w.heap -= 1
@@ -211,6 +241,8 @@ def decide(s: Handle, rule: Any) -> int:
         w.decided += 1
         w.heap = -1
         ring(s)
+        if w.dirty > 1 and w.dirty * w.dirty > w.active:
+            _ask_jobs(s)
     w.choice = NONE
     while True:
         j = _dirty_job(s) if w.dirty > 0 else NONE

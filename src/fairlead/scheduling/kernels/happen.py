@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.changes import (
-    begin_to_wait,
     RUNNING,
     STOPPING,
+    begin_to_wait,
     free_task,
     freshen,
     queue,
@@ -27,7 +27,6 @@ from fairlead.scheduling.kernels.tables import (
     NEVER,
     NONE,
     UNLIMITED,
-    Full,
     Happened,
     Said,
 )

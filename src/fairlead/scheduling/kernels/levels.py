@@ -161,6 +161,7 @@ def set_active(s: Handle, j: int, active: bool) -> None:
     job = s.job[j]
     step = 1 if active else -1
     job.active = 1 if active else 0
+    s.whole[0].active += step
     t = int64(job.tenant)
     tenant[t].jobs += step
     tenant[t].moving += step * job.held * job.unit

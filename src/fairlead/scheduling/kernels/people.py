@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.changes import (
-    begin_to_wait,
     STOPPING,
+    begin_to_wait,
     free_task,
     freshen,
     settle,
@@ -21,7 +21,6 @@ from fairlead.scheduling.kernels.tables import (
     UNLIMITED,
     Full,
     Happened,
-    Said,
 )
 from fairlead.scheduling.kernels.trail import mix, record
 

@@ -209,6 +209,7 @@ WHOLE = np.dtype(
         ("job_seq", np.int64),  # the next
         ("tenant_seq", np.int64),
         ("root", np.int64),  # of the trie of tenants
+        ("active", np.int64),  # how many jobs are
         ("dirty", np.int64),  # how many machines are in `dirty`
         ("deciding", np.int64),  # a decision was left for a larger table
         ("heap", np.int64),  # how many of the dirty machines are in the heap of a decision
@@ -221,7 +222,7 @@ WHOLE = np.dtype(
         ("first", np.int64),  # job seq that is first in line, NONE
         ("first_slot", np.int64),
         ("first_since", np.int64),
-        ("first_launches", np.int64),
+        ("first_held", np.int64),  # the most that it held since
         ("hopeless", np.int64),  # nothing could be reserved for it, and nothing changed since
         ("reservations", np.int64),  # machines that are reserved
         ("due", np.int64),  # jobs whose reservation is made anew

@@ -1,0 +1,52 @@
+"""Slots online: a job's share is the slots that its tasks take, of all slots there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.ids import Unit
+from fairlead.sharing.mechanism import Mechanism
+from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.registry import parse
+from fairlead.sharing.spec import read
+
+NAME = "slots"
+
+
+def online(policy: str | Policy, units: Sequence[Unit]) -> str | Policy:
+    """`slots(cpu=1, memory=4GiB)` as a policy with a scale; any other policy as it is.
+
+    A machine has as many slots as it holds bundles, whole ones, and a task takes as many as its
+    demand needs bundles, at least one (Ghodsi et al.: Dominant Resource Fairness, sections 2 and
+    7). Only the order follows slots: tasks take what they demand, so nothing is oversubscribed.
+    """
+    if isinstance(policy, Policy) or read(policy).name != NAME:
+        return policy
+    mechanism = parse(policy)
+    amounts: dict[str, float] = getattr(getattr(mechanism, "allocate", None), "keywords", {})
+    if not isinstance(mechanism, Mechanism) or not amounts:
+        raise InputError(
+            Mistake("`slots` does not say what a slot is", "write for example slots(cpu=1)")
+        )
+    names = [unit.name for unit in units]
+    for name, amount in amounts.items():
+        if name not in names:
+            known = ", ".join(names)
+            raise InputError(Mistake(f"slots: nothing counts `{name}`", f"there is {known}"))
+        if not 0 < amount < np.inf:
+            raise InputError(Mistake(f"slots: {name}={amount:g}", "write more than 0"))
+    size = np.array(
+        [amounts.get(unit.name, np.inf) / float(unit.unit) for unit in units], np.float64
+    )
+
+    def scale(problem: Problem) -> Floats:
+        slots = np.floor((problem.capacity / size)[:, np.isfinite(size)].min(axis=1))
+        takes = np.maximum(1.0, np.ceil((problem.demand / size).max(axis=1)))
+        scale: Floats = (slots @ problem.count) / takes
+        return scale
+
+    return Policy(mechanism.spec, View.MACHINES, scale)

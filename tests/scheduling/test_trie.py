@@ -1,0 +1,96 @@
+"""The tries against a plain list: whatever happened, who is next is the least that fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairlead.scheduling.kernels import happen, people
+from fairlead.scheduling.kernels.search import next_job
+from fairlead.scheduling.kernels.signature import signatures
+from fairlead.scheduling.kernels.state import State
+from fairlead.scheduling.kernels.tables import NONE, Full
+
+
+def cluster(rng: np.random.Generator, machines: int, terms: int) -> State:
+    state = State([0, 0])
+    state.grow(Full.JOBS, 400)
+    state.grow(Full.TENANTS, 400)
+    for m in range(machines):
+        state.capacity[m] = rng.integers(0, 9, 2)
+        state.satisfies[m, 0] = rng.integers(0, 1 << terms)
+        happen.join(state.handle)
+    return state
+
+
+def enrol(state: State, rng: np.random.Generator, tenant: int, terms: int) -> int:
+    demand = rng.integers(0, 9, (1, 2))
+    needs = np.array([[rng.integers(0, 1 << terms) & rng.integers(0, 1 << terms)]], np.uint64)
+    return people.enrol(
+        state.handle,
+        tenant,
+        demand[0],
+        needs[0],
+        np.zeros(1, np.uint64),
+        signatures(demand, needs, state.satisfied)[0],
+        False,
+        1,
+        5,
+        0,
+        0,
+        float(rng.integers(1, 4)),
+        1 << 38,
+        True,
+    )
+
+
+def least(state: State, jobs: list[int], m: int) -> int:
+    """Who is next on the machine, by looking at every job."""
+    found = [
+        (
+            float(
+                state.tenant["offset"][state.job["tenant"][j]]
+                + state.job["mu"][j] / state.tenant["rate"][state.job["tenant"][j]]
+            ),
+            int(state.job["seq"][j]),
+            j,
+        )
+        for j in jobs
+        if (state.demand[j] <= state.room[m]).all()
+        and not (state.needs[j] & ~state.satisfies[m]).any()
+    ]
+    return min(found)[2] if found else NONE
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_search_finds_the_least_that_fits(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    terms = int(rng.integers(1, 6))
+    state = cluster(rng, 12, terms)
+    tenants = [people.new_tenant(state.handle, NONE, float(rng.integers(1, 4))) for _ in range(3)]
+    tenants.append(people.new_tenant(state.handle, tenants[0], 2.0))
+    jobs: list[int] = []
+    for _ in range(200):
+        if jobs and rng.random() < 0.4:
+            j = jobs.pop(int(rng.integers(len(jobs))))
+            people.cancel(state.handle, j)
+            people.forget(state.handle, j)
+        elif jobs and rng.random() < 0.3:
+            j = jobs[int(rng.integers(len(jobs)))]
+            people.rescale(state.handle, j, float(rng.integers(1, 9)), 1 << 37, True)
+        else:
+            jobs.append(enrol(state, rng, [*tenants, NONE][int(rng.integers(5))], terms))
+        m = int(rng.integers(12))
+        assert next_job(state.handle, m) == least(state, jobs, m)
+
+
+def test_an_empty_trie_has_nobody() -> None:
+    state = cluster(np.random.default_rng(0), 1, 1)
+    assert next_job(state.handle, 0) == NONE
+
+
+def test_alike_jobs_have_signatures_that_begin_alike() -> None:
+    demand = np.array([[100, 5], [101, 5], [3, 900]], np.int64)
+    needs = np.zeros((3, 1), np.uint64)
+    words = signatures(demand, needs, np.zeros(64, np.int64))
+    assert words[0] == words[1] != words[2]
