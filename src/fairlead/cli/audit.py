@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import read, say, write_whole
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from fairlead.audit.finding import Finding, Input
     from fairlead.audit.outcome import Rule
     from fairlead.audit.run import Refused
-    from fairlead.cli.screen import Screen
 
 EPILOG = """\
 examples:
@@ -29,9 +28,6 @@ changes were tried and none violated the property, which proves nothing.
 """
 
 POLICIES = "tsf,cdrf,drfh,drf"
-SCHEMA = "fairlead.audit/1"
-BROKEN = ("below", "envious", "could gain", "differ", "violations")
-"""What the count of violations is called, by what is counted."""
 TRIES = 200
 TRIALS, INPUTS = 20, 100
 SMALL = 5_000
@@ -148,10 +144,12 @@ def run(args: argparse.Namespace) -> int:
     if args.witness:
         _write_witnesses(small, args.witness)
     if args.json:
+        from fairlead.cli.audit_text import sentence_of, tree
         from fairlead.model.report import json_text
 
-        say([json_text(tree(small, refused, notes, [_sentence(one) for one in found]))])
+        say([json_text(tree(small, refused, notes, [sentence_of(one) for one in found]))])
     else:
+        from fairlead.cli.audit_text import lines
         from fairlead.cli.screen import screen_of
 
         say(lines(found, refused, given, notes, screen_of(sys.stdout)))
@@ -194,118 +192,6 @@ class _progress:  # noqa: N801  used as a function
     def _tell(self, text: str) -> None:
         if self._on:
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def tree(
-    found: Sequence[Finding],
-    refused: Sequence[Refused],
-    notes: Sequence[str],
-    sentences: Sequence[str | None],
-) -> dict[str, object]:
-    """The findings as `fairlead.audit/1`; `sentences` are those on the violations of the input."""
-    return {
-        "schema": SCHEMA,
-        "results": [
-            finding_tree(finding) | {"sentence": text}
-            for finding, text in zip(found, sentences, strict=True)
-        ],
-        "refused": [{"policy": one.policy, "reasons": list(one.reasons)} for one in refused],
-        "notes": list(notes),
-    }
-
-
-def _sentence(finding: Finding) -> str | None:
-    return None if finding.witness is None else finding.witness.sentence
-
-
-def finding_tree(finding: Finding) -> dict[str, object]:
-    """One finding."""
-    from fairlead.audit.witness import witness_tree
-    from fairlead.model.report import rounded
-
-    return {
-        "policy": finding.policy,
-        "tasks": finding.tasks.value,
-        "property": finding.property,
-        "verdict": finding.verdict.value,
-        "trials": finding.trials,
-        "seed": finding.seed,
-        "best": rounded(finding.best),
-        "witness": None if finding.witness is None else witness_tree(finding.witness),
-        "others": list(finding.others),
-        "note": finding.note,
-        "counts": dict(finding.counts),
-        "apart": [witness_tree(one) for one in finding.apart],
-    }
-
-
-def lines(
-    found: Sequence[Finding],
-    refused: Sequence[Refused],
-    given: Input,
-    notes: Sequence[str],
-    screen: Screen,
-) -> Iterator[str]:
-    """A row for each property, a column for each policy; then a sentence for each violation."""
-    from fairlead.audit.finding import Verdict
-    from fairlead.cli.screen import shown, table, wrapped
-    from fairlead.model.words import counted, listing, plural, sentence
-
-    jobs, machines = (
-        counted(len(given.jobs), "job"),
-        counted(len(given.cluster.machines), "machine"),
-    )
-    yield f"audit of {jobs} on {machines}, {found[0].tasks.value} tasks"
-    for text in notes:
-        yield from wrapped(shown(sentence(text)), screen)
-    yield ""
-    policies = list(dict.fromkeys(one.policy for one in found))
-    cells = {(one.property, one.policy): _cell(one) for one in found}
-    properties = list(dict.fromkeys(one.property for one in found))
-    rows = [[name, *(cells.get((name, policy), "") for policy in policies)] for name in properties]
-    yield from table(["property", *policies], rows, "<" * (1 + len(policies)), screen)
-    broken = [one for one in found if one.verdict is Verdict.VIOLATED]
-    if broken:
-        yield ""
-    for one in broken:
-        assert one.witness is not None  # what a violation has
-        # Only the worst have a sentence; all are counted.
-        more = max([len(one.others)] + [n - 1 for name, n in one.counts if name in BROKEN])
-        text = f"{one.policy}, {one.property}: {one.witness.sentence}"
-        yield from wrapped(shown(text + (f" And {more} more." if more else "")), screen)
-    # What is to be said of several properties or policies alike is said once.
-    said: dict[tuple[str, bool], dict[str, list[str]]] = {}
-    for one in found:
-        if one.note:
-            key = (one.note, one.verdict is Verdict.NOT_APPLICABLE)
-            said.setdefault(key, {}).setdefault(one.property, []).append(one.policy)
-    if said or refused:
-        yield ""
-    for (note, silent), about in said.items():
-        who = list(dict.fromkeys(policy for names in about.values() for policy in names))
-        lead = "" if len(who) == len(policies) else f"{', '.join(who)}: "
-        says = f" {plural('says', len(about))} nothing here" if silent else ""
-        text = f"{lead}{listing(about)}{says}: {note}"
-        yield from wrapped(shown(sentence(text)), screen)
-    for other in refused:
-        reasons = sentence("; ".join(other.reasons))
-        yield from wrapped(shown(f"{other.policy} cannot be applied: {reasons}"), screen)
-
-
-def _cell(finding: Finding) -> str:
-    """A verdict in a word or two."""
-    from fairlead.audit.finding import Verdict
-
-    match finding.verdict:
-        case Verdict.NOT_FOUND:
-            return f"none in {finding.trials}"
-        case Verdict.NOT_APPLICABLE:
-            return "-"
-        case Verdict.VIOLATED if finding.trials is None and len(finding.counts) == 2:
-            (_, looked), (_, broken) = finding.counts
-            return f"violated: {broken} of {looked}"
-        case other:
-            return str(other.value)
 
 
 def _words(given: Sequence[str]) -> tuple[str, ...]:
