@@ -73,7 +73,6 @@ class Decider:
         """Launch, pair by pair, all that can be launched."""
         decisions: list[Decision] = [*self.pending]
         self.pending = []
-        launched: set[int] = set()
         while True:
             level = self.levels()
             pairs = [
@@ -86,10 +85,9 @@ class Decider:
             if not pairs:
                 break
             _, job, machine = min(pairs, key=lambda pair: pair[0])
-            launched.add(job.seq)
             decisions += self._launch(job, machine)
             drop_idle(self.world, self.active())
-        look(self.world, self.levels(), launched, self._reserve_after)
+        look(self.world, self.levels(), self._reserve_after)
         return decisions
 
     def wake(self) -> int | None:

@@ -97,7 +97,14 @@ def choose(world: World, job: PlainJob) -> Reservation | None:
     able = [
         m for m in world.machines if _stands(job, m, world) and owner(world, m) in (None, job.seq)
     ]
-    able.sort(key=lambda m: (release(world, job, m), missing(world, job, m), m.seq))
+    able.sort(
+        key=lambda m: (
+            release(world, job, m),
+            sum(t.job == job.seq for t in world.tasks_on(m)),  # it would only take its own place
+            missing(world, job, m),
+            m.seq,
+        )
+    )
     chosen: list[PlainMachine] = []
     while able and sum(holds_empty(world, job, m) for m in chosen) < needed(job):
         chosen.append(able.pop(0))
@@ -123,11 +130,11 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
             world.due.append(seq)
 
 
-def look(world: World, order: Mapping[int, float], launched: Set[int], after: int | None) -> None:
+def look(world: World, order: Mapping[int, float], after: int | None) -> None:
     """At the end of a round of decisions: make anew what was dropped, find the first in line, and
-    reserve for it if it has been first for so long without a launch.
+    reserve for it if it has been first for so long without holding more than it ever did then.
 
-    `order` gives the active jobs' levels; `launched` are the jobs that were launched from.
+    `order` gives the active jobs' levels.
     """
     if after is None:
         return
@@ -146,8 +153,9 @@ def look(world: World, order: Mapping[int, float], launched: Set[int], after: in
             world.first = None
             return
         first = min(line)[1]
-        if first != world.first or first in launched:
-            world.first, world.first_since = first, world.now
+        held = len(world.tasks_of(world.jobs[first]))
+        if first != world.first or held > world.first_held:
+            world.first, world.first_since, world.first_held = first, world.now, held
         if world.now - world.first_since < after or not _reserve(world, first):
             return
 

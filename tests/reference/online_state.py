@@ -116,6 +116,7 @@ class World:
     due: list[int] = field(default_factory=list)  # jobs whose reservation is to be made anew
     first: int | None = None  # the job that is first in line, and since when
     first_since: int = 0
+    first_held: int = 0
 
     def machine_named(self, name: str) -> PlainMachine | None:
         """The machine that is present under this name."""

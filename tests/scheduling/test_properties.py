@@ -97,10 +97,6 @@ def test_with_reservations_large_tasks_run_as_well() -> None:
     assert starving(60 * SECOND)["large"] > 0
 
 
-@pytest.mark.xfail(
-    reason="a machine is reserved where the job's own task runs, and then it gains none",
-    strict=True,
-)
 def test_with_reservations_both_reach_a_half() -> None:
     assert starving(60 * SECOND) == Counter(small=4, large=2)
 

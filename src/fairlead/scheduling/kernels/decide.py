@@ -12,6 +12,7 @@ import numpy as np
 
 from fairlead.scheduling.kernels.changes import (
     LAUNCHED,
+    freshen,
     freshen_all,
     link,
     reenter,
@@ -274,6 +275,8 @@ def decide(s: Handle, rule: Any) -> int:
             liked = liked or (job.likes and _likes(s, j, m))
         if liked:
             _please(s, j)
+        if together > 1 and 0 < job.waiting < job.gang:
+            freshen(s, j)  # those that are left need not start together
     for i in range(w.dirty):
         s.machine[s.dirty[i]].dirty = 0
     w.dirty = 0

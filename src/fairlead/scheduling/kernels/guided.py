@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.changes import ring, settle
+from fairlead.scheduling.kernels.changes import freshen, ring, settle
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.decide import _likes, _please, launch
 from fairlead.scheduling.kernels.levels import level
@@ -196,6 +196,8 @@ def decide_guided(s: Handle, rule: Any) -> int:
             liked = liked or (job.likes == 1 and _likes(s, j, m))
         if liked:
             _please(s, j)
+        if together > 1 and 0 < job.waiting < job.gang:
+            freshen(s, j)  # those that are left need not start together
     for at in range(w.dirty):
         s.machine[s.dirty[at]].dirty = 0
     w.dirty = 0

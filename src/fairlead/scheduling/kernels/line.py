@@ -1,9 +1,11 @@
 """First in line for long: machines are reserved for a job that could starve otherwise.
 
 The job of least (level, seq) that waits and for which nothing is reserved is first in line. When
-the same job has been that for `reserve_after` without a launch, machines are reserved for it:
-those on which room for a task is expected first, then those where least is missing. Nobody else
-is placed there until it launches on one of them, but for tasks that end before it can start.
+the same job has been that for `reserve_after` without holding more than before, machines are
+reserved for it: those on which room for a task is expected first, then those where the fewest of
+its own tasks are (it would only take its own place again), then those where least is missing.
+Nobody else is placed there until it launches on one of them, but for tasks that end before it can
+start.
 """
 
 from __future__ import annotations
@@ -111,12 +113,24 @@ def missing(s: Handle, j: int, m: int) -> float:
 
 
 @inner
+def own_tasks(s: Handle, j: int, m: int) -> int:
+    """How many tasks of the job are on the machine."""
+    own = 0
+    t = int64(s.machine[m].first)
+    while t >= 0:
+        own += s.task[t].job == j
+        t = int64(s.task[t].machine_next)
+    return own
+
+
+@inner
 def reserve(s: Handle, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, what it starts at once."""
     job, w = s.job[j], s.whole[0]
     wanted = job.gang if job.waiting >= job.gang else int64(1)
     machines = w.machines
     when = np.full(machines, NEVER, np.int64)
+    own = np.zeros(machines, np.int64)
     lack = np.full(machines, np.inf)
     able = np.zeros(machines, np.int64)
     there = 0
@@ -125,6 +139,7 @@ def reserve(s: Handle, j: int) -> bool:
             able[m] = when_empty(s, j, m)
             there += able[m]
             when[m] = expected_room(s, j, m)
+            own[m] = own_tasks(s, j, m)
             lack[m] = missing(s, j, m)
     if there < wanted:
         return False
@@ -133,9 +148,15 @@ def reserve(s: Handle, j: int) -> bool:
     while room < wanted:
         best = NONE
         for m in range(machines):
-            if able[m] > 0 and (
-                best < 0 or when[m] < when[best] or (when[m] == when[best] and lack[m] < lack[best])
-            ):
+            if able[m] <= 0:
+                continue
+            if best >= 0 and when[m] == when[best] and own[m] == own[best]:
+                sooner = lack[m] < lack[best]
+            elif best >= 0 and when[m] == when[best]:
+                sooner = own[m] < own[best]
+            else:
+                sooner = best < 0 or when[m] < when[best]
+            if sooner:
                 best = m
         room += able[best]
         able[best] = 0
@@ -163,9 +184,10 @@ def look(s: Handle) -> None:
             w.first = NONE
             return
         job = s.job[j]
-        if w.first != job.seq or w.first_launches != job.launches:
+        # A task that ends and starts again in its own place is no step forward.
+        if w.first != job.seq or job.held > w.first_held:
             w.first = job.seq
-            w.first_launches = job.launches
+            w.first_held = job.held
             w.first_since = w.now
             w.hopeless = 0
         if w.now - w.first_since < w.reserve_after or w.hopeless:
