@@ -29,18 +29,19 @@ class Point:
 
 def curves(documents: Sequence[dict[str, object]]) -> dict[str, list[Point]]:
     """The points of each group that is there, by size. Every task is an event when it starts and
-    one when it ends, and every job is one when it comes."""
+    one when it ends, and every job is one when it comes. Rows that were stopped are left out."""
     found: dict[str, list[Point]] = {}
     for document in documents:
         rows = document["rows"]
         assert isinstance(rows, list)
         for row in rows:
             grows = GROUPS.get(row["name"].partition("/")[0])
-            if grows is None or row["ours"]["median"] is None:
+            ours = row["ours"]
+            if grows is None or ours["median"] is None or ours["limit_reached"]:
                 continue
             size = row["size"]
             events = 2 * size["tasks"] + size["jobs"]
-            cost = 1e6 * row["ours"]["median"] / events
+            cost = 1e6 * ours["median"] / events
             found.setdefault(grows, []).append(Point(size[grows], cost))
     return {grows: sorted(points, key=lambda point: point.size) for grows, points in found.items()}
 
