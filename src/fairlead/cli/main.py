@@ -31,6 +31,7 @@ COMMANDS = {
     "allocate": ("fairlead.cli.allocate", "share a cluster: who gets what, and what stops them"),
     "explain": ("fairlead.cli.explain", "why a job gets what it gets, in sentences"),
     "compare": ("fairlead.cli.compare", "who gains and who loses under other policies"),
+    "whatif": ("fairlead.cli.whatif", "who gains and loses if machines, weights or jobs change"),
     "audit": ("fairlead.cli.audit", "are the promises of fairness kept here? with witnesses"),
     "verify": ("fairlead.cli.verify", "check the proof of an allocation from the input alone"),
     "trace": ("fairlead.cli.trace", "what is in a trace, and the same in Fairlead's own format"),
