@@ -179,8 +179,8 @@ def test_the_command_draws_the_table_and_keeps_to_its_schema(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     properties = "strategy-proofness,single-machine-fairness"
-    words = ("audit", "--table", "--policy", "2df,drfh", "--property", properties)
-    words += ("--trials", "8", "--shrink", "5")
+    words = ["audit", "--table", "--policy", "2df,drfh", "--property", properties]
+    words += ["--trials", "8", "--shrink", "5"]
     found = json.loads(run(capsys, *words, "--json"))
     schema("audit-table-1.json").validate(found)
     rows = [row for row in ROWS if row.property in properties.split(",")]
