@@ -188,6 +188,19 @@ def test_many_holders_are_counted(write: Path, capsys: pytest.CaptureFixture[str
     assert "together with j0, j1, j2, j3 and 3 more." in text
 
 
+def test_what_was_tried_in_vain_is_told(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # a has m1 and m2 to itself; memory is never scarce, so the machine of the west brings it a
+    # third of its cpu, while its other part excludes nothing.
+    jobs = 'jobs: [{name: a, demand: {cpu: 1}, where: "zone = east, !rack"}]'
+    text = explained(write, jobs, "a", capsys)
+    assert "Without `zone = east` (which alone keeps it from 1 machine: m3): 12 tasks" in text
+    assert "Without its whole constraint (which keeps it from 1 machine): 12 tasks, 4 more" in text
+    assert "With 0.9 cpu a task instead of 1: 8.889 tasks" in text or "8.88889 tasks" in text
+    assert "Tried in vain: no `!rack`." in text
+    tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
+    assert [(c["change"], c["subject"]) for c in tree["in_vain"]] == [("constraint", "!rack")]
+
+
 def test_a_large_input_gets_the_prices_and_no_promise(
     write: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,8 +209,10 @@ def test_a_large_input_gets_the_prices_and_no_promise(
     text = explained(write, jobs, "a", capsys)
     assert ": at first about " in text
     assert " tasks more, by the prices." in text
+    assert "none was tried: `fairlead whatif` shares again with one." in text
     tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
     assert {change["tasks"] for change in tree["changes"]} == {None}
+    assert (tree["tried"], tree["in_vain"]) == (False, [])
     assert any(change["gain_by_price"] for change in tree["changes"])
 
 

@@ -13,7 +13,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
-from fairlead.sharing.changes import Change, Kind, apply, changes
+from fairlead.sharing.changes import Change, Kind, apply, changes, counterfactuals
 from fairlead.sharing.explanation import Explanation, explain, stops_of
 from tests.tolerances import close
 
@@ -130,10 +130,12 @@ def test_a_job_with_all_its_tasks_is_satisfied_and_needs_no_advice() -> None:
 def test_a_limit_is_what_would_have_to_rise() -> None:
     cluster = Cluster(machines(1, cpu=8), [Tenant("t", limit={"cpu": 2})])
     jobs = [Job("a", {"cpu": 1}, tenant="t"), Job("b", {"cpu": 1})]
-    (change,) = advice(cluster, jobs, "a")
+    change, demand = advice(cluster, jobs, "a")
     assert (change.kind, change.subject, change.amount) == (Kind.LIMIT, "t", Fraction(1))
     assert change.tasks == pytest.approx(3)
     assert change.slope == pytest.approx(1)
+    assert (demand.kind, demand.resource, demand.amount) == (Kind.DEMAND, "cpu", Fraction(9, 10))
+    assert demand.tasks == pytest.approx(2 / 0.9)
 
 
 def test_a_constraint_that_keeps_a_job_from_idle_machines_is_named() -> None:
@@ -194,9 +196,11 @@ def test_spread_stops_a_job_that_is_on_every_machine() -> None:
     jobs = [Job("a", {"cpu": 1}, spread=True)]
     why = explained(cluster, jobs, "a")
     assert [(s.stop.job, s.stop.resource, s.total) for s in why.scarce] == [("a", None, 3.0)]
-    (change,) = advice(cluster, jobs, "a")
+    change, without = advice(cluster, jobs, "a")
     assert change.kind is Kind.MACHINE
     assert change.tasks == pytest.approx(4)
+    assert without.kind is Kind.SPREAD
+    assert without.tasks == pytest.approx(12)
 
 
 def test_spread_in_the_pooled_view_allows_as_many_tasks_as_there_are_machines() -> None:
@@ -207,6 +211,41 @@ def test_spread_in_the_pooled_view_allows_as_many_tasks_as_there_are_machines() 
             ("a", None, 3.0)
         ]
         assert not why.satisfied
+
+
+def test_every_part_of_a_constraint_is_solved_again_and_all_of_it() -> None:
+    # m1 is what both parts allow; each part alone opens one more machine of 4, all of it all four.
+    cluster = Cluster(
+        [
+            Machine(f"m{index}", {"cpu": 4}, {"zone": zone, "disk": disk})
+            for index, (zone, disk) in enumerate(
+                [("east", "ssd"), ("east", "hdd"), ("west", "ssd"), ("west", "hdd")], start=1
+            )
+        ]
+    )
+    jobs = [Job("a", {"cpu": 1}, where="zone = east, disk = ssd", exclude=["m4"])]
+    tried = counterfactuals(cluster, jobs, explained(cluster, jobs, "a"), allocate)
+    found = {c.subject: c.tasks for c in tried if c.kind is Kind.CONSTRAINT}
+    assert found == pytest.approx({"zone = east": 8, "disk = ssd": 8, "exclude": 4, "": 16})
+    helpful = [c.subject for c in advice(cluster, jobs, "a") if c.kind is Kind.CONSTRAINT]
+    assert helpful == ["zone = east", "disk = ssd", ""]
+
+
+def test_a_smaller_demand_is_not_asked_of_what_comes_in_pieces() -> None:
+    cluster = Cluster(machines(1, gpu=4), devices=["gpu"])
+    jobs = [Job("a", {"gpu": 1})]
+    assert Kind.DEMAND not in {change.kind for change in advice(cluster, jobs, "a")}
+
+
+def test_what_was_not_solved_again_is_what_the_prices_point_to() -> None:
+    cluster = Cluster(
+        [Machine("m1", {"cpu": 4}, {"zone": "east"}), Machine("m2", {"cpu": 4}, {"zone": "west"})]
+    )
+    jobs = [Job("a", {"cpu": 1}, where="zone = east", spread=True), Job("b", {"cpu": 1})]
+    why = explained(cluster, jobs, "b")
+    found = counterfactuals(cluster, jobs, why, None)
+    assert {change.tasks for change in found} == {None}
+    assert {change.kind for change in found} <= {Kind.RESOURCE, Kind.MACHINE}
 
 
 def test_a_change_that_would_be_refused_is_left_out() -> None:
@@ -220,7 +259,8 @@ def test_the_pooled_view_knows_no_machine_to_add() -> None:
     cluster = Cluster(machines(2, cpu=4, memory=1))
     jobs = [Job("a", {"cpu": 1}), Job("b", {"cpu": 1, "memory": 0.1})]
     why = explained(cluster, jobs, "a", "drf")
-    assert {change.kind for change in advice(cluster, jobs, "a", "drf")} == {Kind.RESOURCE}
+    kinds = {change.kind for change in advice(cluster, jobs, "a", "drf")}
+    assert kinds == {Kind.RESOURCE, Kind.DEMAND}
     assert why.scarce[0].total == 8.0
     assert close(why.scarce[0].held, 8.0)
 
@@ -250,7 +290,8 @@ def test_a_limit_that_stops_a_job_on_several_classes_is_one_stop() -> None:
     assert close(scarce.held, 2.0)
     (stop,) = stops_of(cluster, jobs, allocate(cluster, jobs, "per-machine-drf"))["a"]
     assert (stop.tenant, stop.resource) == ("t", "cpu")
-    assert len(advice(cluster, jobs, "a", "per-machine-drf")) == 1
+    kinds = [change.kind for change in advice(cluster, jobs, "a", "per-machine-drf")]
+    assert kinds == [Kind.LIMIT, Kind.DEMAND]
 
 
 def test_an_unknown_job_is_refused_with_a_hint() -> None:
@@ -295,8 +336,8 @@ def test_a_job_without_others_gains_no_more_than_its_prices_say(
     jobs = jobs[:1]
     why = explained(cluster, jobs, jobs[0].name)
     for change in changes(cluster, jobs, why, allocate):
-        if change.kind is Kind.CONSTRAINT:
-            continue  # no price says what another constraint would bring
+        if change.kind in (Kind.CONSTRAINT, Kind.SPREAD, Kind.DEMAND):
+            continue  # no price says what another constraint or demand would bring
         assert change.tasks is not None
         assert change.slope is not None
         gain = change.tasks - why.share.tasks

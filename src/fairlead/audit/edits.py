@@ -10,16 +10,12 @@ from fractions import Fraction
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Input, Removed
 from fairlead.model.check import with_implied_tenants
-from fairlead.model.constraint import Selector
-from fairlead.model.eligibility import EXCLUDE, MACHINES
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.quantity import quantities
 from fairlead.model.tenant import Tenant
-
-SPREAD = "spread"
-"""How `spread` is called where the parts of a constraint are named."""
+from fairlead.sharing.changes import without
 
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,18})")
 
@@ -182,27 +178,6 @@ def new_names(edit: Add, taken: Iterable[str]) -> tuple[str, ...]:
             names.append(name)
         at += 1
     return tuple(names)
-
-
-def parts(job: Job) -> tuple[str, ...]:
-    """The parts of the job's constraint, as `Drop` names them, and `spread` where it spreads."""
-    found = list(dict.fromkeys(str(part) for part in job.where.requirements))
-    found += [MACHINES] * (job.machines is not None) + [EXCLUDE] * bool(job.exclude)
-    return (*found, *[SPREAD] * job.spread)
-
-
-def without(job: Job, part: str | None) -> Job:
-    """The job without the part of its constraint, which it has."""
-    if part is None:
-        return replace(job, where=Selector(), machines=None, exclude=())
-    if part == MACHINES:
-        return replace(job, machines=None)
-    if part == EXCLUDE:
-        return replace(job, exclude=())
-    if part == SPREAD:
-        return replace(job, spread=False)
-    left = tuple(one for one in job.where.requirements if str(one) != part)
-    return replace(job, where=Selector(left))
 
 
 def _job(given: Input, name: str) -> Job:

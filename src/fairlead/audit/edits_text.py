@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from fairlead.audit.catalogue import Offer
-from fairlead.audit.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight, parts
+from fairlead.audit.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
 from fairlead.audit.finding import Input
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.constraint import Requirement
@@ -21,6 +21,7 @@ from fairlead.model.quantity import exact, quantities
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.tenant import positive
 from fairlead.model.words import listing
+from fairlead.sharing.changes import parts
 
 _TIMES = re.compile(r"\s*(?P<count>[0-9]+)\s+[x×*]\s+(?P<what>\S.*?)\s*")
 _STEM = re.compile(r"(?P<stem>.*?[^-_.0-9])[-_.]?[0-9]+")

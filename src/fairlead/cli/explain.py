@@ -22,7 +22,8 @@ examples:
   fairlead explain train cluster.yaml --policy drfh --json
 
 Changes that would raise the job are found by the prices of what stopped it. On small inputs each
-of them is tried: the cluster is shared again with the change made.
+of them is tried, and so is each part of its constraint: the cluster is shared again with the
+change made. On larger ones `fairlead whatif` does that for any one of them.
 """
 
 SCHEMA = "fairlead.explanation/1"
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         from fairlead.model.report import json_text
 
-        say([json_text(tree(why, changes))])
+        say([json_text(tree(why, changes, tried))])
     else:
         from fairlead.cli.explanation_text import explanation_lines
         from fairlead.cli.screen import screen_of
@@ -65,9 +66,9 @@ def run(args: argparse.Namespace) -> int:
 def explained(
     cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, name: str, policy: str
 ) -> tuple[Explanation, tuple[Change, ...], bool]:
-    """The explanation, the changes that would raise the job, and whether they were tried."""
+    """The explanation, the changes worth a look, and whether they were tried."""
     from fairlead.sharing.allocate import allocate
-    from fairlead.sharing.changes import changes
+    from fairlead.sharing.changes import counterfactuals
     from fairlead.sharing.explanation import explain
 
     why = explain(cluster, jobs, allocation, name)
@@ -76,14 +77,16 @@ def explained(
     def again(changed: Cluster, changed_jobs: Sequence[Job]) -> Allocation:
         return allocate(changed, changed_jobs, policy)
 
-    return why, changes(cluster, jobs, why, again if small else None), small
+    return why, counterfactuals(cluster, jobs, why, again if small else None), small
 
 
-def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
+def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, object]:
     """The explanation as `fairlead.explanation/1`."""
     from fairlead.model.names import compress
     from fairlead.model.report import nowhere_tree, rounded, stop_tree
+    from fairlead.sharing.changes import helps
 
+    vain = [change for change in changes if tried and not helps(change, why)]
     return {
         "schema": SCHEMA,
         "policy": why.allocation.policy,
@@ -116,20 +119,24 @@ def tree(why: Explanation, changes: Sequence[Change]) -> dict[str, object]:
             }
             for scarce in why.scarce
         ],
-        "changes": [
-            {
-                "change": change.kind.value,
-                "machines": None
-                if change.machines is None
-                else list(compress(change.machines.machines)),
-                "resource": change.resource,
-                "amount": rounded(None if change.amount is None else float(change.amount)),
-                "subject": change.subject or None,
-                "gain_by_price": rounded(change.slope),
-                "tasks": change.tasks,
-            }
-            for change in changes
-        ],
+        "changes": [_change_tree(change) for change in changes if change not in vain],
+        "in_vain": [_change_tree(change) for change in vain],
+        "tried": tried,
+    }
+
+
+def _change_tree(change: Change) -> dict[str, object]:
+    from fairlead.model.names import compress
+    from fairlead.model.report import rounded
+
+    return {
+        "change": change.kind.value,
+        "machines": None if change.machines is None else list(compress(change.machines.machines)),
+        "resource": change.resource,
+        "amount": rounded(None if change.amount is None else float(change.amount)),
+        "subject": change.subject or None,
+        "gain_by_price": rounded(change.slope),
+        "tasks": change.tasks,
     }
 
 

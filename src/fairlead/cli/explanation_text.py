@@ -19,7 +19,7 @@ from fairlead.model.words import (
     plural,
     sentence,
 )
-from fairlead.sharing.changes import Change, Kind
+from fairlead.sharing.changes import SPREAD, Change, Kind, helps
 from fairlead.sharing.explanation import Explanation, Scarce
 
 _DIGITS = 4  # significant digits of what is held and of what would be gained
@@ -51,14 +51,21 @@ def explanation_lines(
                 " room if there were more",
                 screen,
             )
-    texts = list(advice(cluster, why, changes, tried))
-    if texts or (why.scarce and not why.satisfied):
+    useful = [change for change in changes if not tried or helps(change, why)]
+    vain = [change for change in changes if change not in useful]
+    texts = list(advice(cluster, why, useful, tried))
+    if texts or vain or (why.scarce and not why.satisfied):
         yield ""
         yield screen.bold("What would raise it")
         for text in texts:
             yield from _bullet(text, screen)
         if not texts:
             yield "  None of the small changes that its prices point to."
+        if vain:
+            yield from wrapped(f"Tried in vain: {listing(map(_briefly, vain))}.", screen, "  ")
+        if texts and not tried:
+            text = "The input is large, so none was tried: `fairlead whatif` shares again with one."
+            yield from wrapped(text, screen, "  ")
     for note in why.allocation.sentences():
         if why.share.nowhere is None and _mentions(note, why):
             yield ""
@@ -217,10 +224,43 @@ def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> st
         return f"One more machine like {names[0]} ({has})"
     if change.kind is Kind.LIMIT:
         return f"{_more(change)} in the limit of {shown(change.subject)}"
+    if change.kind is Kind.SPREAD:
+        return f"Without `{SPREAD}`"
+    if change.kind is Kind.DEMAND:
+        assert change.resource is not None and change.amount is not None
+        had = float(why.job.demand[change.resource])
+        less, before = amounts([float(change.amount), had], _DIGITS)
+        return f"With {less} {change.resource} a task instead of {before}"
+    if not change.subject:
+        return f"Without its whole constraint (which keeps it from {_machines(len(names))})"
+    if not names:
+        return f"Without {_part(change)} (which keeps it from no machine alone)"
     keeps = f"which alone keeps it from {counted(len(names), 'machine')}: {on}"
-    part = f"`{shown(change.subject)}`"
+    return f"Without {_part(change)} ({keeps})"
+
+
+def _part(change: Change) -> str:
     own = "its list of " if change.subject in LISTS else ""
-    return f"Without {own}{part} ({keeps})"
+    return f"{own}`{shown(change.subject)}`"
+
+
+def _briefly(change: Change) -> str:
+    """A change that brings nothing, in few words."""
+    names = () if change.machines is None else change.machines.machines
+    on = f" on {listing(compress(names), most=2)}" if names else ""
+    match change.kind:
+        case Kind.RESOURCE:
+            return f"more {change.resource}{on}"
+        case Kind.MACHINE:
+            return f"one more machine like {names[0]}"
+        case Kind.LIMIT:
+            return f"a higher limit of {shown(change.subject)} ({change.resource})"
+        case Kind.SPREAD:
+            return f"no `{SPREAD}`"
+        case Kind.DEMAND:
+            return f"a tenth less {change.resource} a task"
+        case _:
+            return f"no {_part(change)}" if change.subject else "no constraint at all"
 
 
 def _more(change: Change) -> str:

@@ -1,4 +1,4 @@
-"""The smallest changes that would raise a job: found by the prices, tried where that is cheap."""
+"""Small changes that would raise a job: found by the prices, solved again where that is cheap."""
 
 from __future__ import annotations
 
@@ -9,17 +9,24 @@ from fractions import Fraction
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.constraint import Selector
-from fairlead.model.eligibility import excluded_by
+from fairlead.model.eligibility import EXCLUDE, MACHINES, excluded_by
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.quantity import quantities
 from fairlead.model.shares import MachineClass
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.sharing.explanation import Explanation, fits
 
-MOST = {"resource": 3, "machine": 2, "limit": 2, "constraint": 2}
-"""How many changes of each kind are worth a reader's time."""
+MOST = {"resource": 3, "machine": 3, "limit": 2, "constraint": 6, "spread": 1, "demand": 2}
+"""How many changes of each kind are worth a reader's time, and are tried at most."""
+
+LESS = Fraction(9, 10)
+"""A demand that is a little smaller is this part of it."""
+
+SPREAD = "spread"
+"""How `spread` is called where the parts of a constraint are named."""
 
 GAIN = 1e-9
 """Relative: a smaller rise is none."""
@@ -31,7 +38,9 @@ class Kind(Enum):
     RESOURCE = "resource"  # one more unit of a resource on machines
     MACHINE = "machine"  # one more machine
     LIMIT = "limit"  # a higher limit of a tenant
-    CONSTRAINT = "constraint"  # a constraint without one of its parts
+    CONSTRAINT = "constraint"  # a constraint without one of its parts, or none at all
+    SPREAD = "spread"  # several tasks may run on one machine
+    DEMAND = "demand"  # a task needs a little less of a resource
 
 
 @dataclass(frozen=True)
@@ -42,14 +51,14 @@ class Change:
     `tasks` is what the job would run with it, where that was tried; `slope` what it would gain by
     the prices, None where they do not say. That is how it begins, while everybody's scale and the
     shares of those who froze earlier stay, and it is no promise: where several things are scarce
-    at once, the true gain may be less or more.
+    at once, the true gain may be less or more. Of a demand, `amount` is what a task would need.
     """
 
     kind: Kind
     machines: MachineClass | None
     resource: str | None
     amount: Fraction | None
-    subject: str  # the tenant of a limit; the part of a constraint that is left out
+    subject: str  # the tenant of a limit; the part of a constraint that is left out ("": all)
     slope: float | None
     own: bool = True
     tasks: float | None = None
@@ -63,18 +72,36 @@ def changes(
 ) -> tuple[Change, ...]:
     """Changes that would raise the job, the best of each kind first. With `again` each one is
     tried, and those that would not help, or that the policy would refuse, are left out."""
+    found = counterfactuals(cluster, jobs, why, again)
+    return found if again is None else tuple(change for change in found if helps(change, why))
+
+
+def helps(change: Change, why: Explanation) -> bool:
+    """Whether the job would run more with a change that was tried."""
+    return (change.tasks or 0.0) > why.share.tasks * (1 + GAIN)
+
+
+def counterfactuals(
+    cluster: Cluster, jobs: Sequence[Job], why: Explanation, again: Again | None
+) -> tuple[Change, ...]:
+    """The changes worth a look, the best of each kind first: without `again` those that the prices
+    point to; with it also each part of the constraint, `spread` and a smaller demand, and all are
+    solved again, also those that turn out to bring nothing. What the policy refuses is left out."""
+    tried = again is not None
     found: list[Change] = []
     for kind, candidates in (
         (Kind.RESOURCE, _more_of_a_resource(why)),
         (Kind.MACHINE, _more_machines(cluster, why)),
         (Kind.LIMIT, _higher_limits(why)),
-        (Kind.CONSTRAINT, _fewer_constraints(cluster, why)),
+        (Kind.CONSTRAINT, _fewer_constraints(cluster, why, every=tried)),
+        (Kind.SPREAD, _without_spread(why) if tried else ()),
+        (Kind.DEMAND, _smaller_demands(cluster, why) if tried else ()),
     ):
         # What the job uses itself comes first: that is what its owner would think of.
         best = sorted(candidates, key=lambda c: (not c.own, -(c.slope or 0.0)))[: MOST[kind.value]]
         if again is not None:
-            tried = (_tried(cluster, jobs, why, change, again) for change in best)
-            best = [c for c in tried if (c.tasks or 0.0) > why.share.tasks * (1 + GAIN)]
+            results = [_tried(cluster, jobs, why, change, again) for change in best]
+            best = [change for change in results if change.tasks is not None]
         found += best
     return tuple(found)
 
@@ -140,9 +167,10 @@ def _higher_limits(why: Explanation) -> Iterator[Change]:
             )
 
 
-def _fewer_constraints(cluster: Cluster, why: Explanation) -> Iterator[Change]:
-    """Parts of the constraint that alone keep the job from machines where it would be cheaper."""
-    if why.satisfied or (not why.scarce and why.share.nowhere is None):
+def _fewer_constraints(cluster: Cluster, why: Explanation, *, every: bool) -> Iterator[Change]:
+    """Parts of the constraint that alone keep the job from machines where it would be cheaper; or
+    `every` part, and all of them together, whatever the prices say."""
+    if why.satisfied or (not why.scarce and why.share.nowhere is None and not every):
         return
     job = why.job
     machine = {machine.name: machine for machine in cluster.machines}
@@ -151,14 +179,41 @@ def _fewer_constraints(cluster: Cluster, why: Explanation) -> Iterator[Change]:
         (_cost(why, group.index) for group in why.allocation.classes if usable & {*group.machines}),
         default=float("inf"),
     )
-    opened: dict[str, list[str]] = {}
+    opened: dict[str, list[str]] = {part: [] for part in parts(job) if part != SPREAD and every}
+    closed: list[str] = []
     for group in why.allocation.classes:
         one = machine[group.machines[0]]
-        parts = excluded_by(job, one)
-        if len(parts) == 1 and fits(job, one) and _cost(why, group.index) < here * (1 - GAIN):
-            opened.setdefault(parts[0], []).extend(group.machines)
-    for part, names in opened.items():
-        yield Change(Kind.CONSTRAINT, MachineClass(-1, tuple(names)), None, None, part, None)
+        keeping = tuple(dict.fromkeys(excluded_by(job, one)))
+        if not keeping or not fits(job, one):
+            continue
+        closed += group.machines
+        if len(keeping) == 1 and (every or _cost(why, group.index) < here * (1 - GAIN)):
+            opened.setdefault(keeping[0], []).extend(group.machines)
+    several = len(opened) > 1 and every
+    for part, names in list(opened.items())[: MOST["constraint"] - several]:
+        where = MachineClass(-1, tuple(names)) if names else None
+        yield Change(Kind.CONSTRAINT, where, None, None, part, None)
+    if several and closed:
+        yield Change(Kind.CONSTRAINT, MachineClass(-1, tuple(closed)), None, None, "", None)
+
+
+def _without_spread(why: Explanation) -> Iterator[Change]:
+    if why.job.spread and not why.satisfied:
+        yield Change(Kind.SPREAD, None, None, None, SPREAD, None)
+
+
+def _smaller_demands(cluster: Cluster, why: Explanation) -> Iterator[Change]:
+    """A little less of each resource that stopped the job and that it uses itself; of what comes
+    in pieces a little less means nothing."""
+    if why.satisfied:
+        return
+    own = (scarce.stop.resource for scarce in why.scarce if scarce.own)
+    for resource in dict.fromkeys(own):
+        if resource is None or resource in cluster.devices:
+            continue
+        if why.job.demand.get(resource):
+            less = why.job.demand[resource] * LESS
+            yield Change(Kind.DEMAND, None, resource, less, "", None)
 
 
 def _cost(why: Explanation, index: int) -> float:
@@ -214,8 +269,12 @@ def apply(
             for tenant in cluster.tenants
         )
         return Cluster(cluster.machines, tenants, cluster.devices), jobs
-    free = _without(job, change.subject)
-    return cluster, [free if other.name == job.name else other for other in jobs]
+    if change.kind is Kind.DEMAND:
+        assert change.resource is not None and change.amount is not None
+        changed = replace(job, demand=quantities({**job.demand, change.resource: change.amount}))
+    else:
+        changed = without(job, change.subject or None)
+    return cluster, [changed if other.name == job.name else other for other in jobs]
 
 
 def _with_more(cluster: Cluster, change: Change) -> Cluster:
@@ -280,11 +339,23 @@ def replace_limit(tenant: Tenant, limit: dict[str, Fraction]) -> Tenant:
     )
 
 
-def _without(job: Job, part: str) -> Job:
-    """The job without one part of its constraint."""
-    if part == "machines":
+def parts(job: Job) -> tuple[str, ...]:
+    """The parts of the job's constraint: requirements as written, `machines`, `exclude`; and
+    `spread` where it spreads."""
+    found = list(dict.fromkeys(str(part) for part in job.where.requirements))
+    found += [MACHINES] * (job.machines is not None) + [EXCLUDE] * bool(job.exclude)
+    return (*found, *[SPREAD] * job.spread)
+
+
+def without(job: Job, part: str | None) -> Job:
+    """The job without one part of its constraint, or without all of it (`spread` stays)."""
+    if part is None:
+        return replace(job, where=Selector(), machines=None, exclude=())
+    if part == MACHINES:
         return replace(job, machines=None)
-    if part == "exclude":
+    if part == EXCLUDE:
         return replace(job, exclude=())
+    if part == SPREAD:
+        return replace(job, spread=False)
     left = tuple(one for one in job.where.requirements if str(one) != part)
     return replace(job, where=Selector(left))
