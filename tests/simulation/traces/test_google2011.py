@@ -137,6 +137,21 @@ def test_missing_demands_are_left_out_or_assumed(trace: Path) -> None:
     assert workload.tenants[batch.tenant[row]].name == "carla"
 
 
+def test_tasks_that_ask_for_nothing_ask_for_the_least_or_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "machine_events.csv").write_text(MACHINES)
+    idle = TASKS.replace("5000000000,,13,0,,0,bob,1,0,0.1,0.1", "5000000000,,13,0,,0,bob,1,0,0,0")
+    (tmp_path / "part-00000-of-00001.csv").write_text(idle)
+    workload, batch = read(tmp_path, missing_durations="1s")
+    assert batch.names is not None
+    assert batch.demand[batch.names.index("13")].tolist() == [1, 0]
+    said = "no-demand=least: 1 tasks that ask for nothing ask for one unit of cpu"
+    assert said in workload.notes
+    workload, batch = read(tmp_path, missing_durations="1s", no_demand="leave-out")
+    assert batch.names is not None
+    assert "13" not in batch.names
+    assert workload.options["no-demand"] == "leave-out"
+
+
 def test_machines_come_and_go_as_recorded(trace: Path) -> None:
     machines = read(trace, missing_durations="1s")[0].machines
     assert machines.names == ("1", "2", "4")

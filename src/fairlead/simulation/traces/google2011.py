@@ -55,6 +55,12 @@ OPTIONS = (
         "tasks that never state a demand: `leave-out`, or `median` of those that do",
     ),
     Option(
+        "no-demand",
+        "least",
+        "tasks that ask for none of cpu and of memory, of which no policy has a share: `least` lets"
+        " them ask for one unit of cpu, or `leave-out`",
+    ),
+    Option(
         "gather",
         "1s",
         "tasks of a job that ask for the same and come within this time are one job",
@@ -141,7 +147,7 @@ def load(files: Files, options: Settings) -> Workload:
     )
 
 
-def _check(options: Settings) -> tuple[str, str | int, str, int, int | None]:
+def _check(options: Settings) -> tuple[str, str | int, str, str, int, int | None]:
     """Every option that is about tasks, so that a mistake is seen before the reading."""
     ends = options.choice("ends", ("finish", "any"))
     text = options.values["missing-durations"]
@@ -149,17 +155,18 @@ def _check(options: Settings) -> tuple[str, str | int, str, int, int | None]:
     if text not in ("resample", "observed") and span is None:
         raise refused("missing-durations", text, "write resample, observed, or a time such as 300s")
     demands = options.choice("missing-demands", ("leave-out", "median"))
+    nothing = options.choice("no-demand", ("least", "leave-out"))
     options.whole("seed")
     gather = max(1, options.span("gather"))
     hours = options.values["hours"]
     limit = None if hours == "all" else int(options.amount("hours") * 3600 * SECOND)
-    return ends, text if span is None else span, demands, gather, limit
+    return ends, text if span is None else span, demands, nothing, gather, limit
 
 
 def _jobs(
     files: Files, options: Settings, unit: Fraction, users: Vocabulary
 ) -> tuple[JobBatch, list[str]]:
-    ends, missing, demands, gather, limit = _check(options)
+    ends, missing, demands, nothing, gather, limit = _check(options)
     horizon = [0]
 
     def events() -> Iterator[Part]:
@@ -204,6 +211,7 @@ def _jobs(
     if (user == MISSING).any():
         notes.append(f"{int((user == MISSING).sum())} tasks have no user: their jobs are their own")
     cpu, memory, kept = _demands(tasks, demands, notes)
+    cpu, kept = _asking(cpu, memory, kept, nothing, notes)
     tasks, user, cpu, memory = _only(tasks, kept), user[kept], cpu[kept], memory[kept]
     durations = _durations(tasks, missing, max(0, horizon[0] - 600 * SECOND), options, notes)
     jobs = _grouped(tasks, user, np.stack((cpu, memory), axis=1), durations, gather, notes)
@@ -267,6 +275,25 @@ def _demands(
     cpu = np.where(cpu == MISSING, middle[0], cpu)
     memory = np.where(memory == MISSING, middle[1], memory)
     return cpu, memory, np.ones(len(cpu), dtype=np.bool_)
+
+
+def _asking(
+    cpu: Ints,
+    memory: Ints,
+    kept: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    nothing: str,
+    notes: list[str],
+) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Demands of cpu and which tasks stay, after what is done with tasks that ask for nothing."""
+    idle = kept & (cpu == 0) & (memory == 0)
+    count = int(idle.sum())
+    if not count:
+        return cpu, kept
+    if nothing == "leave-out":
+        notes.append(f"no-demand=leave-out: {count} tasks that ask for nothing are left out")
+        return cpu, kept & ~idle
+    notes.append(f"no-demand=least: {count} tasks that ask for nothing ask for one unit of cpu")
+    return np.where(idle, 1, cpu), kept
 
 
 def _durations(
