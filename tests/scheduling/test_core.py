@@ -125,6 +125,28 @@ def test_children_split_what_their_parent_weighs() -> None:
     assert names == sorted("llllrroooooo")
 
 
+def test_a_tenant_weighs_what_its_pool_could_give_it() -> None:
+    core = start(Machine("m0", {"cpu": 2}), Machine("m1", {"cpu": 6}))
+    core.apply(TenantChanged(0, Tenant("t", pool=["m0"])))
+    core.apply(TenantChanged(0, Tenant("u", pool=["m1"])))
+    submit(core, "a", tenant="t")
+    submit(core, "b", tenant="u")
+    assert sorted(jobs_of(core.decide())) == list("aabbbbbb")
+    # A pool of machines that are gone is worth nothing; a larger one counts from then on.
+    core.apply(TenantChanged(1, Tenant("t", pool=["m0", "m2"])))
+    decisions = core.handle(MachineJoined(1, Machine("m2", {"cpu": 4})))
+    assert sorted(jobs_of(decisions)) == list("aaaa")
+
+
+def test_what_weighs_and_what_has_a_pool_are_no_siblings() -> None:
+    core = start(*machines(2))
+    core.apply(TenantChanged(0, Tenant("t", pool=["m0"])))
+    with pytest.raises(InputError, match="all weights or all pools"):
+        core.apply(TenantChanged(0, Tenant("u")))
+    with pytest.raises(InputError, match="which has a pool"):
+        submit(core, "a")
+
+
 def test_a_new_weight_counts_from_the_next_decision() -> None:
     core = start(*machines(1, 4))
     core.apply(TenantChanged(0, Tenant("t")))

@@ -17,6 +17,7 @@ from fairlead.scheduling.kernels import happen, people
 from fairlead.scheduling.kernels.signature import signatures
 from fairlead.scheduling.kernels.tables import NONE, UNLIMITED, Full, Happened
 from fairlead.scheduling.options import MICROSECONDS
+from fairlead.scheduling.pools import check_job_beside, check_siblings
 from fairlead.scheduling.transitions import (
     MachineChange,
     TaskChange,
@@ -133,6 +134,7 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
             known = ", ".join(sorted(book.ids.tenants)[:10]) or "none so far"
             refuse((*about, "tenant"), f'there is no tenant "{job.tenant}"', f"there is {known}")
         tenant = book.ids.tenants[job.tenant]
+    check_job_beside(book.ids, job.name, job.tenant)
     demand = np.array([book.ids.demand(job)], np.int64)
     patience = (
         0 if job.prefer_for is None else _microseconds((*about, "prefer_for"), job.prefer_for)
@@ -168,6 +170,7 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
         int(scaled.unit[0]),
         bool(scaled.usable[0]),
     )
+    book.pools_changed = True
     book.ids.jobs[job.name] = j
     book.ids.job_at[j] = job
     book.ids.tasks[j] = {}
@@ -203,6 +206,7 @@ def job_changed(book: Book, time: int, name: str, tasks: int | None) -> None:
             refuse(about, f"its gang has {job['gang']} tasks", f"write at least {job['gang']}")
     _pass_to(book, time)
     people.grow(book.state.handle, j, UNLIMITED if tasks is None else tasks)
+    book.pools_changed = True
     _after_job(book, j)
 
 
@@ -249,15 +253,14 @@ def _after_job(book: Book, j: int) -> None:
 
 
 def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
-    """A tenant is new, or has another weight or limit."""
+    """A tenant is new, or has another weight, pool or limit."""
     about: About = ("tenant", tenant.name)
-    if tenant.pool is not None:
-        refuse((*about, "pool"), "pools have no weight here yet", "give it a weight")
     if tenant.parent is not None and tenant.parent not in book.ids.tenants:
         refuse((*about, "parent"), f'there is no tenant "{tenant.parent}"', "add it first")
     known = book.ids.tenants.get(tenant.name)
     if known is not None and book.ids.tenant_at[known].parent != tenant.parent:
         refuse((*about, "parent"), "a tenant stays below its parent", "leave it as it was")
+    check_siblings(book.ids, tenant)
     amounts = book.ids.amounts((*about, "limit"), tenant.limit)
     limit = [
         amount if unit.name in tenant.limit else UNLIMITED
@@ -271,7 +274,9 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
         known = people.new_tenant(book.state.handle, parent, weight)
         book.ids.tenants[tenant.name] = known
     book.ids.tenant_at[known] = tenant
-    people.weigh(book.state.handle, known, weight)
+    if tenant.pool is None:
+        people.weigh(book.state.handle, known, weight)
+    book.pools_changed = True  # what a pool weighs follows before the next decision
     if book.state.limit[known].tolist() != limit:
         book.state.limit[known] = limit
         people.cap(book.state.handle, known)

@@ -11,9 +11,10 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.scheduling.ids import Ids, Unit, unit_names
-from fairlead.scheduling.kernels.people import forget, rescale
+from fairlead.scheduling.kernels.people import forget, rescale, weigh
 from fairlead.scheduling.kernels.state import Ints, State, Words
 from fairlead.scheduling.kernels.tables import Full
+from fairlead.scheduling.pools import pool_weights
 from fairlead.scheduling.scales import Classes, Scaled, Scaler, classes
 from fairlead.scheduling.slots import online
 from fairlead.scheduling.terms import Term, satisfies, terms_of
@@ -37,6 +38,7 @@ class Book:
         self.rejected: list[tuple[str, str]] = []
         self._classes: Classes | None = None
         self._stale = False
+        self.pools_changed = False
 
     @property
     def now(self) -> int:
@@ -52,7 +54,7 @@ class Book:
     def machines_changed(self) -> None:
         """The scales are computed again before the next decision."""
         self._classes = None
-        self._stale = True
+        self._stale = self.pools_changed = True
 
     def room_for(self, full: Full, slots: int = 1) -> None:
         """Make a table larger, if it has fewer free slots than that."""
@@ -173,6 +175,15 @@ class Book:
                 bool(new.usable[i]),
             )
 
+    def reweigh(self) -> None:
+        """Give tenants with pools the weights that these are worth now, if anything changed."""
+        if not self.pools_changed:
+            return
+        self.pools_changed = False
+        for t, weight in pool_weights(self.state, self.ids, self.scaler).items():
+            if self.state.tenant[t]["weight"] != weight:
+                weigh(self.state.handle, t, weight)
+
     def name_of(self, job: int) -> str:
         """A job's name; its slot's number where it was put in without a name."""
         known = self.ids.job_at.get(job)
@@ -201,6 +212,7 @@ class Book:
             needs, prefers = self.terms_of(job)
             self._forget_terms((*needs, *prefers))
         self.ids.tasks.pop(j, None)
+        self.pools_changed = True
         forget(self.state.handle, j)
 
 

@@ -115,6 +115,7 @@ class Core:
     def decide(self) -> list[Decision]:
         """What is to be done now, in the order in which it was decided."""
         self.book.rescale()
+        self.book.reweigh()
         decisions = self._pending
         self._pending = []
         decisions += [Reject(*each) for each in self.book.rejected]

@@ -108,7 +108,7 @@ class TaskLost:
 
 @dataclass(frozen=True, slots=True)
 class TaskStopped:
-    """A task that was told to stop has stopped: it waits again, or is gone with its cancelled job."""
+    """A task that was told to stop has stopped: it waits again, or is gone with its job."""
 
     time: int
     job: str

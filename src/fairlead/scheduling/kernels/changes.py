@@ -88,6 +88,7 @@ def unreserve(s: Handle, j: int) -> None:
         # What was found for a machine holds no more: others may come there now.
         w.heap = -1
         w.choice = NONE
+        w.decided += 1  # a gang that did not fit may fit now
 
 
 @inner
