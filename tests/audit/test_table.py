@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.audit.outcome import solve
+from fairlead.audit.finding import Verdict
+from fairlead.audit.outcome import Options, solve
 from fairlead.audit.registry import PROPERTIES
 from fairlead.audit.replay import Again, replay
 from fairlead.audit.strategy_lies import scene_of, unusable_pools
@@ -28,7 +29,9 @@ from fairlead.audit.witness import witness_from_json, witness_json
 from fairlead.cli.audit_table import tree
 from fairlead.cli.main import Exit, main
 from fairlead.sharing.registry import MECHANISMS, POLICIES
+from tests.audit.build import given
 from tests.cli.test_allocate import run, schema
+from tests.papers.cases import job, machines
 
 BY_NAME = {row.name: row for row in ROWS}
 
@@ -151,14 +154,14 @@ def test_the_papers_say_what_they_say() -> None:
 @pytest.mark.parametrize("family", Family)
 def test_inputs_are_of_their_family_and_every_fourth_is_hard(family: Family) -> None:
     for number in range(8):
-        given = instance(family, 3, number)
-        assert given == instance(family, 3, number)
-        assert given != instance(family, 4, number)
-        outcome = solve(given, "tsf")
-        assert 1 <= len(given.cluster.machines) <= 4
-        assert 2 <= len(given.jobs) <= 4
+        what = instance(family, 3, number)
+        assert what == instance(family, 3, number)
+        assert what != instance(family, 4, number)
+        outcome = solve(what, "tsf")
+        assert 1 <= len(what.cluster.machines) <= 4
+        assert 2 <= len(what.jobs) <= 4
         if family is Family.ONE_MACHINE:
-            assert len(given.cluster.machines) == 1
+            assert len(what.cluster.machines) == 1
         elif number % HARD == 0:
             assert traits(outcome).hard
         if family in (Family.POOLS, Family.UNUSABLE_POOLS):

@@ -16,6 +16,10 @@ from fairlead.sharing.improve import Cap, Room, best
 
 NAME = "pareto-optimality"
 
+NOISE = 1e-8
+"""A gain of this part of what a job has, or should have, is none: the rows of the program hold to
+1e-9 of it. Who has nothing at all would else gain infinitely by a rounding."""
+
 
 def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact: nothing to search
     """Whether anybody could run more while nobody runs less (TSF, Definition 4).
@@ -93,7 +97,8 @@ def improved(held: Held) -> Floats:
         (placed > 0) | _free(held, used)[None, :],
     )
     assert found is not None  # the allocation itself gives every job its floor
-    gain = np.maximum(found.sum(axis=1) - floor, 0.0)
+    gain = found.sum(axis=1) - floor
+    gain[gain <= NOISE * unit] = 0.0
     room = np.where(np.isfinite(seen.tasks), np.maximum(seen.tasks - held.total, 0.0), np.inf)
     better: Floats = held.total.copy()
     for kind in np.flatnonzero(gain > 0):
