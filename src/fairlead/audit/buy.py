@@ -26,6 +26,9 @@ from fairlead.model.quantity import written_plain
 TRIED = 12
 """Offers that are tried at most: those that are worth most per money by the prices."""
 
+MANY = 10_000
+"""Machines of one offer that the money may buy: each is one to be shared."""
+
 Counts = tuple[int, ...]
 """How many of each offer."""
 
@@ -111,6 +114,14 @@ def buy(
                 "give a larger budget, or a catalogue with cheaper machines",
             )
         )
+    for offer in affordable:
+        if _most(offer, budget) > MANY:
+            raise InputError(
+                Mistake(
+                    f"{written_plain(budget)} buys {_most(offer, budget)} machines of {offer.name}",
+                    f"give a smaller budget, or at_most: {MANY} or fewer",
+                )
+            )
     search = _Search(before, affordable, budget, tenant, solves)
     return search.run()
 
