@@ -89,6 +89,13 @@ def test_where_a_reason_is_given_none_is_found(cases: int) -> None:
         assert table.cells[policy, row].witness is None
 
 
+def test_who_has_nothing_does_not_gain_by_rounding() -> None:
+    # Most tasks is efficient, and u1 gets nothing: 3e-13 tasks were once a violation of 100%.
+    what = given(machines((4, 2), (3, 4)), (job("u1", 1, 3), job("u2", 0, 1), job("u4", 2, 1)))
+    finding = PROPERTIES["pareto-optimality"].check(solve(what, "most-tasks"), Options())
+    assert finding.verdict is Verdict.HOLDS
+
+
 PLANTED = """\
 import fairlead
 import numpy as np
