@@ -41,10 +41,10 @@ def lines(found: WhatIf, screen: Screen) -> Iterator[str]:
     yield ""
     for text in summary(found):
         yield from wrapped(text, screen)
-    for allocation, when in ((before, "before"), (after, "after")):
-        for text in allocation.sentences():
-            if when == "before" or text not in before.sentences():
-                yield from wrapped(f"warning ({when}): {shown(text)}", screen)
+    first, then = before.sentences(), after.sentences()
+    for text in dict.fromkeys([*first, *then]):
+        when = "" if text in first and text in then else " before" if text in first else " after"
+        yield from wrapped(f"warning{when}: {shown(text)}", screen)
 
 
 def _size(given: Input) -> str:
