@@ -97,10 +97,13 @@ def choose(world: World, job: PlainJob) -> Reservation | None:
     able = [
         m for m in world.machines if _stands(job, m, world) and owner(world, m) in (None, job.seq)
     ]
+    if needed(job) == 1:
+        # Where nobody else has a task, those of its own that end make room for its next.
+        able = [m for m in able if _own(world, job, m) < len(world.tasks_on(m))]
     able.sort(
         key=lambda m: (
             release(world, job, m),
-            sum(t.job == job.seq for t in world.tasks_on(m)),  # it would only take its own place
+            _own(world, job, m),
             missing(world, job, m),
             m.seq,
         )
@@ -112,6 +115,10 @@ def choose(world: World, job: PlainJob) -> Reservation | None:
         return None
     start = max(release(world, job, m) for m in chosen)
     return Reservation([m.seq for m in chosen], None if start == NEVER else int(start))
+
+
+def _own(world: World, job: PlainJob, machine: PlainMachine) -> int:
+    return sum(task.job == job.seq for task in world.tasks_on(machine))
 
 
 def drop_idle(world: World, active: Set[int]) -> None:
@@ -126,7 +133,8 @@ def review(world: World, machine: PlainMachine, active: Set[int]) -> None:
     seq = owner(world, machine)
     if seq is not None and not _stands(world.jobs[seq], machine, world):
         del world.reserved[seq]
-        if seq in active:
+        # Whether a machine could run it is asked once all of the moment has happened.
+        if seq in active or world.jobs[seq].waiting > 0:
             world.due.append(seq)
 
 

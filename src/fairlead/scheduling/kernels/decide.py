@@ -25,7 +25,7 @@ from fairlead.scheduling.kernels.changes import (
 from fairlead.scheduling.kernels.choice import choose, choose_dirty
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.levels import hold, level
-from fairlead.scheduling.kernels.line import look
+from fairlead.scheduling.kernels.line import hope, look
 from fairlead.scheduling.kernels.permission import gang_fits, permitted, within_caps
 from fairlead.scheduling.kernels.rooms import take
 from fairlead.scheduling.kernels.search import first_job, next_job
@@ -82,6 +82,7 @@ def launch(s: Handle, j: int, m: int) -> None:
     settle(s, j)
     if machine.reserved == j and not machine.pledged:
         unreserve(s, j)
+    hope(s, j, m)
     said = s.out[w.out]
     said.kind = LAUNCH
     said.job = j

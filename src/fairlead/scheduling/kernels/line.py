@@ -136,10 +136,12 @@ def reserve(s: Handle, j: int) -> bool:
     there = 0
     for m in range(machines):
         if s.machine[m].reserved < 0 and stands(s, j, m):
+            own[m] = own_tasks(s, j, m)
+            if wanted == 1 and own[m] == s.machine[m].tasks:
+                continue  # nobody else is there: what ends makes room for its next
             able[m] = when_empty(s, j, m)
             there += able[m]
             when[m] = expected_room(s, j, m)
-            own[m] = own_tasks(s, j, m)
             lack[m] = missing(s, j, m)
     if there < wanted:
         return False
@@ -171,6 +173,20 @@ def reserve(s: Handle, j: int) -> bool:
 
 
 @inner
+def hope(s: Handle, j: int, m: int) -> None:
+    """After a launch of job j on machine m: where nothing could be reserved for the first in line,
+    perhaps this machine can be."""
+    w = s.whole[0]
+    if (
+        w.hopeless
+        and w.first_slot != j
+        and s.machine[m].reserved < 0
+        and stands(s, w.first_slot, m)
+    ):
+        w.hopeless = 0
+
+
+@inner
 def look(s: Handle) -> None:
     """Who is first in line after a decision, since when, and is it time to reserve?"""
     w = s.whole[0]
@@ -187,6 +203,7 @@ def look(s: Handle) -> None:
         # A task that ends and starts again in its own place is no step forward.
         if w.first != job.seq or job.held > w.first_held:
             w.first = job.seq
+            w.first_slot = j
             w.first_held = job.held
             w.first_since = w.now
             w.hopeless = 0
