@@ -258,20 +258,7 @@ def workload_of(of: dict[str, Any], seed: int) -> Any:
     workload = load([data / name for name in of["files"]], options=options)
     if "thin" in of:
         workload = thinned(workload, of["thin"])
-    return asking(in_memory(workload))
-
-
-def asking(workload: Any) -> Any:
-    """The workload with the jobs that ask for nothing asking for the least amount of the first
-    resource: no policy has a share for what takes nothing."""
-    import numpy as np
-
-    batches = []
-    for batch in workload.batches():
-        demand = batch.demand.copy()
-        demand[~np.any(demand > 0, axis=1), 0] = 1
-        batches.append(replace(batch, demand=demand))
-    return replace(workload, batches=lambda: iter(batches))
+    return in_memory(workload)
 
 
 def thinned(workload: Any, every: int) -> Any:

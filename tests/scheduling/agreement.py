@@ -35,8 +35,7 @@ def disagreement(case: Case) -> str | None:
         decisions, expected = core.decide(), reference.decide()
         if decisions != expected:
             return f"{at}: core {decisions}, reference {expected}"
-        # Price guided does not always remember who is first in line: not compared until it does.
-        if core.wake() != reference.wake() and case.placement != "price-guided":
+        if core.wake() != reference.wake():
             return f"{at}: core wakes {core.wake()}, reference {reference.wake()}"
         wrong = out_of_order(reference, case.policy)
         if wrong:

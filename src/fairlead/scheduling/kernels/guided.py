@@ -110,6 +110,16 @@ def _pair_of_job(s: Handle, j: int, key: Any, seq: Any) -> bool:
 
 
 @inner
+def _freshen_gangs(s: Handle) -> None:
+    """Where room grew, a gang is placed on all machines together: its least pair may be with one
+    whose room did not grow."""
+    for j in range(s.whole[0].jobs):
+        job = s.job[j]
+        if job.used and job.active and 1 < job.gang <= job.waiting:
+            freshen(s, j)
+
+
+@inner
 def _less(key: Any, seq: Any, a: int, other: Any, other_seq: Any, b: int) -> bool:
     """Does the pair in row a come before the one in row b of the other table?"""
     for part in range(3):
@@ -152,6 +162,8 @@ def decide_guided(s: Handle, rule: Any) -> int:
         w.deciding = 1
         w.decided += 1
         ring(s)
+        if w.dirty > 0:
+            _freshen_gangs(s)
     w.choice = NONE
     w.heap = -1
     size, jobs = int64(0), int64(0)
