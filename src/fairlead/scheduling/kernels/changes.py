@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.levels import hold, lift_tenant, set_active
+from fairlead.scheduling.kernels.levels import hold, level, lift_tenant, set_active
 from fairlead.scheduling.kernels.rooms import UP, give
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NEVER, NONE, UNLIMITED
@@ -84,6 +84,7 @@ def unreserve(s: Handle, j: int) -> None:
             soil(s, m)
     job.reserved = 0
     w.hopeless = 0
+    w.relook = 1
     if w.deciding:
         # What was found for a machine holds no more: others may come there now.
         w.heap = -1
@@ -132,6 +133,8 @@ def settle(s: Handle, j: int) -> None:
     else:
         job.mu = 0.0
     active = job.usable == 1 and job.waiting > 0 and not job.cancelled
+    if active != (job.active == 1):
+        s.whole[0].relook = 1
     if active and not job.active:
         job.fresh = 1
         _enter(s, j)
@@ -150,6 +153,20 @@ def settle(s: Handle, j: int) -> None:
             leaf.fresh = job.fresh
             lift_key(s, job.leaf)
             lift_tenant(s, job.tenant)
+        if not s.whole[0].relook:
+            _line_up(s, j)
+
+
+@inner
+def _line_up(s: Handle, j: int) -> None:
+    """After the level of active job j changed: may another be first in line now?"""
+    w = s.whole[0]
+    if w.first == NONE or w.first_slot == j:
+        w.relook = 1
+        return
+    mine, its = level(s, j), level(s, w.first_slot)
+    if mine < its or (mine == its and s.job[j].seq < w.first):
+        w.relook = 1
 
 
 @inner
@@ -177,6 +194,7 @@ def use(s: Handle, j: int, sign: int) -> None:
     t = int64(s.job[j].tenant)
     if not s.tenant[t].capped:
         return
+    s.whole[0].relook = 1
     while t >= 0:
         for r in range(s.demand.shape[1]):
             s.used[t, r] += sign * s.demand[j, r]

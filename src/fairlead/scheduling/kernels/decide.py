@@ -243,7 +243,7 @@ def decide(s: Handle, rule: Any) -> int:
         w.decided += 1
         w.heap = -1
         ring(s)
-        if w.dirty > 1 and w.dirty * w.dirty > w.active:
+        if w.dirty > 1 and w.dirty > w.active:
             _ask_jobs(s)
     w.choice = NONE
     while True:

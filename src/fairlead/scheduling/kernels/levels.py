@@ -79,6 +79,7 @@ def lift_tenant(s: Handle, t: int) -> None:
 @inner
 def _relevel_one(s: Handle, t: int) -> None:
     tenant, w = s.tenant[t], s.whole[0]
+    w.relook = 1
     if tenant.parent < 0:
         effective = tenant.weight
         above = 0.0

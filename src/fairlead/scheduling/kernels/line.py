@@ -62,8 +62,10 @@ def _end(s: Handle, t: int) -> int:
 @inner
 def expected_room(s: Handle, j: int, m: int) -> int:
     """When a task of the job is expected to fit on the machine; NEVER where nobody knows."""
-    free, piece = s.free[m].copy(), s.piece[m].copy()
     tasks = s.machine[m].tasks
+    if not s.whole[0].told and not s.job[j].spread:
+        return s.whole[0].now if _would_fit(s, j, m, s.free[m], s.piece[m]) else int64(NEVER)
+    free, piece = s.free[m].copy(), s.piece[m].copy()
     order = np.empty(tasks, np.int64)
     ends = np.empty(tasks, np.int64)
     own = 0  # tasks of the job itself, which a job that spreads waits for
@@ -113,17 +115,6 @@ def missing(s: Handle, j: int, m: int) -> float:
 
 
 @inner
-def own_tasks(s: Handle, j: int, m: int) -> int:
-    """How many tasks of the job are on the machine."""
-    own = 0
-    t = int64(s.machine[m].first)
-    while t >= 0:
-        own += s.task[t].job == j
-        t = int64(s.task[t].machine_next)
-    return own
-
-
-@inner
 def reserve(s: Handle, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, what it starts at once."""
     job, w = s.job[j], s.whole[0]
@@ -133,10 +124,13 @@ def reserve(s: Handle, j: int) -> bool:
     own = np.zeros(machines, np.int64)
     lack = np.full(machines, np.inf)
     able = np.zeros(machines, np.int64)
+    t = int64(job.first_task)
+    while t >= 0:
+        own[s.task[t].machine] += 1
+        t = int64(s.task[t].job_next)
     there = 0
     for m in range(machines):
         if s.machine[m].reserved < 0 and stands(s, j, m):
-            own[m] = own_tasks(s, j, m)
             if wanted == 1 and own[m] == s.machine[m].tasks:
                 continue  # nobody else is there: what ends makes room for its next
             able[m] = when_empty(s, j, m)
@@ -195,10 +189,17 @@ def look(s: Handle) -> None:
     if w.due > 0:
         _renew(s)
     while True:
-        j = first_job(s, False)
-        if j < 0:
-            w.first = NONE
+        if w.relook:
+            # It stays the one while no other level comes below its own.
+            w.relook = 0
+            j = first_job(s, False)
+            if j < 0:
+                w.first = NONE
+                return
+        elif w.first == NONE:
             return
+        else:
+            j = w.first_slot
         job = s.job[j]
         # A task that ends and starts again in its own place is no step forward.
         if w.first != job.seq or job.held > w.first_held:
@@ -212,6 +213,7 @@ def look(s: Handle) -> None:
         if not reserve(s, j):
             w.hopeless = 1
             return
+        w.relook = 1
 
 
 @inner

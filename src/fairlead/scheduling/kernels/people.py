@@ -137,6 +137,7 @@ def weigh(s: Handle, t: int, weight: float) -> None:
 def cap(s: Handle, t: int) -> None:
     """A tenant's limits were written anew: what is held below counts against them from now on."""
     tenant, w = s.tenant, s.whole[0]
+    w.relook = 1
     for i in range(w.tenants):
         if not tenant[i].used:
             continue
@@ -172,6 +173,8 @@ def submit(s: Handle, j: int) -> None:
     job.seq = w.job_seq
     w.job_seq += 1
     job.waiting = MANY if job.total == UNLIMITED else job.total
+    if job.expected > 0:
+        w.told = 1
     job.likes = 0
     for i in range(s.prefers.shape[1]):
         if s.prefers[j, i]:
