@@ -99,7 +99,11 @@ def _everybody(held: Held, bundles: Bundles) -> Iterator[tuple[int, Ints, Floats
         yield i, possible, np.array(shares), runs
 
 
-def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:  # noqa: ARG001
+def measure(
+    outcome: Outcome,
+    changed: Outcome | None,  # noqa: ARG001  the property is about no change
+    who: tuple[str, ...],
+) -> Shown | None:
     """What the first could have with what the second holds, and what it has."""
     held = hold(outcome)
     place = {party.name: i for i, party in enumerate(held.parties)}

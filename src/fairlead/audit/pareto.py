@@ -45,7 +45,11 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     return holds(NAME, outcome, counts=counts)
 
 
-def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:  # noqa: ARG001
+def measure(
+    outcome: Outcome,
+    changed: Outcome | None,  # noqa: ARG001  the property is about no change
+    who: tuple[str, ...],
+) -> Shown | None:
     """What the tenant would run in the better allocation, and what it runs."""
     held = hold(outcome)
     if held.tasks is None or not held.parties:

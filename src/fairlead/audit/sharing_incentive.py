@@ -50,7 +50,11 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     return holds(NAME, outcome, note=note, counts=counts)
 
 
-def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:  # noqa: ARG001
+def measure(
+    outcome: Outcome,
+    changed: Outcome | None,  # noqa: ARG001  the property is about no change
+    who: tuple[str, ...],
+) -> Shown | None:
     """What the tenant could run with what is its own, and what it runs."""
     held = hold(outcome)
     for party, bundle in own_parts(held):

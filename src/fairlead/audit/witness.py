@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Added, Change, Grown, Input, Left, Lie, Removed, Split, Witness
@@ -92,7 +93,9 @@ def witness_from_json(text: str, file: str = "the witness") -> Written:
     )
 
 
-def _field(tree: dict[str, object], name: str, kind: type | tuple[type, ...], file: str):  # type: ignore[no-untyped-def]
+def _field(
+    tree: dict[str, object], name: str, kind: type | tuple[type, ...], file: str
+) -> Any:  # of that kind
     value = tree.get(name)
     if not isinstance(value, kind) or isinstance(value, bool):
         raise InputError(

@@ -10,7 +10,6 @@ import numpy as np
 from fairlead.model.constraint import Label
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.terms import Term
 from fairlead.simulation.workload import Ints, JobBatch, MachineEvent, MachineTable, Words, Workload
 
 BATCH = 16_384
@@ -159,8 +158,3 @@ def with_machines(workload: Workload, machines: Workload) -> Workload:
             {**workload.options, **{f"machines.{k}": v for k, v in machines.options.items()}}
         ),
     )
-
-
-def numbered_terms(terms: Sequence[Term]) -> dict[Term, int]:
-    """The place of each term."""
-    return {term: place for place, term in enumerate(terms)}
