@@ -32,7 +32,7 @@ def _boolean(source: Source, node: Node, about: About) -> bool | None:
     return None
 
 
-def _amounts(source: Source, node: Node, about: About) -> dict[str, str] | None:
+def _text_by_name(source: Source, node: Node, about: About) -> dict[str, str] | None:
     values = source.mapping(node, about)
     if values is None:
         return None
@@ -65,6 +65,10 @@ def _names(source: Source, node: Node, about: About) -> list[str] | None:
     return None if None in texts else [text for text in texts if text is not None]
 
 
+def _command(source: Source, node: Node, about: About) -> str | list[str] | None:
+    return source.text(node, about) if isinstance(node, ScalarNode) else _names(source, node, about)
+
+
 Field = Callable[[Source, Node, About], Any]
 
 
@@ -89,7 +93,7 @@ class Kind:
 
 MACHINE = Kind(
     "machine",
-    {"name": _text, "capacity": _amounts, "labels": _labels},
+    {"name": _text, "capacity": _text_by_name, "labels": _labels},
     {
         "name": Need('name: a01, or name: "a[01-25]" for 25 of them', "unnamed"),
         "capacity": Need("capacity: {cpu: 16, memory: 64GiB}", {}),
@@ -98,7 +102,14 @@ MACHINE = Kind(
 )
 TENANT = Kind(
     "tenant",
-    {"name": _text, "weight": _text, "pool": _names, "parent": _text, "limit": _amounts},
+    {
+        "name": _text,
+        "weight": _text,
+        "pool": _names,
+        "parent": _text,
+        "limit": _text_by_name,
+        "user": _text,
+    },
     {"name": Need("name: vision", "unnamed")},
     {},
 )
@@ -107,7 +118,7 @@ JOB = Kind(
     {
         "name": _text,
         "tenant": _text,
-        "demand": _amounts,
+        "demand": _text_by_name,
         "tasks": _text,
         "where": _text,
         "machines": _names,
@@ -117,6 +128,13 @@ JOB = Kind(
         "prefer_for": _text,
         "gang": _text,
         "duration": _text,
+        "command": _command,
+        "env": _text_by_name,
+        "cwd": _text,
+        "time_limit": _text,
+        "retries": _text,
+        "rerunnable": _boolean,
+        "call": _text,
     },
     {
         "name": Need("name: train", "unnamed"),

@@ -7,6 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fairlead.model.command import (
+    Command,
+    call_of,
+    command_of,
+    environment,
+    folder,
+    retries_of,
+)
 from fairlead.model.constraint import Selector
 from fairlead.model.errors import InputError, Mistake, Mistakes
 from fairlead.model.names import expand_all
@@ -34,6 +42,12 @@ class Job:
     shares ignore. `tenant` None: the job is its own tenant. `spread`: at most one task a machine.
     `gang`: so many tasks start together or none. `duration`: how long a task is expected to take.
     Machines may be given in ranges; they are kept as plain names in their order.
+
+    The rest is for engines, which run tasks; shares do not depend on it. `command` is what a task
+    runs (or `call`, what a library hands to the engine), with `env` and in the folder `cwd`, for
+    no longer than `time_limit`. `retries`: how often a task that failed or was lost is tried again
+    (None: one that was lost, as the service chooses). `rerunnable` False: a task that may have
+    started is never started again.
     """
 
     name: str
@@ -48,6 +62,13 @@ class Job:
     prefer_for: Fraction | None = None  # seconds
     gang: int = 1
     duration: Fraction | None = None  # seconds
+    command: Command | None = None
+    env: FrozenMap[str] = FrozenMap()
+    cwd: str | None = None
+    time_limit: Fraction | None = None  # seconds
+    retries: int | None = None
+    rerunnable: bool = True
+    call: str | None = None
 
     def __init__(
         self,
@@ -64,6 +85,13 @@ class Job:
         prefer_for: Amount | None = None,
         gang: Amount = 1,
         duration: Amount | None = None,
+        command: str | Iterable[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        time_limit: Amount | None = None,
+        retries: Amount | None = None,
+        rerunnable: bool = True,
+        call: str | None = None,
     ) -> None:
         mistakes = Mistakes()
         about = ("job", name)
@@ -91,6 +119,19 @@ class Job:
             "duration": None
             if duration is None
             else mistakes.attempt((*about, "duration"), read_duration, duration),
+            "command": None
+            if command is None
+            else mistakes.attempt((*about, "command"), command_of, command),
+            "env": mistakes.attempt((*about, "env"), environment, env) if env else FrozenMap(),
+            "cwd": None if cwd is None else mistakes.attempt((*about, "cwd"), folder, cwd),
+            "time_limit": None
+            if time_limit is None
+            else mistakes.attempt((*about, "time_limit"), read_duration, time_limit),
+            "retries": None
+            if retries is None
+            else mistakes.attempt((*about, "retries"), retries_of, retries),
+            "rerunnable": mistakes.attempt((*about, "rerunnable"), _boolean, rerunnable),
+            "call": None if call is None else mistakes.attempt((*about, "call"), call_of, call),
         }
         most, together = values["tasks"], values["gang"]
         if isinstance(most, Fraction) and isinstance(together, int) and together > most:
@@ -99,6 +140,8 @@ class Job:
                 f"a gang of {together} is more than all {most} tasks",
                 f"write at most {most}",
             )
+        if command is not None and call is not None:
+            mistakes.add((*about, "call"), "it has a command too", "leave one of the two out")
         if prefer and prefer_for is None:
             mistakes.add(
                 (*about, "prefer"),

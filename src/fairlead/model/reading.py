@@ -39,6 +39,15 @@ def read(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
         return _read(texts)
 
 
+def read_parts(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
+    """As `read`, for what adds to a cluster that is there already: whether jobs, tenants and
+    machines fit together is not looked at, and no tenant is implied."""
+    with _without_collecting():
+        reader = _everything(texts)
+    reader.mistakes.report()
+    return Cluster(reader.machines, reader.tenants, reader.devices), tuple(reader.jobs)
+
+
 @contextmanager
 def _without_collecting() -> Iterator[None]:
     """No search for garbage in cycles: nodes make none, and the search would take five times as
@@ -53,9 +62,7 @@ def _without_collecting() -> Iterator[None]:
 
 
 def _read(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
-    reader = _Reader()
-    for file, text in texts:
-        reader.read(file, text)
+    reader = _everything(texts)
     cluster = Cluster(reader.machines, reader.tenants, reader.devices)
     jobs = tuple(reader.jobs)
     found = reader.mistakes
@@ -67,6 +74,13 @@ def _read(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
         order = {file: index for index, (file, _) in reversed(list(enumerate(texts)))}
         raise InputError(sorted(found, key=lambda mistake: _order(mistake, order)))
     return with_implied_tenants(cluster, jobs), jobs
+
+
+def _everything(texts: Sequence[tuple[str, str]]) -> _Reader:
+    reader = _Reader()
+    for file, text in texts:
+        reader.read(file, text)
+    return reader
 
 
 def _order(mistake: Mistake, files: dict[str, int]) -> tuple[int, int, int]:

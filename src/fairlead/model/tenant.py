@@ -17,7 +17,8 @@ class Tenant:
     """A tenant with a weight (1 if nothing is said) or a pool: the machines that it brought.
 
     `limit` is a hard cap on what all its jobs, and those of the tenants below it, hold together.
-    The pool may be given in ranges; it is kept as plain names in their order.
+    The pool may be given in ranges; it is kept as plain names in their order. `user`: the user of
+    the system as whom its tasks run, where an engine can do that.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Tenant:
     pool: tuple[str, ...] | None = None
     parent: str | None = None
     limit: FrozenMap[Fraction] = field(default_factory=FrozenMap)
+    user: str | None = None
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class Tenant:
         pool: Iterable[str] | None = None,
         parent: str | None = None,
         limit: Mapping[str, Amount] | None = None,
+        user: str | None = None,
     ) -> None:
         mistakes = Mistakes()
         about = ("tenant", name)
@@ -48,6 +51,7 @@ class Tenant:
             if parent is None
             else mistakes.attempt((*about, "parent"), plain_name, parent),
             "limit": mistakes.attempt((*about, "limit"), quantities, limit or {}),
+            "user": None if user is None else mistakes.attempt((*about, "user"), plain_name, user),
         }
         if weight is not None and pool is not None:
             mistakes.add(

@@ -62,6 +62,8 @@ def _tenant(tenant: Tenant) -> Iterator[tuple[str, str]]:
         yield "pool", _names(tenant.pool)
     if tenant.limit:
         yield "limit", _amounts(tenant.limit)
+    if tenant.user is not None:
+        yield "user", _text(tenant.user)
 
 
 def _job(job: Job) -> Iterator[tuple[str, str]]:
@@ -87,6 +89,26 @@ def _job(job: Job) -> Iterator[tuple[str, str]]:
         yield "gang", str(job.gang)
     if job.duration is not None:
         yield "duration", written_duration(job.duration)
+    yield from _execution(job)
+
+
+def _execution(job: Job) -> Iterator[tuple[str, str]]:
+    """What engines need of a job."""
+    if job.command is not None:
+        words = job.command
+        yield "command", _quoted(words) if isinstance(words, str) else _flow(map(_quoted, words))
+    if job.env:
+        yield "env", _mapping({name: _quoted(value) for name, value in job.env.items()})
+    if job.cwd is not None:
+        yield "cwd", _quoted(job.cwd)
+    if job.time_limit is not None:
+        yield "time_limit", written_duration(job.time_limit)
+    if job.retries is not None:
+        yield "retries", str(job.retries)
+    if not job.rerunnable:
+        yield "rerunnable", "false"
+    if job.call is not None:
+        yield "call", _quoted(job.call)
 
 
 def _entry(fields: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""Where tasks really run: one interface, and the engines behind it."""

@@ -1,0 +1,183 @@
+"""What an engine is: it runs the tasks that it is told to run, and says what became of them.
+
+An engine decides nothing. The service owns the truth: it tells the engine to launch an attempt
+only after the journal holds that decision, and what the engine reports counts only once the
+journal holds it. Until then the engine repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Protocol
+
+from fairlead.model.command import Command
+from fairlead.model.errors import FairleadError
+from fairlead.model.machine import Machine
+from fairlead.model.values import FrozenMap
+
+
+class EngineError(FairleadError):
+    """The engine cannot be reached, or failed, as a whole. What was asked may or may not have been
+    done: everything asked of an engine may be asked again."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Attempt:
+    """The `number`-th attempt (from 1) at task `task` of the job numbered `job`.
+
+    Jobs are numbered by the service, and no number is used twice: names may be."""
+
+    job: int
+    task: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.job}.{self.task}.{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What an engine is told to run, where, and with what.
+
+    `pieces` are the devices that it holds, as (resource, index). `command` and `call` are not both
+    set; neither: the task ends well at once. `user`: as whom it runs, None: as the service."""
+
+    attempt: Attempt
+    machine: str
+    name: str  # the job's
+    tenant: str
+    demand: FrozenMap[Fraction]
+    command: Command | None = None
+    call: str | None = None
+    env: FrozenMap[str] = field(default_factory=FrozenMap)
+    cwd: str | None = None
+    time_limit: Fraction | None = None  # seconds
+    pieces: tuple[tuple[str, int], ...] = ()
+    user: str | None = None
+
+
+class Health(Enum):
+    """How a node is."""
+
+    READY = "ready"
+    TROUBLED = "troubled"  # it is there, and should get nothing new: it failed or does not answer
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A machine as the engine sees it now. One that is gone for good is not listed."""
+
+    machine: Machine
+    health: Health = Health.READY
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The attempt runs. Times are the engine's, in microseconds since 1970."""
+
+    attempt: Attempt
+    time: int
+
+
+class Cause(Enum):
+    """Why an attempt ended."""
+
+    EXITED = "exited"  # by itself, with an exit code
+    SIGNALLED = "signalled"  # by a signal that the engine did not send
+    TIME_LIMIT = "time_limit"
+    MEMORY = "memory"  # it took more than its demand
+    STOPPED = "stopped"  # because it was cancelled here
+    NOT_STARTED = "not_started"  # the command could not be started at all (no such program)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The attempt ran and is over, and nothing of it runs any more."""
+
+    attempt: Attempt
+    cause: Cause
+    code: int  # the exit code, or the signal; 0 with EXITED is the one good end
+    time: int
+    started: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The attempt will never report an end, and nothing of it runs any more.
+
+    `started` False: it certainly never started. True: it may have. `machine_at_fault`: the engine
+    or the machine is to blame, not the task."""
+
+    attempt: Attempt
+    started: bool
+    why: str
+    machine_at_fault: bool = True
+
+
+Report = Started | Ended | Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A part of what an attempt wrote: from `offset`, and whether more may come."""
+
+    data: bytes
+    offset: int
+    size: int
+    over: bool
+
+
+class Stream(Enum):
+    """Which output."""
+
+    OUT = "stdout"
+    ERR = "stderr"
+
+
+class Engine(Protocol):
+    """One interface for all engines; tests/engines/contract.py says what each must keep.
+
+    No call waits for a task. Every call may raise EngineError, and may then be made again. All are
+    made from one thread, `output` excepted."""
+
+    name: str
+
+    def nodes(self) -> Sequence[Node]:
+        """The machines that are there now, in the order of their names."""
+
+    def launch(self, batch: Sequence[Assignment]) -> None:
+        """Start these attempts. One that was launched before, by this engine or the one before it,
+        is not started again. What cannot be started is reported by `poll`."""
+
+    def poll(self) -> Sequence[Report]:
+        """What became of attempts, oldest first; repeated until acknowledged. The end of an
+        attempt is reported once nothing of it runs any more, whether or not its start was."""
+
+    def acknowledge(self, reports: Sequence[Report]) -> None:
+        """These reports are durable: forget them. After its end was acknowledged, an attempt is
+        forgotten but for its output."""
+
+    def cancel(self, batch: Sequence[Attempt]) -> None:
+        """Stop these attempts, gently and then by force. Their ends are reported. An attempt that
+        never started here never will: it is reported lost, not started."""
+
+    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+        """Called first, and after every EngineError: these attempts should be launched or running;
+        anything else that runs is stopped and not reported. Returns those that were certainly
+        never started and never will be unless they are launched again. `poll` says of all others
+        that run that they started, and of all that ended or were lost meanwhile how."""
+
+    def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
+        """At most so many bytes of an attempt's output; a negative offset counts from the end. None
+        written so far, or forgotten: empty. From any thread."""
+
+    def forget(self, attempts: Sequence[Attempt]) -> None:
+        """Nobody will ask for the outputs of these any more."""
+
+    def close(self) -> None:
+        """Let go of everything here. Tasks go on running."""

@@ -1,0 +1,1 @@
+"""Fair sharing for users of Ray: `fairlead.ray.remote` in place of `ray.remote`."""

@@ -1,0 +1,1 @@
+"""The live service: the loop, the journal, the API."""

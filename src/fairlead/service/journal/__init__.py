@@ -1,0 +1,1 @@
+"""The journal: all that was accepted and decided, in its order, durable before it is acted on."""
