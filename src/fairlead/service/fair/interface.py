@@ -1,0 +1,100 @@
+"""What the loop asks an adviser, and what an adviser answers.
+
+An adviser computes outside the loop, so that no decision waits for a solver. Its answer is a pure
+function of the question (`answering.answer`); when it comes is another matter, and therefore what
+the core is told of it is journaled like any other event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fairlead.model.values import FrozenMap
+from fairlead.scheduling.events import Advice, AdviceChanged, Event, GuaranteesChanged
+from fairlead.sharing.problem import Bools
+from fairlead.simulation.exact_now import Snapshot, Tenants
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is present at one moment. Names are in the order of the arrays' rows.
+
+    The machines are all that are there; `up` says which of them take tasks. Jobs are those with
+    tasks that wait or are held. `guarantees`, `advice`: the core is to be told these.
+    """
+
+    number: int
+    time: int  # microseconds
+    policy: str
+    resources: tuple[str, ...]
+    machines: tuple[str, ...]
+    jobs: tuple[str, ...]
+    tenants: tuple[str, ...]
+    now: Snapshot
+    tree: Tenants
+    up: Bools  # (M,)
+    guarantees: bool = False
+    advice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobShare:
+    """What the exact allocation gives a job: divisible tasks, and whole ones (rounded down), which
+    is what it is guaranteed. `level` is the share at which it stopped rising.
+
+    `drained`: whole tasks that it would be guaranteed in addition if all machines that are there
+    took tasks."""
+
+    tasks: float
+    whole: int
+    share: float
+    level: float
+    drained: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TenantShare:
+    """Of all jobs of a tenant and of those below it: the share that the exact allocation gives,
+    divided by the tenant's weight, and `whole`: of the tasks that are guaranteed to its jobs."""
+
+    share: float
+    whole: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The exact allocation of a question's jobs. `problem`: why there is none; it is then empty.
+
+    `seconds` is what it took, and no part of what is answered."""
+
+    number: int
+    time: int  # the question's
+    jobs: FrozenMap[JobShare] = field(default_factory=FrozenMap)
+    tenants: FrozenMap[TenantShare] = field(default_factory=FrozenMap)
+    guarantees: FrozenMap[int] | None = None
+    advice: tuple[Advice, ...] | None = None
+    problem: str = ""
+    seconds: float = field(default=0.0, compare=False)
+
+    def events(self, time: int) -> tuple[Event, ...]:
+        """What the core is told of it at that moment: nothing, if nothing was asked for."""
+        told: list[Event] = []
+        if self.guarantees is not None:
+            told.append(GuaranteesChanged(time, self.guarantees))
+        if self.advice is not None:
+            told.append(AdviceChanged(time, self.advice))
+        return tuple(told)
+
+
+class Adviser(Protocol):
+    """Answers questions, one at a time. All calls are made from one thread, and none waits."""
+
+    def ask(self, question: Question) -> None:
+        """Computes the answer; a question that was asked before and is not begun is dropped."""
+
+    def answer(self) -> Answer | None:
+        """The next answer, once; None while there is none."""
+
+    def close(self) -> None:
+        """No more questions; what computes is ended."""
