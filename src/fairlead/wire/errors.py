@@ -1,0 +1,97 @@
+"""How the service says that it did not do what was asked."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pydantic import Field
+
+from fairlead.model.errors import Mistake, Place
+from fairlead.wire.shape import Told
+
+
+class ErrorKind(Enum):
+    """Why a request was refused. Each kind has one status code."""
+
+    BAD_REQUEST = "bad_request"  # it cannot be read at all
+    UNAUTHENTICATED = "unauthenticated"  # no token, or none that is valid
+    FORBIDDEN = "forbidden"  # the token may not do this
+    NOT_FOUND = "not_found"
+    NO_METHOD = "no_method"
+    SLOW = "slow"  # the body did not come in time
+    CONFLICT = "conflict"  # what is there already stands against it
+    TOO_LARGE = "too_large"
+    WRONG_TYPE = "wrong_type"  # the body is neither JSON nor YAML, or says it is not
+    INVALID = "invalid"  # it was read, and there are mistakes in it
+    TOO_MANY = "too_many"  # requests, connections, jobs or tasks
+    INTERNAL = "internal"
+    UNAVAILABLE = "unavailable"  # nothing can be made durable now, or the service stops
+
+
+STATUS = {
+    ErrorKind.BAD_REQUEST: 400,
+    ErrorKind.UNAUTHENTICATED: 401,
+    ErrorKind.FORBIDDEN: 403,
+    ErrorKind.NOT_FOUND: 404,
+    ErrorKind.NO_METHOD: 405,
+    ErrorKind.SLOW: 408,
+    ErrorKind.CONFLICT: 409,
+    ErrorKind.TOO_LARGE: 413,
+    ErrorKind.WRONG_TYPE: 415,
+    ErrorKind.INVALID: 422,
+    ErrorKind.TOO_MANY: 429,
+    ErrorKind.INTERNAL: 500,
+    ErrorKind.UNAVAILABLE: 503,
+}
+
+
+class ToldMistake(Told):
+    """One thing that is wrong. `message` is the whole sentence; the rest are its parts, as far as
+    they are known."""
+
+    message: str
+    what: str = ""
+    right: str = Field(default="", description="what to write instead")
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    about: list[str | int] = Field(
+        default_factory=list, description="kind, name, field and what is in it"
+    )
+
+
+class ErrorBody(Told):
+    """The kind of the error, and every mistake that was found."""
+
+    kind: ErrorKind
+    mistakes: list[ToldMistake]
+
+
+class ErrorAnswer(Told):
+    """The body of every answer whose status is 400 or more."""
+
+    error: ErrorBody
+
+
+def told(mistake: Mistake) -> ToldMistake:
+    """The mistake as the API says it."""
+    place = mistake.place
+    return ToldMistake(
+        message=str(mistake),
+        what=mistake.what,
+        right=mistake.right,
+        file=place.file if place else None,
+        line=place.line if place else None,
+        column=place.column if place else None,
+        about=list(mistake.about),
+    )
+
+
+def heard(mistake: ToldMistake) -> Mistake:
+    """The mistake that the API told."""
+    place = None
+    if mistake.file is not None:
+        place = Place(mistake.file, mistake.line or 1, mistake.column or 1)
+    if not mistake.what:
+        return Mistake(mistake.message)
+    return Mistake(mistake.what, mistake.right, place, about=tuple(mistake.about))

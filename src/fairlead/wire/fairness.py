@@ -1,0 +1,171 @@
+"""Shares, reasons, what-if and the live audit, as the API shows them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from fairlead.wire.jobs import JobState, TaskCounts
+from fairlead.wire.shape import Asked, Count, Moment, Told
+
+
+class TenantShare(Told):
+    """What a tenant has now (`share`), and what the exact allocation of the present demand gives it
+    (`fair`), both divided by its weight; null where there is none (no job of it is present)."""
+
+    name: str
+    parent: str | None = None
+    weight: float
+    running: Count = Field(description="tasks that hold machines, of it and those below it")
+    waiting: Count = 0
+    share: float | None = None
+    fair: float | None = None
+    shortfall: float | None = Field(
+        default=None, description="share that it is short of, 0 where it has as much as is fair"
+    )
+
+
+class JobShareNow(Told):
+    """What a job has now and what is fair, in tasks and as a share."""
+
+    name: str
+    tenant: str
+    running: Count
+    waiting: Count
+    share: float | None = None
+    fair: float | None = Field(default=None, description="its exact share")
+    fair_tasks: float | None = Field(default=None, description="its exact tasks, not whole")
+    guaranteed: Count | None = Field(default=None, description="its exact tasks, rounded down")
+
+
+class Shares(Told):
+    """Shares now. `exact` is the moment whose demand the exact allocation is of; null before the
+    first one was computed."""
+
+    schema_: Literal["fairlead.shares/1"] = Field(default="fairlead.shares/1", alias="schema")
+    time: Moment
+    policy: str
+    exact: Moment | None = None
+    tenants: list[TenantShare]
+    jobs: list[JobShareNow] = Field(default_factory=list)
+
+
+class SharePoint(Told):
+    """One tenant at one moment."""
+
+    time: Moment
+    share: float | None = None
+    fair: float | None = None
+    running: Count = 0
+
+
+class TenantHistory(Told):
+    """The points of a tenant, oldest first."""
+
+    name: str
+    points: list[SharePoint]
+
+
+class SharesHistory(Told):
+    """Shares over time. `step` is the time between points, in microseconds."""
+
+    schema_: Literal["fairlead.shares-history/1"] = Field(
+        default="fairlead.shares-history/1", alias="schema"
+    )
+    since: Moment
+    until: Moment
+    step: Count
+    tenants: list[TenantHistory]
+
+
+class WhyReason(Told):
+    """One reason why tasks wait: its kind, its sentence, and its counts."""
+
+    kind: str
+    sentence: str
+    values: dict[str, Any] = Field(default_factory=dict)
+
+
+class WhyFair(Told):
+    """The job's fair share by the exact allocation, and how far it is from it."""
+
+    tasks: float
+    guaranteed: Count
+    running: Count
+    sentence: str
+
+
+class WhyChange(Told):
+    """The smallest change that would start one more task of the job."""
+
+    kind: str
+    sentence: str
+    values: dict[str, Any] = Field(default_factory=dict)
+
+
+class WhyAnswer(Told):
+    """Why a job waits: everything as sentences, in the order in which a reader wants them, and as
+    values."""
+
+    schema_: Literal["fairlead.why/1"] = Field(default="fairlead.why/1", alias="schema")
+    job: str
+    tenant: str
+    state: JobState
+    tasks: TaskCounts
+    sentences: list[str]
+    reasons: list[WhyReason] = Field(default_factory=list)
+    fair: WhyFair | None = None
+    change: WhyChange | None = None
+    expected_start: Moment | None = Field(
+        default=None, description="where durations are given; an estimate"
+    )
+
+
+class WhatIfAsked(Asked):
+    """Changes, in the words of `fairlead whatif`; together they are one change."""
+
+    add: list[str] = Field(default_factory=list, max_length=100, examples=[["4 x h01"]])
+    remove: list[str] = Field(default_factory=list, max_length=100)
+    weight: list[str] = Field(default_factory=list, max_length=100, examples=[["vision=3"]])
+    drop_constraint: list[str] = Field(default_factory=list, max_length=100)
+    set_demand: list[str] = Field(default_factory=list, max_length=100)
+    set_limit: list[str] = Field(default_factory=list, max_length=100)
+
+
+class WhatIfAnswer(Told):
+    """The answer of `fairlead whatif --json` about the present jobs and machines, whose schema is
+    fairlead.whatif/1; `whatif` holds it."""
+
+    schema_: Literal["fairlead.live-whatif/1"] = Field(
+        default="fairlead.live-whatif/1", alias="schema"
+    )
+    time: Moment
+    whatif: dict[str, Any]
+    sentences: list[str] = Field(default_factory=list)
+
+
+class Shortfall(Told):
+    """A tenant that has less than the exact allocation of the present demand guarantees it."""
+
+    tenant: str
+    guaranteed: float
+    has: float
+    shortfall: float
+    since: Moment
+    cause: str = Field(description="a word: what keeps it from its share")
+    sentence: str
+
+
+class LiveAudit(Told):
+    """What each tenant is short of now, and how long; nothing in it: everyone has what was
+    promised."""
+
+    schema_: Literal["fairlead.live-audit/1"] = Field(
+        default="fairlead.live-audit/1", alias="schema"
+    )
+    time: Moment
+    exact: Moment | None = None
+    policy: str
+    tenants: Count = Field(description="how many were looked at")
+    shortfalls: list[Shortfall]

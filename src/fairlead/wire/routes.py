@@ -1,0 +1,262 @@
+"""Every route of the API: its address, who may use it, what goes in and what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fairlead.wire import fairness, jobs, machines, status, tenants, tokens
+from fairlead.wire.shape import Asked, Told
+
+
+class Access(Enum):
+    """Who may use a route."""
+
+    PUBLIC = "public"  # without a token
+    SEE = "see"  # any token; what is not one's own is left out of the answer
+    OWN = "own"  # admin, or a tenant for what is its own or of tenants below it
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True)
+class Route:
+    """A method and an address, with `{…}` where names and numbers stand."""
+
+    name: str
+    method: str
+    path: str
+    access: Access
+    summary: str
+    answer: type[Told] | None = None  # None: not JSON, `media` says what
+    body: type[Asked] | None = None
+    query: tuple[str, ...] = ()
+    status: int = 200
+    media: str = "application/json"
+    owned: str | None = (
+        None  # by whom: the owner of the `job`, the `tenant`, the jobs of the `body`
+    )
+
+
+STREAM = "text/event-stream"
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "submit",
+        "POST",
+        "/v1/jobs",
+        Access.OWN,
+        "Submit jobs: all of them or none. The body is a file of jobs, in JSON or YAML.",
+        jobs.Submitted,
+        jobs.Submission,
+        status=201,
+        owned="body",
+    ),
+    Route(
+        "list_jobs",
+        "GET",
+        "/v1/jobs",
+        Access.SEE,
+        "Jobs that are known, oldest first: those that are not over, or all.",
+        jobs.Jobs,
+        query=("all", "state", "tenant", "prefix", "cursor", "limit"),
+    ),
+    Route("show_job", "GET", "/v1/jobs/{job}", Access.SEE, "One job.", jobs.JobDetail),
+    Route(
+        "grow_job",
+        "PATCH",
+        "/v1/jobs/{job}",
+        Access.OWN,
+        "Give a job another number of tasks.",
+        jobs.JobDetail,
+        jobs.Grow,
+        owned="job",
+    ),
+    Route(
+        "cancel_job",
+        "POST",
+        "/v1/jobs/{job}/cancel",
+        Access.OWN,
+        "Cancel a job: what waits is dropped, what runs is told to stop. Again: no change.",
+        jobs.JobDetail,
+        owned="job",
+    ),
+    Route(
+        "forget_job",
+        "DELETE",
+        "/v1/jobs/{job}",
+        Access.OWN,
+        "Forget a job that is over, with its outputs; its name is free again.",
+        status=204,
+        owned="job",
+    ),
+    Route(
+        "list_tasks",
+        "GET",
+        "/v1/jobs/{job}/tasks",
+        Access.OWN,
+        "The tasks of a job, with the attempts at each.",
+        jobs.Tasks,
+        query=("state", "cursor", "limit"),
+        owned="job",
+    ),
+    Route(
+        "read_output",
+        "GET",
+        "/v1/jobs/{job}/tasks/{task}/output",
+        Access.OWN,
+        "What an attempt at a task wrote, as bytes. A negative offset counts from the end. With"
+        " follow, the answer goes on until the attempt is over.",
+        query=("stream", "attempt", "offset", "limit", "follow"),
+        media="application/octet-stream",
+        owned="job",
+    ),
+    Route(
+        "why",
+        "GET",
+        "/v1/jobs/{job}/why",
+        Access.OWN,
+        "Why a job waits, how far it is from its fair share, and what would start it.",
+        fairness.WhyAnswer,
+        owned="job",
+    ),
+    Route("list_tenants", "GET", "/v1/tenants", Access.SEE, "All tenants.", tenants.Tenants),
+    Route(
+        "show_tenant",
+        "GET",
+        "/v1/tenants/{tenant}",
+        Access.SEE,
+        "One tenant.",
+        tenants.TenantDetail,
+    ),
+    Route(
+        "put_tenant",
+        "PUT",
+        "/v1/tenants/{tenant}",
+        Access.OWN,
+        "Make a tenant or change it. A tenant may do this for those below its own, with weight and"
+        " limit only.",
+        tenants.TenantDetail,
+        tenants.PutTenant,
+        owned="tenant",
+    ),
+    Route(
+        "list_machines",
+        "GET",
+        "/v1/machines",
+        Access.SEE,
+        "The machines that are there, by name.",
+        machines.Machines,
+        query=("prefix", "cursor", "limit"),
+    ),
+    Route(
+        "show_machine",
+        "GET",
+        "/v1/machines/{machine}",
+        Access.SEE,
+        "One machine.",
+        machines.MachineDetail,
+    ),
+    Route(
+        "drain_machine",
+        "POST",
+        "/v1/machines/{machine}/drain",
+        Access.ADMIN,
+        "Give a machine nothing new; what runs on it goes on. Again: no change.",
+        machines.MachineDetail,
+    ),
+    Route(
+        "undrain_machine",
+        "POST",
+        "/v1/machines/{machine}/undrain",
+        Access.ADMIN,
+        "Let a machine take tasks again; this ends its quarantine too.",
+        machines.MachineDetail,
+    ),
+    Route(
+        "shares",
+        "GET",
+        "/v1/shares",
+        Access.SEE,
+        "What each tenant has now, and what would be fair. With jobs: of each job too.",
+        fairness.Shares,
+        query=("jobs",),
+    ),
+    Route(
+        "shares_history",
+        "GET",
+        "/v1/shares/history",
+        Access.SEE,
+        "Shares over time.",
+        fairness.SharesHistory,
+        query=("since", "until", "points", "tenant"),
+    ),
+    Route(
+        "whatif",
+        "POST",
+        "/v1/whatif",
+        Access.SEE,
+        "Who would gain and who would lose by a change of the present cluster. A change of a job's"
+        " demand or constraint can be tried for one's own jobs.",
+        fairness.WhatIfAnswer,
+        fairness.WhatIfAsked,
+    ),
+    Route(
+        "audit",
+        "GET",
+        "/v1/audit",
+        Access.SEE,
+        "Who has less now than the exact allocation guarantees, since when, and why.",
+        fairness.LiveAudit,
+    ),
+    Route("list_tokens", "GET", "/v1/tokens", Access.ADMIN, "All tokens.", tokens.Tokens),
+    Route(
+        "make_token",
+        "POST",
+        "/v1/tokens",
+        Access.ADMIN,
+        "Make a token. Its secret is told this once.",
+        tokens.MadeToken,
+        tokens.MakeToken,
+        status=201,
+    ),
+    Route(
+        "revoke_token",
+        "DELETE",
+        "/v1/tokens/{token}",
+        Access.ADMIN,
+        "Revoke a token: the next request with it is refused.",
+        status=204,
+    ),
+    Route("me", "GET", "/v1/me", Access.SEE, "Whose token this is.", tokens.Me),
+    Route(
+        "events",
+        "GET",
+        "/v1/events",
+        Access.SEE,
+        "What happens, as server-sent events, from now on or from after an entry of the journal"
+        " (since, or the header Last-Event-ID).",
+        query=("since",),
+        media=STREAM,
+    ),
+    Route("version", "GET", "/v1/version", Access.PUBLIC, "The service's version.", status.Version),
+    Route("health", "GET", "/v1/health", Access.PUBLIC, "The process answers.", status.Health),
+    Route(
+        "ready",
+        "GET",
+        "/v1/ready",
+        Access.PUBLIC,
+        "Whether new work is accepted; 503 if not.",
+        status.Ready,
+    ),
+    Route("metrics", "GET", "/metrics", Access.SEE, "Metrics, for Prometheus.", media="text/plain"),
+    Route(
+        "openapi",
+        "GET",
+        "/openapi.json",
+        Access.PUBLIC,
+        "This API as OpenAPI 3.1.",
+        media="application/json",
+    ),
+)
+
+BY_NAME = {route.name: route for route in ROUTES}

@@ -1,0 +1,46 @@
+"""Tenants, as the API shows them and takes them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fairlead.wire.shape import Amounts, Asked, Count, Told
+
+
+class TenantRow(Told):
+    """A tenant. `weight` is null where a pool says it. `user` is shown to admins only."""
+
+    name: str
+    parent: str | None = None
+    weight: str | None = None
+    pool: list[str] | None = Field(default=None, description="machines, in ranges")
+    limit: Amounts = Field(default_factory=dict)
+    user: str | None = None
+    jobs: Count = Field(default=0, description="jobs of its own that are not over")
+
+
+class Tenants(Told):
+    """All tenants, by name."""
+
+    schema_: Literal["fairlead.tenants/1"] = Field(default="fairlead.tenants/1", alias="schema")
+    tenants: list[TenantRow]
+
+
+class TenantDetail(TenantRow):
+    """One tenant, and the names of those below it."""
+
+    schema_: Literal["fairlead.tenant/1"] = Field(default="fairlead.tenant/1", alias="schema")
+    below: list[str] = Field(default_factory=list)
+
+
+class PutTenant(Asked):
+    """What a tenant is from now on: a field left out means none, as in a file. The parent of a
+    tenant that is there stays."""
+
+    parent: str | None = None
+    weight: int | float | str | None = None
+    pool: list[str] | None = None
+    limit: dict[str, int | float | str] = Field(default_factory=dict)
+    user: str | None = None

@@ -1,0 +1,63 @@
+"""Tokens, as the API shows them and makes them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fairlead.wire.shape import Asked, Moment, Told
+
+
+class Role(Enum):
+    """What a token may do."""
+
+    ADMIN = "admin"  # everything
+    TENANT = "tenant"  # act on its tenant and those below it, see what a viewer sees
+    VIEWER = "viewer"  # see shares, machines, tenants, and of jobs what everybody may see
+
+
+TokenName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
+"""What a token is called: it is shown wherever the token acted."""
+
+
+class MakeToken(Asked):
+    """A new token. `tenant` is needed for the role tenant, and for no other."""
+
+    name: TokenName
+    role: Annotated[Role, Field(strict=False)]
+    tenant: str | None = None
+
+
+class TokenRow(Told):
+    """A token without its secret."""
+
+    name: str
+    role: Role
+    tenant: str | None = None
+    made: Moment | None = None
+
+
+class MadeToken(TokenRow):
+    """A new token. `token` is told this once."""
+
+    schema_: Literal["fairlead.token/1"] = Field(default="fairlead.token/1", alias="schema")
+    token: str
+
+
+class Tokens(Told):
+    """All tokens, by name."""
+
+    schema_: Literal["fairlead.tokens/1"] = Field(default="fairlead.tokens/1", alias="schema")
+    tokens: list[TokenRow]
+
+
+class Me(Told):
+    """Whose token this is, and the tenants that it may act on (null: all)."""
+
+    schema_: Literal["fairlead.me/1"] = Field(default="fairlead.me/1", alias="schema")
+    name: str | None
+    role: Role
+    tenant: str | None = None
+    tenants: list[str] | None = None
