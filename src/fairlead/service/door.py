@@ -1,0 +1,150 @@
+"""The door between the loop's thread and all others: requests go in, replies come out."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+from fairlead.service.requests import Refused, Reply, Request, Wrong
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+MOST = 10_000
+"""Requests that wait at the door; more are turned away."""
+
+CLOSED = Refused(Wrong.UNAVAILABLE, "the service is stopping; ask again when it is back")
+CROWDED = Refused(Wrong.UNAVAILABLE, "too many requests wait already; ask again later")
+
+
+class DoorClosedError(Exception):
+    """The loop stopped before it could answer."""
+
+
+class Door(Generic[S]):
+    """Bounded, and safe to use from any thread. S is the service that the loop's thread owns.
+
+    `ask`, `ask_now`, `read` and `read_now` are for the others; the rest is for the loop."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._wake = threading.Condition()
+        self._requests: deque[tuple[Request, Future[Reply]]] = deque()
+        self._reads: deque[Callable[[S | None], None]] = deque()
+        self._closed = False
+        self._woken = False
+
+    # For everybody
+
+    async def ask(self, request: Request) -> Reply:
+        """The reply, once what was done is durable."""
+        return await asyncio.wrap_future(self._put(request))
+
+    def ask_now(self, request: Request, timeout: float | None = None) -> Reply:
+        """The same, from a thread that may wait."""
+        return self._put(request).result(timeout)
+
+    async def read(self, function: Callable[[S], T]) -> T:
+        """What the function returns of the service, between two steps, in the loop's thread. It
+        changes nothing and returns nothing that the loop will change. Raises what it raises, and
+        DoorClosedError."""
+        return await asyncio.wrap_future(self._ask_to_read(function))
+
+    def read_now(self, function: Callable[[S], T], timeout: float | None = None) -> T:
+        """The same, from a thread that may wait."""
+        return self._ask_to_read(function).result(timeout)
+
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return len(self._requests)
+
+    def close(self) -> None:
+        """Nothing more comes in; the loop ends after what is there."""
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    def wake(self) -> None:
+        """Has the loop look at everything now."""
+        with self._wake:
+            self._woken = True
+            self._wake.notify_all()
+
+    # For the loop
+
+    def wait(self, seconds: float) -> None:
+        """Returns when there is something to do, at the latest after so many seconds."""
+        with self._wake:
+            if not (self._requests or self._reads or self._closed or self._woken) and seconds > 0:
+                self._wake.wait(seconds)
+            self._woken = False
+
+    def take(self, most: int) -> list[tuple[Request, Future[Reply]]]:
+        """So many requests, oldest first, each with where its reply goes."""
+        with self._wake:
+            count = min(most, len(self._requests))
+            return [self._requests.popleft() for _ in range(count)]
+
+    def serve_reads(self, service: S) -> None:
+        """Runs the functions that wait to read."""
+        for _ in range(len(self._reads)):
+            self._reads.popleft()(service)
+
+    def turn_away(self) -> None:
+        """Answers all that still waits when the loop has ended."""
+        with self._wake:
+            self._closed = True
+            requests, reads = list(self._requests), list(self._reads)
+            self._requests.clear()
+            self._reads.clear()
+        for _, future in requests:
+            answer(future, CLOSED)
+        for read in reads:
+            read(None)
+
+    def _put(self, request: Request) -> Future[Reply]:
+        future: Future[Reply] = Future()
+        with self._wake:
+            if self._closed or len(self._requests) >= self._most:
+                future.set_result(CLOSED if self._closed else CROWDED)
+                return future
+            self._requests.append((request, future))
+            self._wake.notify_all()
+        return future
+
+    def _ask_to_read(self, function: Callable[[S], T]) -> Future[T]:
+        future: Future[T] = Future()
+
+        def run(service: S | None) -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            if service is None:
+                future.set_exception(DoorClosedError("the service has stopped"))
+                return
+            try:
+                future.set_result(function(service))
+            except Exception as error:  # noqa: BLE001 - whoever asked to read gets it
+                future.set_exception(error)
+
+        with self._wake:
+            if self._closed:
+                future.set_exception(DoorClosedError("the service has stopped"))
+                return future
+            self._reads.append(run)
+            self._wake.notify_all()
+        return future
+
+
+def answer(future: Future[Reply], reply: Reply) -> None:
+    """Gives a reply to whoever still waits for it."""
+    if future.set_running_or_notify_cancel():
+        future.set_result(reply)

@@ -1,0 +1,1 @@
+"""What is known of all jobs, tasks, machines and tokens: a fold over the journal's entries."""

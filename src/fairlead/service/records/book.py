@@ -1,0 +1,117 @@
+"""All that is known, and how to look it up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fairlead.engines.interface import Attempt
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.transitions import HELD, TaskState
+from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.people import KeyRecord, MachineRecord, Start, TokenRecord
+from fairlead.service.records.tasks import NO_TIME, AttemptRecord, Outcome, TaskRecord, TaskTable
+from fairlead.service.requests import JobKey
+
+
+@dataclass(slots=True)
+class Totals:
+    """Of a tenant itself: jobs that are known, jobs and tasks of these that are not over."""
+
+    known: int = 0
+    jobs: int = 0
+    tasks: int = 0
+
+
+@dataclass
+class Records:
+    """What the entries of the journal, up to `seq`, say. Only `fold` changes it.
+
+    `jobs` are in the order of their numbers, `over` those that are over in the order of their
+    ends, `machines` in the order in which they were first seen."""
+
+    seq: int = 0
+    step: int = 0
+    time: int = 0
+    start: Start | None = None
+    next_id: int = 1
+    jobs: dict[int, JobRecord] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
+    over: dict[int, None] = field(default_factory=dict)
+    table: TaskTable = field(default_factory=TaskTable)
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    machines: dict[str, MachineRecord] = field(default_factory=dict)
+    tokens: dict[str, TokenRecord] = field(default_factory=dict)
+    keys: dict[tuple[str | None, str], KeyRecord] = field(default_factory=dict)
+    totals: dict[str, Totals] = field(default_factory=dict)
+    machine_names: list[str] = field(default_factory=list)  # as the table numbers them
+    machine_numbers: dict[str, int] = field(default_factory=dict)
+
+    def job(self, key: JobKey) -> JobRecord | None:
+        """The job of this number or name, if it is known."""
+        number = self.names.get(key) if isinstance(key, str) else key
+        return None if number is None else self.jobs.get(number)
+
+    def task(self, job: JobRecord, number: int) -> TaskRecord:
+        """A task of the job, 0 <= number < job.tasks."""
+        row, table = job.first + number, self.table
+        there = table.attempt[row] > 0
+        return TaskRecord(
+            task=number,
+            state=TaskState(table.state[row]),
+            attempt=table.attempt[row],
+            tries=table.tries[row],
+            machine=self.machine_names[table.machine[row]] if there else None,
+            outcome=Outcome(table.outcome[row]),
+            code=table.code[row],
+            launched=_time(table.launched[row]),
+            started=_time(table.started[row]),
+            ended=_time(table.ended[row]),
+            why=(job.why or {}).get(number, ""),
+            pieces=(job.pieces or {}).get(number, ()),
+        )
+
+    def tasks(self, job: JobRecord, first: int = 0, most: int = 1000) -> list[TaskRecord]:
+        """So many tasks of the job, from that number on."""
+        return [self.task(job, number) for number in range(first, min(job.tasks, first + most))]
+
+    def attempts(self, job: JobRecord, number: int) -> tuple[AttemptRecord, ...]:
+        """The attempts at a task before its last one, oldest first, the last few of them."""
+        return tuple((job.past or {}).get(number, ()))
+
+    def held(self) -> Iterator[tuple[JobRecord, int, int]]:
+        """Job, task and attempt of every task that is on a machine."""
+        for machine in self.machines.values():
+            for (job, task), attempt in machine.held.items():
+                yield self.jobs[job], task, attempt
+
+    def held_of(self, job: JobRecord) -> list[Attempt]:
+        """The attempts of a job that are on machines."""
+        if not job.held:
+            return []
+        state, attempt, first = self.table.state, self.table.attempt, job.first
+        return [
+            Attempt(job.id, task, attempt[first + task])
+            for task in range(job.tasks)
+            if state[first + task] in HELD
+        ]
+
+    def is_below(self, tenant: str | None, above: str) -> bool:
+        """Whether a tenant is that one, or below it."""
+        while tenant is not None and tenant != above:
+            known = self.tenants.get(tenant)
+            tenant = None if known is None else known.parent
+        return tenant is not None
+
+    def user_of(self, tenant: str | None) -> str | None:
+        """As whom a tenant's tasks run: what it says, or the next above it that says anything."""
+        while tenant is not None:
+            known = self.tenants.get(tenant)
+            if known is None or known.user is not None:
+                return None if known is None else known.user
+            tenant = known.parent
+        return None
+
+
+def _time(time: int) -> int | None:
+    return None if time == NO_TIME else time

@@ -1,0 +1,85 @@
+"""What is known of a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fairlead.model.job import Job
+from fairlead.scheduling.transitions import HELD, TaskState
+from fairlead.service.records.tasks import AttemptRecord
+
+Pieces = tuple[tuple[str, int], ...]
+
+
+class JobState(Enum):
+    """Where a job stands."""
+
+    PENDING = "pending"  # nothing of it is on a machine, and it is not over
+    RUNNING = "running"
+    FINISHED = "finished"  # all tasks ended well
+    FAILED = "failed"  # it is over, and a task failed or it was rejected
+    CANCELLED = "cancelled"  # it was cancelled; what it held may still be stopping
+
+
+_NO_COUNTS = (0,) * len(TaskState)
+
+
+@dataclass(slots=True)
+class JobRecord:
+    """A job, and what became of it. Only the fold changes it.
+
+    `first` and `tasks`: its rows in the table of tasks. `counts`: tasks by TaskState. Times are
+    the service's, in microseconds since 1970."""
+
+    id: int
+    job: Job
+    submitted: int
+    first: int
+    tasks: int
+    by: str | None = None  # the token's name
+    key: str | None = None
+    began: int | None = None  # when its first task was launched
+    ended: int | None = None  # when it was over
+    cancelled: bool = False
+    reason: str = ""  # why it was rejected
+    why: dict[int, str] | None = None  # of tasks, what there is to say of their ends
+    pieces: dict[int, Pieces] | None = None  # the devices of tasks that have any
+    past: dict[int, list[AttemptRecord]] | None = None  # of tasks, earlier attempts, the last few
+    counts: list[int] = field(default_factory=lambda: list(_NO_COUNTS))
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.job.name
+
+    @property
+    def tenant(self) -> str:
+        """Whom it is accounted to: itself, if it names nobody."""
+        return self.job.name if self.job.tenant is None else self.job.tenant
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing will happen to it any more."""
+        return self.ended is not None
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks wait."""
+        return self.counts[TaskState.WAITING]
+
+    @property
+    def held(self) -> int:
+        """How many tasks are on machines."""
+        return sum(self.counts[state] for state in HELD)
+
+    @property
+    def state(self) -> JobState:
+        """Where it stands."""
+        if self.cancelled:
+            return JobState.CANCELLED
+        if not self.over:
+            return JobState.RUNNING if self.held else JobState.PENDING
+        if self.reason or self.counts[TaskState.FAILED]:
+            return JobState.FAILED
+        return JobState.FINISHED

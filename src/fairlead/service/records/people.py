@@ -1,0 +1,73 @@
+"""What is known of machines, tokens and idempotency keys, and of how the service was started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlead.engines.interface import Attempt
+from fairlead.model.machine import Machine
+from fairlead.service.requests import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """A machine in trouble gets nothing until then, and no sooner than it is well again."""
+
+    until: int
+    failures: int  # in a row
+    why: str
+
+
+@dataclass(slots=True)
+class MachineRecord:
+    """A machine that is there, or of which something is to be remembered. Only the fold changes
+    it. Times are the service's.
+
+    `machine` None: it is not there. `draining`: the core gives it nothing, be it because an
+    administrator drained it (`drained`) or because it is in quarantine. `given_up`: attempts that
+    were given up when it left, and may still run there, with when that was."""
+
+    name: str
+    machine: Machine | None = None
+    joined: int | None = None
+    left: int | None = None
+    draining: bool = False
+    drained: bool = False
+    quarantine: Quarantine | None = None
+    failures: int = 0
+    held: dict[tuple[int, int], int] = field(default_factory=dict)  # (job, task): attempt
+    given_up: dict[Attempt, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRecord:
+    """A token that is good. `made`: when."""
+
+    name: str
+    role: Role
+    tenant: str | None
+    salt: str
+    hash: str
+    made: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """What was submitted under a caller's own key."""
+
+    request: str  # hash of the jobs as they were given
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How the service was started last: by this version, with what the core was made of."""
+
+    time: int
+    version: str
+    schema: int
+    policy: str
+    placement: str
+    options: dict[str, Any]
+    units: list[dict[str, Any]]

@@ -1,0 +1,160 @@
+"""What can be asked of the service that changes something, and how it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fairlead.model.job import Job
+from fairlead.model.tenant import Tenant
+
+
+class Role(Enum):
+    """What the holder of a token may do."""
+
+    ADMIN = "admin"
+    TENANT = "tenant"  # acts on the jobs of its tenant and of those below it
+    VIEWER = "viewer"  # reads what everybody may see
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `token`: the token's name, None: nobody was asked for one. `tenant`: of the role
+    TENANT, whom it acts for."""
+
+    token: str | None = None
+    role: Role = Role.ADMIN
+    tenant: str | None = None
+
+
+JobKey = int | str
+"""A job's number, or its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitJobs:
+    """Take these jobs, all of them or none. A job that names no tenant is of the caller's.
+
+    `key`: the caller's own name for this request. Asked again with the same key, by the same
+    token, the same jobs give the same answer and other jobs are refused. Done: SubmittedJobs."""
+
+    caller: Caller
+    jobs: tuple[Job, ...]
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedJobs:
+    """The numbers and names of the jobs, in the order in which they were given. `again`: they were
+    there already, by the same key."""
+
+    ids: tuple[int, ...]
+    names: tuple[str, ...]
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeJob:
+    """Give a job so many tasks in all. Done: its number."""
+
+    caller: Caller
+    job: JobKey
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class CancelJob:
+    """Drop what waits and stop what runs. One that is cancelled already is left as it is.
+    Done: its number."""
+
+    caller: Caller
+    job: JobKey
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetJob:
+    """Forget a job that is over, its outcomes and outputs; its name is free again.
+    Done: its number."""
+
+    caller: Caller
+    job: JobKey
+
+
+@dataclass(frozen=True, slots=True)
+class PutTenant:
+    """A tenant is new, or has another weight, pool, limit or user. Done: None."""
+
+    caller: Caller
+    tenant: Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class DrainMachine:
+    """A machine gets no more tasks; `back`: it gets tasks again. Done: None."""
+
+    caller: Caller
+    machine: str
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MakeToken:
+    """A token of this name is good from now on. Only its salted hash comes here. Done: None."""
+
+    caller: Caller
+    name: str
+    role: Role
+    tenant: str | None
+    salt: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeToken:
+    """A token is good no more. Done: None."""
+
+    caller: Caller
+    name: str
+
+
+Request = (
+    SubmitJobs
+    | ChangeJob
+    | CancelJob
+    | ForgetJob
+    | PutTenant
+    | DrainMachine
+    | MakeToken
+    | RevokeToken
+)
+
+
+class Wrong(Enum):
+    """Why a request was refused."""
+
+    INPUT = "input"  # what was asked makes no sense
+    NOT_FOUND = "not found"
+    CONFLICT = "conflict"  # it makes sense, but not as things stand
+    FORBIDDEN = "forbidden"
+    UNAVAILABLE = "unavailable"  # ask again later
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """It was done, and is durable. `seq`: the last entry of the journal by then."""
+
+    value: SubmittedJobs | int | None
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing was done, and nothing changed. `what` are sentences, one a line. UNAVAILABLE alone
+    may leave it open whether the request will be done after all (`unknown`)."""
+
+    wrong: Wrong
+    what: str
+    unknown: bool = False
+
+
+Reply = Done | Refused

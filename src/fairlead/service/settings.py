@@ -1,0 +1,58 @@
+"""What can be chosen about the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.options import MICROSECONDS, Options
+from fairlead.scheduling.placement.registry import DEFAULT
+
+DAY = 86_400 * MICROSECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is taken in. More is refused until something ends, or is forgotten."""
+
+    jobs_per_tenant: int = 100_000  # that are not over
+    tasks_per_tenant: int = 1_000_000  # of these
+    tasks_per_job: int = 1_000_000
+    jobs_per_request: int = 10_000
+    jobs: int = 1_000_000  # that are known, those that are over too
+    tasks: int = 10_000_000  # of these
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long jobs that are over are known: until one of these says that it is enough."""
+
+    time: int = 7 * DAY  # microseconds
+    jobs: int = 100_000
+    tasks: int = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Times are in microseconds.
+
+    `tenants`: those of the cluster file; told to the core where they are new or differ. A tenant
+    that is gone from the file stays. `devices`: resources that come in pieces."""
+
+    policy: str = "tsf"
+    placement: str = DEFAULT
+    options: Options = Options()
+    tenants: tuple[Tenant, ...] = ()
+    resources: tuple[str, ...] = ("cpu", "memory", "gpu")
+    devices: tuple[str, ...] = ("gpu",)
+    limits: Limits = Limits()
+    retention: Retention = Retention()
+    node_interval: int = MICROSECONDS  # between two looks at the engine's machines
+    lost_after: int = 60 * MICROSECONDS  # a machine in trouble for so long is given up
+    quarantine: int = 10 * MICROSECONDS  # the first one; each next is twice as long
+    quarantine_most: int = 600 * MICROSECONDS
+    loss_retries: int = 3  # of a task whose job does not say
+    given_up_for: int = DAY  # so long what may still run on a machine that is away is remembered
+    requests_per_step: int = 1000
+    snapshot_every: int = 100_000  # entries; 0: never
+    advise_every: int = MICROSECONDS  # between two questions to the adviser
