@@ -13,6 +13,7 @@ from fairlead.sharing.parts import Part, Parts
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rates import rates
 from fairlead.sharing.solvers.threads import one_thread
+from fairlead.sharing.standing import SAME, Standing
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,6 @@ class Filling:
     rounds: tuple[FillingRound, ...]
 
 
-# Levels closer than this, relative, are one.
-_SAME = 1e-12
-
-
 def fill(problem: Problem, scale: Floats, weight: Floats, *, merge: bool = True) -> Filling:
     """The exact filling. `scale` (J,): tasks per unit of share, 0 for a job that gets nothing;
     `weight` (T,): the weight of every tenant, those of pools included. `merge` False solves for
@@ -58,9 +55,9 @@ def fill(problem: Problem, scale: Floats, weight: Floats, *, merge: bool = True)
     with one_thread():
         state = _State(problem, groups, scale, weight)
         rounds = []
-        while state.active.any():
+        while state.standing.active.any():
             rounds.append(state.round())
-        tasks = _tasks(problem, groups, scale, state.share(), state.parts.share)
+        tasks = _tasks(problem, groups, scale, state.standing.share(), state.parts.share)
     return Filling(tasks, tuple(rounds))
 
 
@@ -76,64 +73,38 @@ class _Multipliers:
 
 
 class _State:
-    """Where filling stands: a job's share is base + rate * level, its rate 0 once it is frozen.
-
-    While no rate changes, base stays 0, so that nothing adds up rounding errors.
-    """
+    """The filling as far as it is done: where it stands, and what the machines bound."""
 
     def __init__(self, problem: Problem, groups: Groups, scale: Floats, weight: Floats) -> None:
-        self.problem, self.groups, self.scale, self.weight = problem, groups, scale, weight
-        self.active = groups.group >= 0
-        self.level = 0.0
-        self.base = np.zeros(len(self.active))
-        self.rate = rates(problem.tree, weight, self.active)
-        self.parts = Parts(groups, _by_group(groups, self.rate))
-
-    def share(self) -> Floats:
-        """(J,) the share of every job."""
-        now: Floats = self.base + self.rate * self.level
-        return now
+        self.groups, self.scale = groups, scale
+        self.standing = Standing(problem.tree, weight, groups)
+        self.parts = Parts(groups, self.standing.group_rate)
 
     def round(self) -> FillingRound:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""
-        base, rate = self.parts.base, self.parts.rate
-        bound, out_of_tasks, at_limit = self._bounds(base, rate)
-        level, stopped = self.parts.lowest(bound)
-        if stopped and level * (1 + _SAME) < bound:
+        standing = self.standing
+        bound, out_of_tasks, at_limit = standing.next_numbers()
+        level, stopped = self.parts.lowest(bound, standing.ahead)
+        by_machines = bool(stopped) and level * (1 + SAME) < bound
+        if by_machines:
             tight, prices = self._stopped_by_machines(stopped, level)
         else:
             level = bound
-            tight, prices = self._stopped_by_numbers(out_of_tasks, at_limit)
-        self.level = max(self.level, level)
-        frozen = self.active & tight[self.groups.group]
-        if not frozen.any():
-            raise SolverError(f"nobody is stopped at the level {self.level}")
-        found = _found(self.groups, self.scale, self.level, np.flatnonzero(frozen), prices)
-        self._freeze(frozen)
+            tight = standing.stopped_by_numbers(out_of_tasks, at_limit)
+            prices = self._prices_of_numbers(out_of_tasks, at_limit)
+        frozen = standing.freeze(tight, level)
+        if not len(frozen):
+            raise SolverError(f"nobody is stopped at the level {standing.level}")
+        found = _found(self.groups, self.scale, standing.level, frozen, prices)
+        self.parts.change(
+            standing.group_base, standing.group_rate, standing.level, foreseen=not by_machines
+        )
         return found
 
-    def _bounds(self, base: Floats, rate: Floats) -> tuple[float, Ints, Ints]:
-        """The level at which tasks run out or a limit is reached first; the groups that run out
-        of tasks there, and the limits. Both depend on shares only, wherever the tasks run."""
-        groups = self.groups
-        tasks = np.full(len(rate), np.inf)
-        finite = (rate > 0) & np.isfinite(groups.most)
-        tasks[finite] = (groups.most - base)[finite] / rate[finite]
-        rising = groups.limit_use @ rate
-        limits = np.full(len(rising), np.inf)
-        some = rising > 0
-        limits[some] = (groups.limit - groups.limit_use @ base)[some] / rising[some]
-        first = min(tasks.min(), limits.min(initial=np.inf))
-        if first == np.inf:
-            return np.inf, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        highest = max(first, self.level)
-        near = highest + abs(highest) * _SAME
-        return highest, np.flatnonzero(tasks <= near), np.flatnonzero(limits <= near)
-
-    def _stopped_by_numbers(self, out_of_tasks: Ints, at_limit: Ints) -> tuple[Bools, _Multipliers]:
-        """Who has no more tasks or is at a limit, all at once: each of them is a proof, and so is
-        their mean."""
-        groups, rate = self.groups, self.parts.rate
+    def _prices_of_numbers(self, out_of_tasks: Ints, at_limit: Ints) -> _Multipliers:
+        """Why these have no more tasks or are at a limit, all at once: each of them is a proof, and
+        so is their mean."""
+        groups, rate = self.groups, self.standing.group_rate
         group = np.zeros(len(rate))
         task = np.zeros(len(rate))
         limit = np.zeros(len(groups.limit))
@@ -142,8 +113,7 @@ class _State:
         group += task
         limit[at_limit] = 1.0 / (groups.limit_use @ rate)[at_limit] / proofs
         group += limit @ groups.limit_use
-        prices = _Multipliers(group, np.zeros(groups.capacity.shape), task, limit, None)
-        return (rate > 0) & (group > 0), prices
+        return _Multipliers(group, np.zeros(groups.capacity.shape), task, limit, None)
 
     def _stopped_by_machines(self, stopped: list[Part], level: float) -> tuple[Bools, _Multipliers]:
         """Who is stopped by machines in these parts, and the mean of the parts' prices."""
@@ -163,20 +133,6 @@ class _State:
             self.parts.freeze(part, own, level)
         none = np.zeros(len(self.groups.limit))
         return tight, _Multipliers(group, capacity, np.zeros(len(rate)), none, spread)
-
-    def _freeze(self, frozen: Bools) -> None:
-        """Frozen jobs keep their shares; their rates pass to their active siblings."""
-        share = self.share()
-        self.active = self.active & ~frozen
-        rate = rates(self.problem.tree, self.weight, self.active)
-        # What only division rounded differently has not changed.
-        kept = self.active & (abs(rate - self.rate) <= _SAME * self.rate)
-        rate[kept] = self.rate[kept]
-        self.base = np.where(kept, self.base, np.where(rate > 0, share - rate * self.level, share))
-        self.rate = rate
-        self.parts.change(
-            _by_group(self.groups, self.base), _by_group(self.groups, rate), self.level
-        )
 
 
 def _by_flow(problem: Problem, groups: Groups, scale: Floats, weight: Floats) -> Filling:

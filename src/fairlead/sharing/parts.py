@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -39,6 +40,9 @@ _TOGETHER = 1e-12
 # Reduced costs where the prices of the rising groups, each times its rate, add up to their number.
 _LOSS = 1e-6
 
+Ahead = Callable[[int], tuple[float, Floats]]
+"""The level and the groups' shares so many rounds from now, if no machine stops anybody."""
+
 
 @dataclass(eq=False)
 class Part:
@@ -53,6 +57,8 @@ class Part:
     known: bool = False
     risen: Risen | None = None
     hard: bool = False  # the simplex took too long for it, or for what it is a piece of
+    sure: float = 0.0  # the level up to which it stops nobody, if no machine elsewhere does
+    ahead: int = 1  # so many rounds from now it is looked at next
 
 
 class Parts:
@@ -82,9 +88,10 @@ class Parts:
             for members, classes in zip(*map(_indices, pieces), strict=True)
         ]
 
-    def lowest(self, ceiling: float) -> tuple[float, list[Part]]:
+    def lowest(self, ceiling: float, ahead: Ahead) -> tuple[float, list[Part]]:
         """The level at which the first parts stop, if that is not above the ceiling, and those
-        parts; otherwise some level above the ceiling and no part."""
+        parts; otherwise some level above the ceiling and no part. `ahead` says where the groups
+        will be so many rounds from now if no machine stops anybody."""
         while True:
             level = min((part.highest for part in self.parts), default=np.inf)
             if level > ceiling:
@@ -94,7 +101,26 @@ class Parts:
             if not unknown:
                 return level, first
             for part in unknown:
-                self._solve(part)
+                if not self._is_sure(part, ahead):
+                    self._solve(part)
+
+    def _is_sure(self, part: Part, ahead: Ahead) -> bool:
+        """Whether the part stops nobody for some rounds. With several jobs to a tenant, rates rise
+        whenever tasks run out, and what was known of the part is too high: so it is asked for a
+        point further on, twice as far each time that it holds and half as far where it does not."""
+        while part.ahead > 1:
+            level, share = ahead(part.ahead)
+            if level > part.highest and self._holds(part, share[part.groups]):
+                part.highest = part.sure = level
+                part.ahead *= 2
+                return True
+            part.ahead //= 2
+        return False
+
+    def _holds(self, part: Part, share: Floats) -> bool:
+        """Whether the part's groups can have these shares all together."""
+        risen = self._rise(part, np.zeros(len(share)), share, 0.0)
+        return risen.level >= 1.0
 
     def _solve(self, part: Part) -> None:
         at_least = part.highest
@@ -223,15 +249,22 @@ class Parts:
             self._held[part.groups], prices.group[part.groups] * self.rate[part.groups]
         )
         self.parts.remove(part)
-        self._loose += [Part(*piece, level, hard=part.hard) for piece in pieces]
+        self._loose += [
+            Part(*piece, level, hard=part.hard, ahead=part.ahead // 2 or 1) for piece in pieces
+        ]
 
-    def change(self, base: Floats, rate: Floats, level: float) -> None:
-        """From this level on, shares are base + rate * level."""
+    def change(self, base: Floats, rate: Floats, level: float, *, foreseen: bool) -> None:
+        """From this level on, shares are base + rate * level. `foreseen`: no machine stopped
+        anybody."""
         faster = rate > self.rate
         changed = (rate != self.rate) | (base != self.base)
         self.base, self.rate = base, rate
         self.pairs[(rate == 0) & (base == 0)] = False  # stopped before anything was had
         for part in list(self.parts):
+            if not foreseen:
+                if part.highest <= part.sure:
+                    part.highest, part.known = level, False
+                part.sure = level
             if not changed[part.groups].any():
                 continue
             left = self.pairs[part.groups].any(axis=1)
@@ -239,7 +272,8 @@ class Parts:
                 part.groups, part.risen = part.groups[left], None
             part.known = False
             if faster[part.groups].any():
-                part.highest = level  # else what it could reach it can reach still
+                part.highest = max(level, part.sure)  # else what it could reach it can reach still
+                part.ahead = max(part.ahead, 2)
             if not (rate[part.groups] > 0).any():
                 self._settle(part)
                 self.parts.remove(part)
