@@ -1,0 +1,345 @@
+"""The client: each thing that the service can be asked, as a method that returns its shape."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from fairlead.client.answers import Output, ServiceEvent
+from fairlead.client.errors import AnswerError
+from fairlead.client.places import Place, find_place
+from fairlead.client.stream import events_of
+from fairlead.client.transport import Query, Transport, address
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.plain import Plain, plain_job
+from fairlead.wire.events import LAST_ID_HEADER, ServerEvent
+from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, WhatIfAnswer, WhyAnswer
+from fairlead.wire.jobs import JobDetail, JobRow, Jobs, JobState, Submitted, Task, Tasks, TaskState
+from fairlead.wire.machines import MachineDetail, MachineRow, Machines
+from fairlead.wire.status import Ready, Version
+from fairlead.wire.tenants import TenantDetail, TenantRow, Tenants
+from fairlead.wire.tokens import MadeToken, Me, Role, TokenRow, Tokens
+
+M = TypeVar("M", bound=BaseModel)
+
+PAGE = 1000
+"""Rows asked for at once. All pages are followed."""
+
+BATCH = 1000
+"""Jobs of one request of `submit_all`."""
+
+PIECE = 1 << 20
+"""Bytes of an output asked for at once."""
+
+Amount = int | float | str
+
+
+class Client:
+    """A service. Which one: `url`, or what `find_place` finds.
+
+    `patience`: for how many seconds a request is repeated while a service that was there does not
+    answer, where repeating changes nothing. Not for several threads at once. Every method raises
+    ServiceError, whose kinds say what to do."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        ca: str | None = None,
+        timeout: float = 30.0,
+        patience: float = 0.0,
+        place: Place | None = None,
+    ) -> None:
+        self.place = place or find_place(url, token, ca)
+        self._transport = Transport(self.place, timeout, patience)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Jobs
+
+    def submit(self, *jobs: Job | Plain, key: str | None = None) -> Submitted:
+        """Submits jobs: all of them are accepted, or none. With the same `key` once more, nothing
+        new is accepted; without one, a key is made, so that a lost answer can be asked for again.
+        """
+        return self._submit([_tree(job) for job in jobs], key or new_key())
+
+    def submit_all(
+        self, jobs: Iterable[Job | Plain], key: str | None = None, size: int = BATCH
+    ) -> Iterator[Submitted]:
+        """Submits any number of jobs, `size` in a request: all of a request are accepted, or none.
+        What was accepted comes as it is; the same `key` with the same jobs goes on where it
+        stopped."""
+        key = key or new_key()
+        batch: list[Plain] = []
+        count = 0
+        for job in jobs:
+            batch.append(_tree(job))
+            if len(batch) == size:
+                yield self._submit(batch, f"{key}-{count}")
+                batch, count = [], count + 1
+        if batch:
+            yield self._submit(batch, f"{key}-{count}")
+
+    def _submit(self, jobs: list[Plain], key: str) -> Submitted:
+        if not jobs:
+            raise InputError(Mistake("there is no job to submit", "give one or more"))
+        return self._told(Submitted, "POST", "/v1/jobs", body={"jobs": jobs}, key=key)
+
+    def jobs(
+        self,
+        *,
+        all: bool = False,  # noqa: A002  the word of the API and of the command line
+        state: JobState | None = None,
+        tenant: str | None = None,
+        prefix: str | None = None,
+    ) -> Iterator[JobRow]:
+        """Jobs, oldest first: those that are not over, those in a state, or all."""
+        query = {
+            "all": all or None,
+            "state": state.value if state else None,
+            "tenant": tenant,
+            "prefix": prefix,
+        }
+        for page in self._pages(Jobs, "/v1/jobs", query):
+            yield from page.jobs
+
+    def job(self, name: str) -> JobDetail:
+        """One job."""
+        return self._told(JobDetail, "GET", address("jobs", name))
+
+    def tasks(self, job: str, state: TaskState | None = None) -> Iterator[Task]:
+        """The tasks of a job by their numbers, with the attempts at each."""
+        query = {"state": state.value if state else None}
+        for page in self._pages(Tasks, address("jobs", job, "tasks"), query):
+            yield from page.tasks
+
+    def cancel(self, job: str) -> JobDetail:
+        """Cancels a job: what waits is dropped, what runs is told to stop."""
+        return self._told(JobDetail, "POST", address("jobs", job, "cancel"), again=True)
+
+    def grow(self, job: str, tasks: int) -> JobDetail:
+        """Gives a job another number of tasks."""
+        path = address("jobs", job)
+        return self._told(JobDetail, "PATCH", path, body={"tasks": tasks})
+
+    def forget(self, job: str) -> None:
+        """Forgets a job that is over, with its outputs; its name is free again."""
+        self._transport.ask("DELETE", address("jobs", job))
+
+    def why(self, job: str) -> WhyAnswer:
+        """Why a job waits, how far it is from its fair share, and what would start it."""
+        return self._told(WhyAnswer, "GET", address("jobs", job, "why"))
+
+    def output(
+        self,
+        job: str,
+        task: int = 0,
+        *,
+        stream: str = "stdout",
+        attempt: int | None = None,
+        offset: int = 0,
+        limit: int = PIECE,
+    ) -> Output:
+        """At most `limit` bytes of what an attempt (None: the last one) wrote. A negative offset
+        counts from the end."""
+        query: Query = {"stream": stream, "attempt": attempt, "offset": offset, "limit": limit}
+        return self._transport.read(address("jobs", job, "tasks", str(task), "output"), query)
+
+    def outputs(
+        self,
+        job: str,
+        task: int = 0,
+        *,
+        stream: str = "stdout",
+        attempt: int | None = None,
+        offset: int = 0,
+    ) -> Iterator[bytes]:
+        """All of an output that there is so far, in pieces."""
+        path = address("jobs", job, "tasks", str(task), "output")
+        while True:
+            query: Query = {"stream": stream, "attempt": attempt, "offset": offset, "limit": PIECE}
+            found = self._transport.read(path, query)
+            if not found.data:
+                return
+            yield found.data
+            offset = found.offset + len(found.data)
+            if offset >= found.size:
+                return
+
+    # Tenants, machines, shares
+
+    def tenants(self) -> list[TenantRow]:
+        """All tenants, by name."""
+        return self._told(Tenants, "GET", "/v1/tenants").tenants
+
+    def tenant(self, name: str) -> TenantDetail:
+        """One tenant."""
+        return self._told(TenantDetail, "GET", address("tenants", name))
+
+    def put_tenant(
+        self,
+        name: str,
+        *,
+        parent: str | None = None,
+        weight: Amount | None = None,
+        pool: list[str] | None = None,
+        limit: Mapping[str, Amount] | None = None,
+        user: str | None = None,
+    ) -> TenantDetail:
+        """Makes a tenant, or changes it: it is what is said here, and nothing of before."""
+        given = {"parent": parent, "weight": weight, "pool": pool, "user": user}
+        body: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        if limit:
+            body["limit"] = dict(limit)
+        return self._told(TenantDetail, "PUT", address("tenants", name), body=body)
+
+    def machines(self, prefix: str | None = None) -> Iterator[MachineRow]:
+        """The machines that are there, by name."""
+        for page in self._pages(Machines, "/v1/machines", {"prefix": prefix}):
+            yield from page.machines
+
+    def machine(self, name: str) -> MachineDetail:
+        """One machine."""
+        return self._told(MachineDetail, "GET", address("machines", name))
+
+    def drain(self, machine: str) -> MachineDetail:
+        """Gives a machine nothing new; what runs on it goes on."""
+        return self._told(MachineDetail, "POST", address("machines", machine, "drain"), again=True)
+
+    def undrain(self, machine: str) -> MachineDetail:
+        """Lets a machine take tasks again; this ends its quarantine, too."""
+        path = address("machines", machine, "undrain")
+        return self._told(MachineDetail, "POST", path, again=True)
+
+    def shares(self, *, jobs: bool = False) -> Shares:
+        """What each tenant has now and what would be fair; with `jobs`, of each job, too."""
+        return self._told(Shares, "GET", "/v1/shares", query={"jobs": jobs or None})
+
+    def shares_history(
+        self,
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        points: int | None = None,
+        tenant: str | None = None,
+    ) -> SharesHistory:
+        """Shares over time. Moments are microseconds since 1970."""
+        query: Query = {"since": since, "until": until, "points": points, "tenant": tenant}
+        return self._told(SharesHistory, "GET", "/v1/shares/history", query=query)
+
+    def whatif(self, **changes: list[str]) -> WhatIfAnswer:
+        """Who would gain and lose by changes, in the words of `fairlead whatif`: `add`, `remove`,
+        `weight`, `drop_constraint`, `set_demand`, `set_limit`."""
+        return self._told(WhatIfAnswer, "POST", "/v1/whatif", body=changes, again=True)
+
+    def audit(self) -> LiveAudit:
+        """Who has less now than the exact allocation guarantees, since when, and why."""
+        return self._told(LiveAudit, "GET", "/v1/audit")
+
+    # The service itself
+
+    def tokens(self) -> list[TokenRow]:
+        """All tokens, without their secrets."""
+        return self._told(Tokens, "GET", "/v1/tokens").tokens
+
+    def make_token(self, name: str, role: Role, tenant: str | None = None) -> MadeToken:
+        """A new token. Its secret is told this once."""
+        body = {"name": name, "role": role.value}
+        if tenant is not None:
+            body["tenant"] = tenant
+        return self._told(MadeToken, "POST", "/v1/tokens", body=body)
+
+    def revoke_token(self, name: str) -> None:
+        """The next request with this token is refused."""
+        self._transport.ask("DELETE", address("tokens", name))
+
+    def me(self) -> Me:
+        """Whose token this is."""
+        return self._told(Me, "GET", "/v1/me")
+
+    def version(self) -> Version:
+        """The service's version."""
+        return self._told(Version, "GET", "/v1/version")
+
+    def ready(self) -> Ready:
+        """Whether new work is accepted, and if not, why."""
+        return self._told(Ready, "GET", "/v1/ready", good=(200, 503))
+
+    def events(self, since: int | None = None) -> Iterator[ServiceEvent]:
+        """What happens from now on, or from after the entry `since` of the journal. Ends with a
+        `gone`: read the lists anew, and follow from its `since`."""
+        headers = {} if since is None else {LAST_ID_HEADER: str(since)}
+        with self._transport.lines("/v1/events", headers=headers) as lines:
+            for name, data in events_of(lines):
+                if name == "gone":
+                    yield ServiceEvent(gone=True, since=data.get("since"))
+                    return
+                event = self._shaped(ServerEvent, data)
+                yield ServiceEvent(event=event, since=event.seq)
+
+    # How all of these ask
+
+    def _told(
+        self,
+        shape: type[M],
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: object = None,
+        key: str | None = None,
+        again: bool = False,
+        good: tuple[int, ...] = (),
+    ) -> M:
+        tree = self._transport.ask(
+            method, path, query=query, body=body, key=key, again=again, good=good
+        )
+        return self._shaped(shape, tree)
+
+    def _pages(self, shape: type[M], path: str, query: Query) -> Iterator[M]:
+        cursor: str | None = None
+        while True:
+            page = self._told(shape, "GET", path, query={**query, "cursor": cursor, "limit": PAGE})
+            yield page
+            cursor = getattr(page, "next", None)
+            if cursor is None:
+                return
+
+    def _shaped(self, shape: type[M], tree: object) -> M:
+        try:
+            return shape.model_validate(tree)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise AnswerError(
+                f"{self.place.url} answers with something else than {shape.__name__}"
+                f" ({where}: {first['msg']}); are the service and this client of one version?"
+            ) from error
+
+
+def new_key() -> str:
+    """A key for one submission, used by nobody else."""
+    return secrets.token_urlsafe(18)
+
+
+def _tree(job: Job | Plain) -> Plain:
+    return plain_job(job) if isinstance(job, Job) else job

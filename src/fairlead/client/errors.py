@@ -1,0 +1,47 @@
+"""What can go wrong between a client and the service, each with what to do about it."""
+
+from __future__ import annotations
+
+from fairlead.model.errors import FairleadError
+
+
+class ServiceError(FairleadError):
+    """The service did not do what it was asked. `status` is the answer's, None without one."""
+
+    def __init__(self, sentence: str, status: int | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class UnreachableError(ServiceError):
+    """No answer came: nothing listens there, the name is not known, or TLS failed. `sent`: the
+    service may have taken the request in all the same."""
+
+    def __init__(self, sentence: str, sent: bool = False) -> None:
+        super().__init__(sentence)
+        self.sent = sent
+
+
+class NotAllowedError(ServiceError):
+    """The token is missing or wrong, or may not do this."""
+
+
+class RefusedError(ServiceError):
+    """What was asked makes no sense to the service: a name that it does not know, a job that
+    cannot run. The sentences say what would be right. `sentences` has one for each mistake."""
+
+    def __init__(self, sentences: tuple[str, ...], status: int | None = None) -> None:
+        super().__init__("\n".join(sentences), status)
+        self.sentences = sentences
+
+
+class UnknownNameError(RefusedError):
+    """The service knows nothing of that name."""
+
+
+class BusyError(ServiceError):
+    """The service cannot do it now: too many requests, a full disk. It may be asked again."""
+
+
+class AnswerError(ServiceError):
+    """The answer cannot be understood: the service failed, or something else answers there."""

@@ -1,0 +1,163 @@
+"""Where the service is, and with which token to ask: arguments, environment, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fairlead.model.errors import InputError, Mistake, Mistakes
+
+KEYS = ("url", "token", "ca")
+"""What the client's file may say."""
+
+ADDRESS, ADMIN_TOKEN = "address", "admin-token"
+"""Files in the state folder of a service on this machine."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A service's address, the token for it, and whose certificates are believed (a file; None:
+    those of the system). `said_by`: where the address comes from, for sentences."""
+
+    url: str
+    token: str | None
+    ca: str | None
+    said_by: str
+
+    def __repr__(self) -> str:
+        return f"Place({self.url!r}, said_by={self.said_by!r})"  # a token is not for tracebacks
+
+
+def config_file(environ: Mapping[str, str]) -> Path:
+    """The client's file: FAIRLEAD_CONFIG, or `fairlead/config.yaml` where programs keep theirs."""
+    named = environ.get("FAIRLEAD_CONFIG")
+    if named:
+        return Path(named)
+    home = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "/"), ".config"))
+    return Path(home, "fairlead", "config.yaml")
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Where a service on this machine keeps its state if nothing else is said: FAIRLEAD_STATE, or
+    `fairlead` where programs keep their state."""
+    named = environ.get("FAIRLEAD_STATE")
+    if named:
+        return Path(named)
+    home = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "/"), ".local", "state"))
+    return Path(home, "fairlead")
+
+
+def find_place(
+    url: str | None = None,
+    token: str | None = None,
+    ca: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Place:
+    """Where the service is. Who is nearer goes first: the arguments, FAIRLEAD_URL and
+    FAIRLEAD_TOKEN, the state folder that FAIRLEAD_STATE names, the client's file, the state
+    folder of this user's own service. Raises InputError if nothing names one.
+
+    A token from a file is only for the address that the same file (or folder) names.
+    """
+    local = state_folder(environ)
+    written = _config(config_file(environ))
+    served = _line(local / ADDRESS)
+    candidates = (
+        (url, "--url"),
+        (environ.get("FAIRLEAD_URL"), "FAIRLEAD_URL"),
+        (served if environ.get("FAIRLEAD_STATE") else None, f"{local / ADDRESS}"),
+        (written.get("url"), f"{config_file(environ)}"),
+        (served, f"{local / ADDRESS}"),
+    )
+    found = next(((each, by) for each, by in candidates if each), None)
+    if found is None:
+        raise InputError(
+            Mistake(
+                f"no service is known: {_nowhere(environ, local)}",
+                "start one with `fairlead serve`, or name one with --url or FAIRLEAD_URL",
+            )
+        )
+    address, said_by = _checked(*found), found[1]
+    given = token or environ.get("FAIRLEAD_TOKEN")
+    if not given and served and address == served.rstrip("/"):
+        given = _line(local / ADMIN_TOKEN)
+    if not given and _same(address, written.get("url")):
+        given = written.get("token")
+    if given and not given.isascii():
+        raise InputError(Mistake("the token holds signs that no token has", "copy it once more"))
+    believed = ca or environ.get("FAIRLEAD_CA")
+    if not believed and _same(address, written.get("url")):
+        believed = written.get("ca")
+    return Place(address, given or None, believed, said_by)
+
+
+def _nowhere(environ: Mapping[str, str], local: Path) -> str:
+    if environ.get("FAIRLEAD_STATE"):
+        return f"FAIRLEAD_STATE is {local}, and no service that keeps its state there runs"
+    return f"none runs here with its state in {local}, and {config_file(environ)} names none"
+
+
+def _same(address: str, written: str | None) -> bool:
+    """Whether the file speaks of this address: it names it, or names none."""
+    return written is None or address == written.rstrip("/")
+
+
+def _checked(url: str, said_by: str) -> str:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number
+        parts, good = urlsplit(""), False
+    if not good or parts.query or parts.fragment:
+        raise InputError(
+            Mistake(
+                f"{said_by} is {url!r}, which is not the address of a service",
+                "write it as in http://127.0.0.1:7370",
+            )
+        )
+    if parts.username or parts.password:
+        raise InputError(
+            Mistake(
+                f"{said_by} holds a name or a password", "give the token in FAIRLEAD_TOKEN instead"
+            )
+        )
+    return url.rstrip("/")
+
+
+def _line(path: Path) -> str | None:
+    """The one line of a small file; None if it is not there, or not for us."""
+    try:
+        return path.read_text(encoding="utf-8").strip() or None
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Mistake(f"{path} cannot be read: {error}")) from error
+
+
+def _config(path: Path) -> dict[str, str]:
+    """What the client's file says; nothing, if it is not there. Raises InputError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Mistake(f"{path} cannot be read: {error}")) from error
+    from fairlead.model.nodes import Source, documents, is_null
+
+    mistakes = Mistakes()
+    source = Source(str(path), mistakes)
+    said: dict[str, str] = {}
+    for document in documents(str(path), text, mistakes):
+        if is_null(document):
+            continue
+        for key, node in (source.mapping(document, (), KEYS) or {}).items():
+            value = source.text(node, (key,))
+            if value is not None:
+                said[key] = value
+    mistakes.report()
+    if "ca" in said:  # named from where the file is
+        said["ca"] = str(path.parent / said["ca"])
+    return said

@@ -1,0 +1,339 @@
+"""Requests to the service and their answers: repeated where that is safe, refused in sentences."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+from fairlead.client.answers import Output
+from fairlead.client.errors import (
+    AnswerError,
+    BusyError,
+    NotAllowedError,
+    RefusedError,
+    ServiceError,
+    UnknownNameError,
+    UnreachableError,
+)
+from fairlead.client.places import Place
+from fairlead.model.errors import InputError, Mistake
+from fairlead.version import __version__
+from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+T = TypeVar("T")
+
+Query = Mapping[str, str | int | bool | None]
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
+"""Seconds between repeats: each pause is twice the one before it."""
+
+
+class Transport:
+    """One connection's worth of requests to one service. Not for several threads at once.
+
+    `patience`: for how many seconds a request that is safe to repeat is repeated while the
+    service does not answer or is busy. Where the very first connection is refused, waiting helps
+    nobody: that is an error at once.
+    """
+
+    def __init__(self, place: Place, timeout: float = 30.0, patience: float = 0.0) -> None:
+        self.place = place
+        self.timeout = timeout
+        self.patience = patience
+        self._met = False
+        headers = {"User-Agent": f"fairlead/{__version__}", "Accept": "application/json"}
+        if place.token:
+            headers["Authorization"] = f"Bearer {place.token}"
+        self._http = _library().Client(
+            base_url=place.url,
+            headers=headers,
+            timeout=_library().Timeout(timeout, connect=min(timeout, 5.0)),
+            verify=_trust(place),
+            # A token is for the address that the user named, and for no other.
+            follow_redirects=False,
+            # A proxy has no business between two programs of one machine.
+            trust_env=not loopback(place.url),
+        )
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._http.close()
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: object = None,
+        key: str | None = None,
+        again: bool = False,
+        good: tuple[int, ...] = (),
+    ) -> Any:
+        """The tree that the service answers; one of the statuses `good` is no error. Raises
+        ServiceError.
+
+        A request that may have been taken in is repeated only where that changes nothing: all but
+        POST, and POST with an idempotency key or where `again` says so.
+        """
+        again = again or method != "POST" or key is not None
+        headers = {"Idempotency-Key": key} if key else {}
+        content = None
+        if body is not None:
+            content = json.dumps(body, separators=(",", ":")).encode()
+            headers["Content-Type"] = "application/json"
+
+        tries = 0
+
+        def once() -> Any:
+            nonlocal tries
+            tries += 1
+            answer = self._http.request(
+                method, path, params=_params(query), content=content, headers=headers
+            )
+            if method == "DELETE" and tries > 1 and answer.status_code == 404:
+                return None  # the one before was taken in, and its answer was lost
+            return _tree(answer, self.place, good)
+
+        return self._repeated(once, again)
+
+    def read(self, path: str, query: Query) -> Output:
+        """The bytes of an output, and where in it they are. Raises ServiceError."""
+
+        def once() -> Output:
+            answer = self._http.get(path, params=_params(query))
+            if answer.status_code != 200:
+                _tree(answer, self.place)
+            return _output(answer, self.place)
+
+        return self._repeated(once, again=True)
+
+    def _repeated(self, once: Callable[[], T], again: bool) -> T:
+        """What it returns, tried again while patience lasts: always where it was not taken in,
+        and where it may have been, if it may be done again."""
+        until = time.monotonic() + self.patience
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                with self._sentences():
+                    found = once()
+                self._met = True
+                return found
+            except UnreachableError as error:
+                self._met = self._met or error.sent
+                if not self._met or (error.sent and not again) or time.monotonic() + pause > until:
+                    raise
+            except BusyError:
+                if time.monotonic() + pause > until:
+                    raise
+            time.sleep(pause)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+
+    @contextmanager
+    def lines(
+        self, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
+    ) -> Iterator[Iterator[str]]:
+        """The lines of an answer that does not end by itself. Raises ServiceError, also while
+        lines come; a service that sends nothing for three times `timeout` is gone."""
+        timeout = _library().Timeout(self.timeout, connect=5.0, read=3 * self.timeout)
+        with (
+            self._sentences(),
+            self._http.stream(
+                "GET", path, params=_params(query), headers=dict(headers or {}), timeout=timeout
+            ) as answer,
+        ):
+            if answer.status_code != 200:
+                answer.read()
+                _tree(answer, self.place)
+            yield _lines(answer.iter_bytes())
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """Turns what the library raises into ServiceError."""
+        httpx = _library()
+        try:
+            yield
+        except httpx.TransportError as error:
+            sentence = _unreachable(error, self.place, self.timeout)
+            sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+            raise UnreachableError(sentence, sent=sent) from error
+        except (httpx.DecodingError, httpx.InvalidURL) as error:
+            raise AnswerError(f"{self.place.url} answers with noise: {error}") from error
+
+
+def _library() -> Any:
+    """httpx without its own command line, which would double the time that its import takes."""
+    import sys
+
+    if "httpx" not in sys.modules:
+        blocked = "httpx._main" not in sys.modules
+        if blocked:
+            sys.modules["httpx._main"] = None  # type: ignore[assignment]  # "cannot be imported"
+        try:
+            import httpx
+        finally:
+            if blocked:
+                del sys.modules["httpx._main"]
+        return httpx
+    return sys.modules["httpx"]
+
+
+def _trust(place: Place) -> ssl.SSLContext | bool:
+    """Whose certificates are believed. Without TLS nothing is loaded: that takes long."""
+    if place.url.startswith("http:"):
+        return False
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=place.ca)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            Mistake(
+                f"{place.ca} cannot be used to check certificates: {error}",
+                "name a file of certificates in PEM",
+            )
+        ) from error
+
+
+def loopback(url: str) -> bool:
+    """Whether the address is of this machine itself."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _params(query: Query | None) -> dict[str, str]:
+    """What is asked for, without what nothing was said of."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in (query or {}).items()
+        if value is not None
+    }
+
+
+def _unreachable(error: httpx.TransportError, place: Place, timeout: float) -> str:
+    """Why no answer came, and what to do."""
+    httpx = _library()
+    text = str(error)
+    there = f"{place.url} (from {place.said_by})"
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        reason = text.partition("CERTIFICATE_VERIFY_FAILED]")[2].strip() or text
+        return (
+            f"the certificate of {there} is not believed: {reason}; name the file of the one who"
+            " signed it with FAIRLEAD_CA, or as `ca:` in the client's file"
+        )
+    if "[SSL" in text or "WRONG_VERSION_NUMBER" in text:
+        return f"TLS with {there} failed: {text}; without TLS the address begins with http://"
+    if isinstance(error, httpx.ConnectTimeout):
+        return f"nothing answers at {there}; is the address right, and is a firewall in between?"
+    if isinstance(error, httpx.ReadTimeout):
+        return f"{there} has not answered for {timeout:g} seconds; it is busy, or hangs"
+    if isinstance(error, httpx.ConnectError):
+        if "Name or service not known" in text or "getaddrinfo" in text or "resolution" in text:
+            return f"the name in {there} is not known; is it written right?"
+        return (
+            f"nothing listens at {there}; is the service running? `fairlead serve` starts one"
+            f"{'' if 'refused' in text.lower() else f' ({text})'}"
+        )
+    if isinstance(error, httpx.RemoteProtocolError):
+        return (
+            f"{there} hung up without an answer; if it wants TLS, the address begins with https://"
+        )
+    return f"the connection to {there} failed: {text or type(error).__name__}"
+
+
+def address(*names: str) -> str:
+    """The path of what these names lead to. Names may hold anything, slashes too."""
+    return "/v1/" + "/".join(quote(name, safe="") for name in names)
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[str]:
+    """The lines of a stream, parted by line feeds and nothing else: data may hold other signs that
+    some take for line breaks."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line.removesuffix(b"\r").decode("utf-8", "replace")
+
+
+def _output(answer: httpx.Response, place: Place) -> Output:
+    try:
+        return Output(
+            answer.content,
+            int(answer.headers[OFFSET_HEADER]),
+            int(answer.headers[SIZE_HEADER]),
+            answer.headers.get(OVER_HEADER) == "true",
+        )
+    except (KeyError, ValueError) as error:
+        raise AnswerError(f"{place.url} does not say where in an output it begins") from error
+
+
+def _tree(answer: httpx.Response, place: Place, good: tuple[int, ...] = ()) -> Any:
+    """What the answer says, or the error that it means."""
+    status = answer.status_code
+    if status == 204:
+        return None
+    try:
+        tree = json.loads(answer.content)
+    except ValueError:
+        tree = None
+        if status < 400:
+            raise AnswerError(
+                f"{place.url} (from {place.said_by}) does not answer as a Fairlead service does"
+                f" (status {status}); is the address right?",
+                status,
+            ) from None
+    if status < 300 or status in good:
+        return tree
+    raise error_of(status, tree, place)
+
+
+def error_of(status: int, tree: object, place: Place) -> ServiceError:
+    """The error that an answer means."""
+    sentences = _said(tree)
+    text = "; ".join(sentences)
+    if status == 401:
+        how = (
+            "none is given: set FAIRLEAD_TOKEN"
+            if place.token is None
+            else "check FAIRLEAD_TOKEN, or ask for a new one"
+        )
+        return NotAllowedError(f"{place.url} does not take the token; {how}", status)
+    if status == 403:
+        return NotAllowedError(text or "this token may not do that", status)
+    if status in (408, 429, 503):
+        return BusyError(text or f"{place.url} is busy (status {status})", status)
+    if status == 404 and sentences:
+        return UnknownNameError(sentences, status)
+    if 400 <= status < 500 and sentences:
+        return RefusedError(sentences, status)
+    said = f": {text}" if text else ""
+    if 300 <= status < 400 or 400 <= status < 500:
+        return AnswerError(
+            f"{place.url} (from {place.said_by}) does not answer as a Fairlead service does"
+            f" (status {status}){said}; is the address right?",
+            status,
+        )
+    return AnswerError(f"{place.url} failed (status {status}){said}; its log says more", status)
+
+
+def _said(tree: object) -> tuple[str, ...]:
+    """The sentences of an answer that is an error (`wire.errors.ErrorAnswer`)."""
+    error = tree.get("error") if isinstance(tree, dict) else None
+    mistakes = error.get("mistakes") if isinstance(error, dict) else None
+    if not isinstance(mistakes, list):
+        return ()
+    return tuple(
+        each["message"]
+        for each in mistakes
+        if isinstance(each, dict) and isinstance(each.get("message"), str)
+    )

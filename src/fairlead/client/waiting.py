@@ -1,0 +1,52 @@
+"""Waiting for jobs to be over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fairlead.wire.jobs import JobState
+
+if TYPE_CHECKING:
+    from fairlead.client.client import Client
+    from fairlead.wire.jobs import JobRow
+
+OVER = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELLED})
+"""The states that no job leaves."""
+
+FEW = 20
+"""So many jobs are asked for one by one; more are looked up in the list of all."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0
+"""Seconds between two looks: short at first, for what is short."""
+
+
+def wait_for(
+    client: Client, names: Sequence[str], timeout: float | None = None
+) -> Iterator[dict[str, JobRow]]:
+    """The jobs of these names, as often as they are looked at, until all are over or `timeout`
+    seconds have passed: then the last look is what there is. Raises UnknownNameError for a job
+    that is forgotten meanwhile, and ServiceError."""
+    until = None if timeout is None else time.monotonic() + timeout
+    rows: dict[str, JobRow] = {}
+    pause = FIRST_PAUSE
+    while True:
+        open_ = [name for name in names if name not in rows or rows[name].state not in OVER]
+        rows |= _looked_up(client, open_)
+        yield rows
+        if all(rows[name].state in OVER for name in names):
+            return
+        left = LONGEST_PAUSE if until is None else until - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(pause, left))
+        pause = min(LONGEST_PAUSE, 1.5 * pause)
+
+
+def _looked_up(client: Client, names: Sequence[str]) -> dict[str, JobRow]:
+    found: dict[str, JobRow] = {}
+    if len(names) > FEW:
+        wanted = set(names)
+        found = {row.name: row for row in client.jobs(all=True) if row.name in wanted}
+    return {name: found.get(name) or client.job(name) for name in names}
