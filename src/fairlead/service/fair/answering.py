@@ -11,7 +11,7 @@ from fairlead.model.values import FrozenMap
 from fairlead.scheduling.advice import ranks
 from fairlead.scheduling.events import Advice
 from fairlead.scheduling.guarantees import ROUNDING
-from fairlead.service.fair.interface import Answer, JobShare, Question, TenantShare
+from fairlead.service.fair.interface import Answer, Answered, JobShares, Question, TenantShare
 from fairlead.sharing.problem import Bools, Floats, Ints
 from fairlead.simulation.exact_now import Exact, Snapshot, exact_now
 
@@ -43,18 +43,9 @@ def _answer(question: Question) -> Answer:
         with_all = whole_tasks(exact_now(now, question.tree).total)
     level = _levels(exact, len(now.job))
     share = _over(tasks, now.scale)
-    each = zip(
-        question.jobs,
-        tasks.tolist(),
-        whole.tolist(),
-        share.tolist(),
-        level.tolist(),
-        np.maximum(with_all - whole, 0).tolist(),
-        strict=True,
-    )
     return replace(
         empty,
-        jobs=FrozenMap({name: JobShare(*rest) for name, *rest in each}),
+        jobs=JobShares(question.jobs, tasks, whole, share, level, np.maximum(with_all - whole, 0)),
         tenants=_tenants(question, share, _over(whole.astype(np.float64), now.scale)),
         guarantees=FrozenMap(
             {
@@ -132,15 +123,15 @@ class AtOnce:
     """An adviser that computes where it is asked: for runs without a second process."""
 
     def __init__(self) -> None:
-        self._answer: Answer | None = None
+        self._found: Answered | None = None
 
     def ask(self, question: Question) -> None:
         """Computes the answer."""
-        self._answer = answer(question)
+        self._found = Answered(question, answer(question))
 
-    def answer(self) -> Answer | None:
+    def answer(self) -> Answered | None:
         """The answer to the last question, once."""
-        found, self._answer = self._answer, None
+        found, self._found = self._found, None
         return found
 
     def close(self) -> None:

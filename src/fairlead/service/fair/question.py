@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fairlead.scheduling.core import Core
@@ -26,10 +24,11 @@ def question(
     machines = machines_there(core)
     jobs = jobs_there(core)
     slots = tenant_slots(core)
-    place = {slot: index for index, slot in enumerate(slots)}
+    place = np.full(len(state.tenant) + 1, -1)  # the last is the place of none, whose slot is -1
+    place[slots] = np.arange(len(slots))
     rows: Records = state.job[jobs]
-    owner = np.array([place.get(int(t), -1) for t in rows["tenant"]], np.int64)
-    parent = np.array([place.get(int(t), -1) for t in state.tenant["parent"][slots]], np.int64)
+    owner = place[rows["tenant"]]
+    parent = place[state.tenant["parent"][slots]]
     fifo = bool(state.whole[0]["fifo"])
     return Question(
         number=number,
@@ -55,6 +54,8 @@ def question(
         ),
         tree=Tenants(parent, state.tenant["weight"][slots].copy(), state.limit[slots]),
         up=state.machine["state"][machines] == MachineState.UP,
+        slot=jobs,
+        seq=rows["seq"].copy(),
         guarantees=guarantees,
         advice=advice,
     )
@@ -77,34 +78,6 @@ def jobs_there(core: Core) -> Ints:
 def tenant_slots(core: Core) -> list[int]:
     """The slots of the tenants that were declared, a parent before its children."""
     return sorted(core.ids.tenant_at, key=lambda t: int(core.state.tenant[t]["seq"]))
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What each present job has now, in the order of submission. `running` leaves out tasks that
-    were told to stop; a cancelled job has nothing that counts."""
-
-    jobs: tuple[str, ...]
-    tenant: tuple[str | None, ...]
-    waiting: Ints
-    running: Ints
-
-
-def standing(core: Core) -> Standing:
-    """What is held at this moment."""
-    state = core.state
-    jobs = jobs_there(core)
-    rows: Records = state.job[jobs]
-    tasks = state.task[: int(state.whole[0]["tasks"])]
-    stopping = np.bincount(tasks["job"][tasks["state"] == 3], minlength=len(state.job))
-    there = rows["cancelled"] == 0
-    names = {slot: tenant.name for slot, tenant in core.ids.tenant_at.items()}
-    return Standing(
-        jobs=tuple(core.ids.job_at[j].name for j in jobs.tolist()),
-        tenant=tuple(names.get(int(t)) for t in rows["tenant"]),
-        waiting=np.where(there, rows["waiting"], 0),
-        running=np.where(there, rows["held"] - stopping[jobs], 0),
-    )
 
 
 def _fifo_scale(core: Core, machines: Ints, jobs: Ints) -> Floats:

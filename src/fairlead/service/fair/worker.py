@@ -1,0 +1,165 @@
+"""An adviser in a process of its own: a long solution never makes a decision wait."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+
+from fairlead.service.fair.answering import answer
+from fairlead.service.fair.interface import NOBODY, Answer, Answered, Question
+
+READY = "ready"
+RESTED = 4.0
+"""After an answer it rests so many times as long as that took: one fifth of a core at most."""
+FAREWELL = 2.0
+"""Seconds that a process has to end by itself."""
+MOST_WAIT = 60.0
+"""A process that keeps dying is started again after at most so many seconds."""
+
+
+class WorkerAdviser:
+    """Answers in a process that is started once, and again where it dies.
+
+    An answer that takes longer than `limit` seconds is given up, and says so; the process is then
+    another one, and rests for as long before its next question.
+    """
+
+    def __init__(self, limit: float = 60.0) -> None:
+        self._limit = limit
+        self._context = multiprocessing.get_context("spawn")
+        self._process: SpawnProcess | None = None
+        self._ours: Connection | None = None
+        self._ready = False
+        self._asked: Question | None = None  # what it computes
+        self._next: Question | None = None
+        self._found: Answered | None = None
+        self._since = 0.0
+        self._not_before = 0.0
+        self._deaths = 0
+        self.restarts = 0
+        self._start()
+
+    def ask(self, question: Question) -> None:
+        """Computes the answer after the one that is being computed, if there is one."""
+        self._next = question
+        self._go_on()
+
+    def answer(self) -> Answered | None:
+        """The newest answer that is there, once."""
+        self._go_on()
+        found, self._found = self._found, None
+        return found
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._next = self._asked = None
+        self._end()
+
+    @property
+    def busy(self) -> bool:
+        """Is a question being answered, or waiting?"""
+        return self._asked is not None or self._next is not None
+
+    def _go_on(self) -> None:
+        """Whatever can be done without waiting."""
+        self._listen()
+        now = time.monotonic()
+        if self._asked is not None and self._ready and now - self._since > self._limit:
+            self._give_up(f"the exact allocation took longer than {self._limit:g} s", now)
+        if self._process is None and now >= self._not_before:
+            self._start()
+        idle = self._asked is None and self._ready and now >= self._not_before
+        if self._next is not None and idle:
+            self._send(self._next, now)
+
+    def _listen(self) -> None:
+        if self._ours is None:
+            return
+        try:
+            while self._ours.poll():
+                said = self._ours.recv()
+                if said == READY:
+                    self._ready = True
+                elif self._asked is not None:
+                    self._took(said, self._asked)
+        except (EOFError, OSError):
+            self._died()
+            return
+        if self._process is not None and not self._process.is_alive():
+            self._died()
+
+    def _took(self, said: Answer, asked: Question) -> None:
+        # Names do not travel back: they are here.
+        jobs = said.jobs if said.problem else replace(said.jobs, names=asked.jobs)
+        jobs = jobs if len(jobs.tasks) else NOBODY
+        self._found = Answered(asked, replace(said, jobs=jobs))
+        self._asked = None
+        self._deaths = 0
+        self._not_before = time.monotonic() + RESTED * said.seconds
+
+    def _send(self, question: Question, now: float) -> None:
+        assert self._ours is not None  # it said that it is ready
+        self._next, self._asked, self._since = None, question, now
+        with suppress(OSError):  # it died: seen when it is listened to
+            self._ours.send(question)
+
+    def _died(self) -> None:
+        """Starts again: at once the first time, then after growing waits."""
+        self._deaths += 1
+        now = time.monotonic()
+        if self._asked is not None:
+            self._give_up("the process that computes the exact allocation died", now)
+        else:
+            self._end()
+        wait = 0.0 if self._deaths == 1 else min(MOST_WAIT, 2.0 ** (self._deaths - 2))
+        self._not_before = now + wait
+
+    def _give_up(self, why: str, now: float) -> None:
+        asked, took = self._asked, now - self._since
+        assert asked is not None
+        gave_up = Answer(asked.number, asked.time, problem=why, seconds=took)
+        self._found = Answered(asked, gave_up)
+        self._asked = None
+        self._end()
+        self._not_before = now + RESTED * took
+
+    def _start(self) -> None:
+        self._ours, theirs = self._context.Pipe()
+        self._process = self._context.Process(
+            target=serve, args=(theirs,), name="fairlead-adviser", daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        self._ready = False
+
+    def _end(self) -> None:
+        process, ours = self._process, self._ours
+        self._process = self._ours = None
+        self._ready = False
+        if ours is not None:
+            ours.close()
+        if process is not None:
+            self.restarts += 1
+            process.kill()
+            process.join(FAREWELL)
+
+
+def serve(theirs: Connection) -> None:
+    """Answers what it is asked until nobody is there to ask."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this one
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with suppress(EOFError, OSError):
+        theirs.send(READY)
+        while True:
+            question: Question = theirs.recv()
+            begun = time.perf_counter()
+            found = answer(question)
+            found = replace(found, seconds=time.perf_counter() - begun)
+            if found.jobs is not NOBODY:
+                found = replace(found, jobs=replace(found.jobs, names=()))
+            theirs.send(found)
