@@ -142,8 +142,12 @@ class Stream(Enum):
 class Engine(Protocol):
     """One interface for all engines; tests/engines/contract.py says what each must keep.
 
-    No call waits for a task. Every call may raise EngineError, and may then be made again. All are
-    made from one thread, `output` excepted."""
+    No call waits for a task. Every call may raise EngineError: what was asked may be done, or not,
+    or in part; `reconcile` comes next, and then everything may be asked again. `reconcile` is also
+    the first call; before it `launch`, `poll`, `acknowledge`, `cancel` and `forget` raise
+    EngineError. All are made from one thread, `output` excepted, whose errors need no `reconcile`.
+
+    Who calls promises: an attempt whose end was acknowledged is not launched again."""
 
     name: str
 
@@ -152,32 +156,43 @@ class Engine(Protocol):
 
     def launch(self, batch: Sequence[Assignment]) -> None:
         """Start these attempts. One that was launched before, by this engine or the one before it,
-        is not started again. What cannot be started is reported by `poll`."""
+        is not started again, and neither is one that was cancelled before it was launched. What
+        cannot be started is reported by `poll`: NOT_STARTED where the command is to blame, Lost
+        where the machine is (or is not there)."""
 
     def poll(self) -> Sequence[Report]:
         """What became of attempts, oldest first; repeated until acknowledged. The end of an
-        attempt is reported once nothing of it runs any more, whether or not its start was."""
+        attempt is reported once nothing of it runs any more, whether or not its start was, and
+        never changes afterwards. An attempt has at most one Started and one end, in that order; its
+        Started may be left out, and is, once it is over. Nothing is reported of an attempt that was
+        neither launched, nor cancelled, nor expected by `reconcile`."""
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
         """These reports are durable: forget them. After its end was acknowledged, an attempt is
-        forgotten but for its output."""
+        forgotten but for its output. Acknowledging again, or what was never reported, is nothing.
+        """
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
-        """Stop these attempts, gently and then by force. Their ends are reported. An attempt that
-        never started here never will: it is reported lost, not started."""
+        """Stop these attempts, gently and then by force. Their ends are reported: STOPPED, or how
+        they ended by themselves where that was sooner. An attempt that never started here never
+        will: it is reported lost, not started. Cancelling again, or after the end, is nothing."""
 
     def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
         """Called first, and after every EngineError: these attempts should be launched or running;
-        anything else that runs is stopped and not reported. Returns those that were certainly
-        never started and never will be unless they are launched again. `poll` says of all others
-        that run that they started, and of all that ended or were lost meanwhile how."""
+        anything else that runs is stopped, and nothing else is reported from now on. Returns those
+        that were certainly never started and never will be unless they are launched again. `poll`
+        says of all others that run that they started (again where that was acknowledged), and of
+        all that ended or were lost meanwhile how. An attempt that was cancelled and has not ended
+        may have to be cancelled again."""
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         """At most so many bytes of an attempt's output; a negative offset counts from the end. None
-        written so far, or forgotten: empty. From any thread."""
+        written so far, or forgotten: empty. `over`: the attempt has ended, and what follows
+        `offset + len(data)` up to `size` is all that is left. From any thread."""
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
-        """Nobody will ask for the outputs of these any more."""
+        """Nobody will ask for the outputs of these any more; they have ended and that was
+        acknowledged. What was forgotten already is nothing."""
 
     def close(self) -> None:
-        """Let go of everything here. Tasks go on running."""
+        """Let go of everything here. Tasks go on running. Closing again is nothing."""
