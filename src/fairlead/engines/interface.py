@@ -137,6 +137,7 @@ class Stream(Enum):
 
     OUT = "stdout"
     ERR = "stderr"
+    RESULT = "result"  # what a function returned or raised, for the library that called it
 
 
 class Engine(Protocol):
