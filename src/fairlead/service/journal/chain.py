@@ -1,0 +1,70 @@
+"""The chain over a journal's entries: each link is a checksum of its entry and of all before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import NamedTuple
+
+from fairlead.service.journal.codec import from_text, to_text
+from fairlead.service.journal.entry import CorruptJournalError, Entry
+
+LINK = 16
+"""Bytes of a link."""
+
+
+class Row(NamedTuple):
+    """An entry as stores keep it: its body as text, and its link."""
+
+    seq: int
+    step: int
+    time: int
+    kind: str
+    body: str
+    link: bytes
+
+
+def first_link(journal: str) -> bytes:
+    """What the first entry of the journal of this name is linked to, so that entries of another
+    journal do not fit."""
+    return blake2b(journal.encode(), digest_size=LINK).digest()
+
+
+def link(before: bytes, seq: int, step: int, time: int, kind: str, body: str) -> bytes:
+    """The link of an entry that comes after `before`."""
+    # One text for one entry: numbers and the kind hold no space.
+    said = b"%b%d %d %d %b %b" % (before, seq, step, time, kind.encode(), body.encode())
+    return blake2b(said, digest_size=LINK).digest()
+
+
+def rows_of(entries: Iterable[Entry], before: bytes) -> Iterator[Row]:
+    """The entries as rows that come after `before`."""
+    for entry in entries:
+        if not entry.kind.isidentifier():
+            raise ValueError(f"{entry.kind!r} cannot be the kind of an entry")
+        body = to_text(entry.body)
+        before = link(before, entry.seq, entry.step, entry.time, entry.kind, body)
+        yield Row(entry.seq, entry.step, entry.time, entry.kind, body, before)
+
+
+def entries_of(rows: Iterable[Row], seq: int, before: bytes) -> Iterator[Entry]:
+    """The entries of rows that come after the `seq`-th, whose link is `before`. Raises
+    CorruptJournalError at the first that is missing or is not what was written."""
+    for row in rows:
+        seq += 1
+        if row[0] != seq:
+            raise CorruptJournalError(f"entry {seq} is missing: {row[0]} comes in its place")
+        _, step, time, kind, body, kept = row
+        try:
+            before = link(before, seq, step, time, kind, body)
+        except (TypeError, AttributeError) as error:
+            raise CorruptJournalError(f"entry {seq} is damaged: {error}") from error
+        if before != kept:
+            raise CorruptJournalError(
+                f"entry {seq} is damaged, or one before it: its checksum does not fit"
+            )
+        try:
+            tree = from_text(body)
+        except ValueError as error:
+            raise CorruptJournalError(f"entry {seq} holds no body: {error}") from error
+        yield Entry(seq, step, time, kind, tree)

@@ -1,0 +1,50 @@
+"""One writer at a time: a lock that the kernel drops when the process dies, however it dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from fairlead.service.journal.entry import JournalError, TakenJournalError
+
+_held: set[tuple[int, int]] = set()
+"""The files that this process has locked: to the kernel, a process never excludes itself."""
+
+
+class Lock:
+    """The lock on a file, held until it is released. Raises TakenJournalError.
+
+    It belongs to the process alone: what the process starts does not inherit it."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        taken = f"{what} is being written by another service"
+        try:
+            # Opening it once more and closing that would drop the lock that this process has.
+            if path.exists() and _key(path.stat()) in _held:
+                raise TakenJournalError(f"{taken} of this process: close that one first")
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise JournalError(f"{path} cannot be written: {error.strerror}") from error
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            who = os.pread(self._file, 32, 0).decode(errors="replace").strip()
+            os.close(self._file)
+            named = f" (process {who})" if who else ""
+            raise TakenJournalError(f"{taken}{named}: stop that one first") from error
+        self._held = _key(os.fstat(self._file))
+        _held.add(self._held)
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
+
+    def release(self) -> None:
+        """Lets another one have it."""
+        if self._file >= 0:
+            _held.discard(self._held)
+            os.close(self._file)
+            self._file = -1
+
+
+def _key(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino

@@ -1,0 +1,46 @@
+"""Which store a place means: a file, or a database by its URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.service.journal.sql import SqlReader, SqlStore
+from fairlead.service.journal.sqlite import open_sqlite, read_sqlite
+
+FILE = "journal.db"
+"""The journal's name in a folder."""
+
+POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_store(place: str | Path, head: Path | None = None) -> SqlStore:
+    """The journal at a place, to be written by this process alone; a new one where none has been.
+
+    `place` is a file, a folder that holds `journal.db`, or a postgresql:// URL. A file's head is
+    beside it; for a database, `head` names the file that tells how far the journal went. Raises
+    JournalError, TakenJournalError, CorruptJournalError."""
+    if isinstance(place, str) and place.startswith(POSTGRES):
+        from fairlead.service.journal.postgres import open_postgres
+
+        return open_postgres(place, head)
+    return open_sqlite(_file(place))
+
+
+def open_reader(place: str | Path, head: Path | None = None) -> SqlReader:
+    """The journal at a place, to be read only, also while a service writes it. Migrates nothing."""
+    if isinstance(place, str) and place.startswith(POSTGRES):
+        from fairlead.service.journal.postgres import read_postgres
+
+        return read_postgres(place, head)
+    return read_sqlite(_file(place))
+
+
+def _file(place: str | Path) -> Path:
+    if isinstance(place, str) and "://" in place:
+        scheme = place.partition(":")[0]
+        raise InputError(
+            Mistake(f"no journal is kept at {scheme}://", "write a file, or a URL of postgresql://")
+        )
+    path = Path(place)
+    return path / FILE if path.is_dir() else path

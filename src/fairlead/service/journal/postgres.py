@@ -1,0 +1,205 @@
+"""A journal in PostgreSQL, for those who run one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.service.journal.chain import first_link
+from fairlead.service.journal.entry import CorruptJournalError, JournalError, TakenJournalError
+from fairlead.service.journal.schema import VERSION, migrate
+from fairlead.service.journal.sql import Session, SqlReader, SqlStore, name_from
+
+try:
+    import psycopg
+except ImportError as error:
+    raise InputError(
+        Mistake(
+            "a journal in PostgreSQL needs the package psycopg", "pip install 'fairlead[postgres]'"
+        )
+    ) from error
+
+LOCK = 0x46_4C_4A_31
+"""The advisory lock of whoever writes the journal of a database."""
+
+CONNECT = 10
+"""Seconds to wait for the server."""
+
+AT_ONCE = 5_000
+"""Rows that a reader fetches at once."""
+
+_SETTINGS = (
+    "SET synchronous_commit = on",
+    # A session whose service froze or was cut off must not hold the lock for hours.
+    "SET tcp_keepalives_idle = 10",
+    "SET tcp_keepalives_interval = 5",
+    "SET tcp_keepalives_count = 3",
+    "SET lock_timeout = '2s'",
+    "SET statement_timeout = '60s'",
+)
+
+
+def open_postgres(url: str, head: Path | None) -> SqlStore:
+    """The journal in this database, to be written; a new one where there is none."""
+    name = f"the journal in {shown(url)}"
+    session = PostgresSession(url)
+    try:
+        if not session.alone():
+            raise TakenJournalError(
+                f"{name} is being written by another service: stop that one first"
+            )
+        new = not _there(session)
+        if new and head is not None and head.exists():
+            raise CorruptJournalError(
+                f"there is no journal in {shown(url)}, but one was kept there: {head} is left of"
+                " it; put it back, or remove that file as well to begin a new one"
+            )
+        version = 0 if new else _version(session, url, older=True)
+        if version < VERSION:
+            _grow(session, version)
+        return SqlStore(name, session, lambda: PostgresSession(url), head)
+    except BaseException:
+        session.close()
+        raise
+
+
+def _grow(session: Session, version: int) -> None:
+    """Makes the present tables of those of an older version; 0: of none."""
+    session.begin(write=True)
+    migrate(session.run, version)
+    if version:
+        session.run("UPDATE journal_schema SET version = ?", (VERSION,))
+    else:
+        name = name_from(os.urandom(16))
+        session.run("INSERT INTO journal_head VALUES (1, ?, 0, 0, ?)", (name, first_link(name)))
+        session.run("CREATE TABLE journal_schema (version BIGINT NOT NULL)")
+        session.run("INSERT INTO journal_schema VALUES (?)", (VERSION,))
+    session.commit()
+
+
+def read_postgres(url: str, head: Path | None) -> SqlReader:
+    """The journal in this database, to be read only."""
+    session = PostgresSession(url)
+    try:
+        if not _there(session):
+            raise JournalError(f"there is no journal in {shown(url)}")
+        _version(session, url)
+    finally:
+        session.close()
+    return SqlReader(f"the journal in {shown(url)}", lambda: PostgresSession(url), head)
+
+
+def shown(url: str) -> str:
+    """The URL without its password."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}"
+
+
+class PostgresSession:
+    """A connection to a journal's database."""
+
+    def __init__(self, url: str) -> None:
+        self._name = f"the journal in {shown(url)}"
+        with self._said():
+            self._connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT)
+        try:
+            for setting in _SETTINGS:
+                self.run(setting)
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._said():
+            cursor = self._connection.execute(_typed(sql).encode(), values, binary=True)
+            return [] if cursor.description is None else cursor.fetchall()
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._said(), self._connection.cursor() as cursor:
+            cursor.executemany(_typed(sql).encode(), list(rows))
+
+    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        with self._said(), self._connection.cursor("journal", binary=True) as cursor:
+            cursor.itersize = AT_ONCE
+            cursor.execute(_typed(sql).encode(), values)
+            yield from cursor
+
+    def begin(self, *, write: bool) -> None:
+        self.run("BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def rollback(self) -> None:
+        self.run("ROLLBACK")
+
+    def alone(self) -> bool:
+        # The server drops this lock when the connection ends, however it ends: a moment after that,
+        # for which this waits (lock_timeout).
+        with self._said():
+            try:
+                self._connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+            except psycopg.errors.LockNotAvailable:
+                return False
+        return True
+
+    def settle(self) -> None:
+        """What others can read is durable: the server says so only after it synced its log."""
+
+    def check(self) -> None:
+        """The server checks its files by itself where it was set up with checksums."""
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):  # it was closed to get rid of it
+            self._connection.close()
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """The server's errors as sentences."""
+        try:
+            yield
+        except psycopg.errors.DataCorrupted as error:
+            raise CorruptJournalError(f"{self._name} is damaged: {_first(error)}") from error
+        except psycopg.errors.IndexCorrupted as error:
+            raise CorruptJournalError(f"{self._name} is damaged: {_first(error)}") from error
+        except psycopg.errors.DiskFull as error:
+            raise JournalError(
+                f"{self._name} cannot be used now: the server's disk is full; make room: nothing"
+                " that was accepted is lost"
+            ) from error
+        except psycopg.Error as error:
+            raise JournalError(f"{self._name} cannot be used now: {_first(error)}") from error
+
+
+def _there(session: Session) -> bool:
+    """Whether there is a journal in the database."""
+    return session.run("SELECT to_regclass('journal_schema')::text") != [(None,)]
+
+
+def _version(session: Session, url: str, *, older: bool = False) -> int:
+    ((version,),) = session.run("SELECT version FROM journal_schema")
+    if version > VERSION:
+        raise JournalError(
+            f"the journal in {shown(url)} was written by a newer Fairlead (its schema is {version},"
+            f" known is {VERSION}): use that one"
+        )
+    if version < VERSION and not older:
+        raise JournalError(
+            f"the journal in {shown(url)} was written by an older Fairlead (its schema is"
+            f" {version}): start the service once, which brings it up to date"
+        )
+    return int(version)
+
+
+def _first(error: psycopg.Error) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _typed(sql: str) -> str:
+    return sql.replace("NUMBER", "BIGINT").replace("BYTES", "BYTEA").replace("?", "%s")

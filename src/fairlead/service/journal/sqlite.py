@@ -1,0 +1,265 @@
+"""A journal in a file: SQLite with a write-ahead log, synced to disk at every append."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fairlead.service.journal.chain import first_link
+from fairlead.service.journal.entry import CorruptJournalError, JournalError
+from fairlead.service.journal.head import sync_folder
+from fairlead.service.journal.lock import Lock
+from fairlead.service.journal.schema import VERSION, migrate
+from fairlead.service.journal.sql import Session, SqlReader, SqlStore, name_from
+
+APPLICATION = 0x46_4C_4A_31
+"""SQLite's mark of whose file it is: FLJ1."""
+
+PATIENCE = 1.0
+"""Seconds to wait for another program that has locked the file."""
+
+_SAID = {
+    sqlite3.SQLITE_FULL: "the disk is full; make room: nothing that was accepted is lost",
+    sqlite3.SQLITE_BUSY: "another program has locked it; close that one",
+    sqlite3.SQLITE_LOCKED: "another program has locked it; close that one",
+    sqlite3.SQLITE_READONLY: "it may not be written; see to its permissions and its disk's",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; see to its permissions and its folder's",
+    sqlite3.SQLITE_PERM: "it may not be used; see to its permissions",
+    sqlite3.SQLITE_IOERR: "the disk does not take it; see to the disk and to limits on files",
+}
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def open_sqlite(path: Path) -> SqlStore:
+    """The journal in this file, to be written; a new one where nothing was ever kept there."""
+    lock = Lock(_beside(path, "lock"), f"the journal {path}")
+    try:
+        if not path.exists():
+            _create(path)
+        _see(path)
+        if path.stat().st_mode & 0o077:
+            raise JournalError(
+                f"others than its owner may use the journal {path}: chmod 600 it, and see who did"
+            )
+        _grown(path)
+        return _LockedStore(path, lock)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def read_sqlite(path: Path) -> SqlReader:
+    """The journal in this file, to be read only."""
+    if not path.exists():
+        raise JournalError(f"there is no journal {path}")
+    _see(path)
+    session = SqliteSession(path, write=False)
+    try:
+        _version(session, path)
+    finally:
+        session.close()
+    return SqlReader(
+        f"the journal {path}", lambda: SqliteSession(path, write=False), _beside(path, "head")
+    )
+
+
+class _LockedStore(SqlStore):
+    """A store that lets go of its lock when it is closed, and sees when its file is taken away."""
+
+    def __init__(self, path: Path, lock: Lock) -> None:
+        self._path, self._inode, self._lock = path, path.stat().st_ino, lock
+        super().__init__(
+            f"the journal {path}",
+            SqliteSession(path, write=True),
+            lambda: SqliteSession(path, write=True),
+            _beside(path, "head"),
+        )
+
+    def close(self) -> None:
+        super().close()
+        self._lock.release()
+
+    def _ready(self) -> Session:
+        # What is written into a file without a name is gone with the process.
+        try:
+            there = self._path.stat().st_ino == self._inode
+        except FileNotFoundError:
+            there = False
+        if not there:
+            self._drop()
+            raise JournalError(f"{self} was taken away: put it back")
+        return super()._ready()
+
+
+class SqliteSession:
+    """A connection to a journal's file."""
+
+    def __init__(self, path: Path, *, write: bool) -> None:
+        self._path = path
+        mode = "rw" if write else "ro"
+        with self._said():
+            self._connection = sqlite3.connect(
+                f"file:{quote(str(path))}?mode={mode}",
+                uri=True,
+                timeout=PATIENCE,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+        try:
+            with self._said():
+                run = self._connection.execute
+                run("PRAGMA trusted_schema = OFF")
+                run("PRAGMA cell_size_check = ON")
+                if write:
+                    if run("PRAGMA journal_mode = WAL").fetchall() != [("wal",)]:
+                        raise JournalError(f"the disk of {path} takes no write-ahead log")
+                    run("PRAGMA synchronous = FULL")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._said():
+            return self._connection.execute(_typed(sql), values).fetchall()
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        with self._said():
+            self._connection.executemany(sql, rows)
+
+    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        with self._said():
+            yield from self._connection.execute(sql, values)
+
+    def begin(self, *, write: bool) -> None:
+        self.run("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def rollback(self) -> None:
+        self.run("ROLLBACK")
+
+    def alone(self) -> bool:
+        return True  # by the lock on the file beside it
+
+    def settle(self) -> None:
+        # Copied out of the log into the file, and synced: a log that could not be synced is not
+        # trusted, even where it can be read back.
+        ((_, logged, copied),) = self.run("PRAGMA wal_checkpoint(PASSIVE)")
+        if logged != copied:
+            raise JournalError(f"the journal {self._path} is being read: stop that for a moment")
+
+    def check(self) -> None:
+        found = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
+        if found != ["ok"]:
+            raise CorruptJournalError(f"the journal {self._path} is damaged: {'; '.join(found)}")
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):  # it was closed to get rid of it
+            self._connection.close()
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """SQLite's errors as sentences."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            # An error of Python's own module, such as text that is none, has no code.
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            name = f"the journal {self._path}"
+            if code in _DAMAGED:
+                raise CorruptJournalError(
+                    f"{name} is damaged ({error}): put back the last good copy of it"
+                ) from error
+            said = _SAID.get(code, "see to the file and its disk")
+            raise JournalError(f"{name} cannot be used now ({error}): {said}") from error
+
+
+def _beside(path: Path, what: str) -> Path:
+    return path.with_name(f"{path.name}-{what}")
+
+
+def _see(path: Path) -> None:
+    """Refuses what SQLite would take for a new file, or would not understand."""
+    if not path.is_file():
+        raise JournalError(f"the journal {path} is not a file; name a file")
+    if path.stat().st_size == 0:
+        raise CorruptJournalError(
+            f"the journal {path} is empty (0 bytes), as no journal ever is: put back the last good"
+            " copy of it"
+        )
+
+
+def _create(path: Path) -> None:
+    """A new journal, whole or not at all. Refuses where one has been before."""
+    left = [each for what in ("head", "wal") if (each := _beside(path, what)).exists()]
+    if left:
+        raise CorruptJournalError(
+            f"there is no journal {path}, but one was kept here: {left[0].name} is left of it; put"
+            " it back, or remove that file as well to begin a new one"
+        )
+    new = _beside(path, "new")
+    try:
+        for each in (new, _beside(new, "wal"), _beside(new, "shm"), _beside(new, "journal")):
+            each.unlink(missing_ok=True)  # of a start that was killed
+        os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        session = SqliteSession(new, write=True)
+        try:
+            _grow(session, 0)
+            name = name_from(os.urandom(16))
+            session.run("INSERT INTO journal_head VALUES (1, ?, 0, 0, ?)", (name, first_link(name)))
+            session.commit()
+        finally:
+            session.close()
+        new.rename(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise JournalError(
+            f"the journal {path} cannot be made ({error.strerror}): see to its folder and disk"
+        ) from error
+
+
+def _grown(path: Path) -> None:
+    """Brings an older schema up to date."""
+    session = SqliteSession(path, write=True)
+    try:
+        version = _version(session, path, older=True)
+        if version < VERSION:
+            _grow(session, version)
+            session.commit()
+    finally:
+        session.close()
+
+
+def _grow(session: Session, version: int) -> None:
+    session.begin(write=True)
+    migrate(session.run, version)
+    session.run(f"PRAGMA application_id = {APPLICATION}")
+    session.run(f"PRAGMA user_version = {VERSION}")
+
+
+def _version(session: Session, path: Path, *, older: bool = False) -> int:
+    ((whose,),) = session.run("PRAGMA application_id")
+    ((version,),) = session.run("PRAGMA user_version")
+    if whose != APPLICATION or not version:
+        raise JournalError(f"{path} is no journal of Fairlead's, but another program's file")
+    if version > VERSION:
+        raise JournalError(
+            f"the journal {path} was written by a newer Fairlead (its schema is {version}, known"
+            f" is {VERSION}): use that one"
+        )
+    if version < VERSION and not older:
+        raise JournalError(
+            f"the journal {path} was written by an older Fairlead (its schema is {version}):"
+            " start the service once, which brings it up to date"
+        )
+    return int(version)
+
+
+def _typed(sql: str) -> str:
+    return sql.replace("NUMBER", "INTEGER").replace("BYTES", "BLOB")

@@ -1,0 +1,92 @@
+"""A PostgreSQL server of the tests' own: its files in a new folder, nothing listening but a socket
+in there."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+USER = "postgres"
+"""As whom the server runs where the tests run as root, as whom it does not."""
+
+
+@dataclass
+class Server:
+    """A running server; `url` is its first database's."""
+
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    def url(self, database: str) -> str:
+        return f"postgresql://{USER}@/{database}?host={self.folder}"
+
+    def make(self, database: str) -> str:
+        """The URL of a new, empty database."""
+        import psycopg
+
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{database}"'.encode())
+        return self.url(database)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(timeout=30)
+        shutil.rmtree(self.folder)
+
+
+def programs() -> Path | None:
+    """The folder of PostgreSQL's programs, of the newest version there is."""
+    debian = Path("/usr/lib/postgresql")
+    if debian.is_dir():
+        for folder in sorted(debian.iterdir(), key=lambda each: each.name.zfill(4), reverse=True):
+            if (folder / "bin" / "initdb").exists():
+                return folder / "bin"
+    found = shutil.which("initdb")
+    return Path(found).resolve().parent if found else None
+
+
+def start(programs: Path) -> Server:
+    """A new server that answers."""
+    root = os.geteuid() == 0
+    user = USER if root else None
+    folder = Path(tempfile.mkdtemp(prefix="fairlead-pg-"))
+    if root:
+        account = pwd.getpwnam(USER)
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    data = folder / "data"
+    made = subprocess.run(
+        [programs / "initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C",
+         "--no-sync", "--data-checksums"],
+        user=user, cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="],
+            user=user, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+    server = Server(folder, process)
+    _wait(server)
+    return server
+
+
+def _wait(server: Server) -> None:
+    import psycopg
+
+    for _ in range(300):
+        try:
+            psycopg.connect(server.url("postgres")).close()
+        except psycopg.OperationalError:
+            assert server.process.poll() is None, (server.folder / "log").read_text()
+            time.sleep(0.1)
+        else:
+            return
+    server.stop()
+    raise AssertionError("the server does not answer")
