@@ -125,21 +125,10 @@ def machine_changed(book: Book, time: int, machine: Machine) -> None:
 
 def job_submitted(book: Book, time: int, job: Job) -> None:
     """A job is there; its tasks wait."""
-    about: About = ("job", job.name)
-    if job.name in book.ids.jobs:
-        refuse(about, "there is a job of this name", "give it another name")
-    tenant = NONE
-    if job.tenant is not None:
-        if job.tenant not in book.ids.tenants:
-            known = ", ".join(sorted(book.ids.tenants)[:10]) or "none so far"
-            refuse((*about, "tenant"), f'there is no tenant "{job.tenant}"', f"there is {known}")
-        tenant = book.ids.tenants[job.tenant]
-    check_job_beside(book.ids, job.name, job.tenant)
+    check_job(book, job)
+    tenant = NONE if job.tenant is None else book.ids.tenants[job.tenant]
     demand = np.array([book.ids.demand(job)], np.int64)
-    patience = (
-        0 if job.prefer_for is None else _microseconds((*about, "prefer_for"), job.prefer_for)
-    )
-    expected = 0 if job.duration is None else _microseconds((*about, "duration"), job.duration)
+    patience, expected = _patience(job), _expected(job)
     needed, preferred = book.terms_of(job)
     holders = book.holders((*needed, *preferred))
     prefers = book.bits(preferred, holders)
@@ -176,9 +165,34 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
     book.ids.tasks[j] = {}
 
 
+def check_job(book: Book, job: Job) -> None:
+    """Refuses a job for what it says by itself: its name, its tenant, amounts and times. All else
+    that may be wrong with it is seen when it is submitted."""
+    about: About = ("job", job.name)
+    if job.name in book.ids.jobs:
+        refuse(about, "there is a job of this name", "give it another name")
+    if job.tenant is not None and job.tenant not in book.ids.tenants:
+        known = ", ".join(sorted(book.ids.tenants)[:10]) or "none so far"
+        refuse((*about, "tenant"), f'there is no tenant "{job.tenant}"', f"there is {known}")
+    check_job_beside(book.ids, job.name, job.tenant)
+    book.ids.demand(job)
+    _patience(job)
+    _expected(job)
+
+
+def _patience(job: Job) -> int:
+    return _microseconds(("job", job.name, "prefer_for"), job.prefer_for)
+
+
+def _expected(job: Job) -> int:
+    return _microseconds(("job", job.name, "duration"), job.duration)
+
+
 def _microseconds(about: About, seconds: Fraction | None) -> int:
     """A time that was given in seconds; 0 where it was not."""
-    count = (seconds or Fraction(0)) * MICROSECONDS
+    if seconds is None:
+        return 0
+    count = seconds * MICROSECONDS
     if count.denominator != 1:
         refuse(about, "the time is finer than a microsecond", "round it")
     return int(count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.model.errors import InputError, Mistake
+from fairlead.model.job import Job
 from fairlead.scheduling import applying, events
 from fairlead.scheduling.book import Book
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
@@ -31,7 +32,7 @@ class Core:
 
     `policy` is one that has a scale, or `fifo`; `placement` a rule's name. All events of one
     moment are applied before `decide` is called once. `checked`: the state is checked after every
-    decision, which is slow.
+    decision, which is slow. `pending` are decisions of events, said by the next `decide`.
     """
 
     def __init__(
@@ -47,9 +48,9 @@ class Core:
         self.placement = find(placement)
         self.book = Book(resources, policy, self.options.whole)
         self.checked = checked
-        self._pending: list[Decision] = []
+        self.pending: list[Decision] = []
         preempt = self.options.preempt_after
-        self._stopping = None if preempt is None else Stopping(preempt)
+        self.stopping = None if preempt is None else Stopping(preempt)
         whole = self.state.whole[0]
         whole["picky"] = self.placement.picky
         after = self.options.reserve_after
@@ -96,7 +97,7 @@ class Core:
                 applying.job_changed(book, time, name, tasks)
             case events.JobCancelled(time, name):
                 applying.job_cancelled(book, time, name)
-                self._pending += self._said()  # while what it is about has its name
+                self.pending += self._said()  # while what it is about has its name
             case events.TenantChanged(time, tenant):
                 applying.tenant_changed(book, time, tenant)
             case events.TimePassed(time):
@@ -105,25 +106,30 @@ class Core:
             case events.AdviceChanged():
                 advice_changed(book, event)
             case events.GuaranteesChanged():
-                if self._stopping is None:
+                if self.stopping is None:
                     guarantees_changed(book, event)
                 else:
-                    self._stopping.told(book, event)
+                    self.stopping.told(book, event)
             case _:
                 applying.task_reported(book, event)
+
+    def check_job(self, job: Job) -> None:
+        """Raises InputError where what the job says by itself would be refused, so that several
+        jobs can be looked at before the first is submitted."""
+        applying.check_job(self.book, job)
 
     def decide(self) -> list[Decision]:
         """What is to be done now, in the order in which it was decided."""
         self.book.rescale()
         self.book.reweigh()
-        decisions = self._pending
-        self._pending = []
+        decisions = self.pending
+        self.pending = []
         decisions += [Reject(*each) for each in self.book.rejected]
         self.book.rejected.clear()
         decisions += self._launch()
-        if self._stopping is not None:
+        if self.stopping is not None:
             last = decisions
-            while self._stopping.carry_out(self.book, self._slots(last)):
+            while self.stopping.carry_out(self.book, self._slots(last)):
                 last = [*self._said(), *self._launch()]
                 decisions += last
         if self.checked:
@@ -142,8 +148,8 @@ class Core:
         moments = self._patience_ends()
         if whole["first"] != NONE and whole["reserve_after"] != NEVER and not whole["hopeless"]:
             moments.append(int(whole["first_since"] + whole["reserve_after"]))
-        if self._stopping is not None:
-            moments.append(self._stopping.wake() or NEVER)
+        if self.stopping is not None:
+            moments.append(self.stopping.wake() or NEVER)
         return min((each for each in moments if self.now < each < NEVER), default=None)
 
     def _patience_ends(self) -> list[int]:
@@ -165,7 +171,7 @@ class Core:
 
     def digest(self) -> str:
         """The same if and only if the same happened, on every machine."""
-        return digest(self.state, () if self._stopping is None else self._stopping.state())
+        return digest(self.state, () if self.stopping is None else self.stopping.state())
 
     def _launch(self) -> list[Decision]:
         """Launches all that can be launched."""

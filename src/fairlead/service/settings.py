@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import MICROSECONDS, Options
@@ -41,7 +41,7 @@ class Settings:
 
     policy: str = "tsf"
     placement: str = DEFAULT
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     tenants: tuple[Tenant, ...] = ()
     resources: tuple[str, ...] = ("cpu", "memory", "gpu")
     devices: tuple[str, ...] = ("gpu",)

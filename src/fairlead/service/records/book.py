@@ -38,6 +38,7 @@ class Records:
     jobs: dict[int, JobRecord] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     over: dict[int, None] = field(default_factory=dict)
+    over_tasks: int = 0
     table: TaskTable = field(default_factory=TaskTable)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     machines: dict[str, MachineRecord] = field(default_factory=dict)
@@ -95,6 +96,20 @@ class Records:
             for task in range(job.tasks)
             if state[first + task] in HELD
         ]
+
+    def attempts_of(self, job: JobRecord) -> list[Attempt]:
+        """All attempts that there ever were at tasks of the job."""
+        counts = self.table.attempt[job.first : job.first + job.tasks]
+        return [
+            Attempt(job.id, task, number)
+            for task, count in enumerate(counts)
+            for number in range(1, count + 1)
+        ]
+
+    def given_up_of(self, job: int) -> list[Attempt]:
+        """The attempts of a job that may still run on machines that were given up."""
+        given = (attempt for machine in self.machines.values() for attempt in machine.given_up)
+        return [attempt for attempt in given if attempt.job == job]
 
     def is_below(self, tenant: str | None, above: str) -> bool:
         """Whether a tenant is that one, or below it."""

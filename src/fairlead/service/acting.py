@@ -1,0 +1,102 @@
+"""What engines are told once the journal holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fairlead.engines.interface import Assignment, Attempt, Engine
+from fairlead.scheduling.transitions import TaskState
+from fairlead.service.journal.entry import Entry
+from fairlead.service.records.book import Records
+from fairlead.service.records.jobs import JobRecord
+
+
+def assignment(
+    records: Records, job: JobRecord, task: int, attempt: int, machine: str
+) -> Assignment:
+    """What an engine is told to run for an attempt at a task on this machine."""
+    work = job.job
+    return Assignment(
+        attempt=Attempt(job.id, task, attempt),
+        machine=machine,
+        name=job.name,
+        tenant=job.tenant,
+        demand=work.demand,
+        command=work.command,
+        call=work.call,
+        env=work.env,
+        cwd=work.cwd,
+        time_limit=work.time_limit,
+        pieces=(job.pieces or {}).get(task, ()),
+        user=records.user_of(work.tenant),
+    )
+
+
+def carry_out(
+    engine: Engine,
+    records: Records,
+    entries: Sequence[Entry],
+    cancels: Iterable[Attempt],
+) -> tuple[int, int]:
+    """Tells the engine what these entries, which are durable and folded, ask for; how many were
+    launched and stopped. Raises EngineError; what was not told then is for `resume`."""
+    stops = dict.fromkeys(cancels)
+    launches: list[Assignment] = []
+    for entry in entries:
+        body = entry.body
+        if entry.kind == "launch":
+            job = records.jobs[records.names[body["job"]]]
+            launches.append(
+                assignment(records, job, body["task"], body["attempt"], body["machine"])
+            )
+        elif entry.kind == "stop":
+            job = records.jobs[records.names[body["job"]]]
+            if is_carried_out(job):
+                stops[Attempt(job.id, body["task"], body["attempt"])] = None
+        elif entry.kind == "job_cancelled":
+            cancelled = records.job(body["job"])
+            if cancelled is not None:  # it may be forgotten by now
+                stops.update(dict.fromkeys(records.held_of(cancelled)))
+    if stops:
+        engine.cancel(list(stops))
+    if launches:
+        engine.launch(launches)
+    return len(launches), len(stops)
+
+
+def is_carried_out(job: JobRecord) -> bool:
+    """Whether its tasks are stopped when the core says so. One that must not be started again
+    would be stopped for good: unless its job is cancelled, it runs to its end."""
+    return job.cancelled or job.job.rerunnable
+
+
+def resume(engine: Engine, records: Records) -> list[Attempt]:
+    """At the start, and after the engine failed: tells it what should be launched or running,
+    launches what never was and cancels again what was to stop. Which of the attempts that were
+    given up with their machines are certainly over. Raises EngineError."""
+    held: dict[Attempt, Assignment] = {}
+    given_up: dict[Attempt, Assignment] = {}
+    for machine in records.machines.values():
+        for (number, task), attempt in machine.held.items():
+            job = records.jobs[number]
+            held[Attempt(number, task, attempt)] = assignment(
+                records, job, task, attempt, machine.name
+            )
+        for each in machine.given_up:
+            job = records.jobs[each.job]
+            given_up[each] = assignment(records, job, each.task, each.number, machine.name)
+    missing = set(engine.reconcile([*held.values(), *given_up.values()]))
+    stops, launches = [], []
+    for each, asked in held.items():
+        job = records.jobs[each.job]
+        stopping = records.table.state[job.first + each.task] == TaskState.STOPPING
+        if stopping and (each in missing or is_carried_out(job)):
+            stops.append(each)  # one that never started: the engine says that it is lost
+        elif each in missing:
+            launches.append(asked)
+    stops += [each for each in given_up if each not in missing]
+    if stops:
+        engine.cancel(stops)
+    if launches:
+        engine.launch(launches)
+    return [each for each in given_up if each in missing]

@@ -1,0 +1,107 @@
+"""The draft of a step: what is to be written into the journal. The core has been told of it; the
+records have not, and nothing was acted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlead.engines.interface import Attempt
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.decisions import Decision
+from fairlead.scheduling.events import Event, TimePassed
+from fairlead.service.journal.codec import entry_of
+from fairlead.service.journal.entry import Entry
+from fairlead.service.records.book import Records
+from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.people import KeyRecord
+
+
+@dataclass
+class Draft:
+    """Entries with what was said in them, in their order, all of one moment.
+
+    The rest is what the step has done already and the records do not know yet; `cancels` are
+    attempts to be cancelled beside those that decisions and cancelled jobs name."""
+
+    core: Core
+    records: Records
+    time: int
+    entries: list[Entry] = field(default_factory=list)
+    said: list[Event | Decision | None] = field(default_factory=list)
+    told: bool = False  # the core was told something
+    cancels: list[Attempt] = field(default_factory=list)
+    gone: set[Attempt] = field(default_factory=set)
+    quarantined: set[str] = field(default_factory=set)
+    drains: dict[str, bool] = field(default_factory=dict)
+    numbers: int = 0  # of jobs that were used
+    submitted: dict[str, int] = field(default_factory=dict)  # name: number
+    taken: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
+    keys: dict[tuple[str | None, str], KeyRecord] = field(default_factory=dict)
+    forgotten: dict[int, list[Attempt]] = field(default_factory=dict)  # with all attempts
+    tokens: dict[str, bool] = field(default_factory=dict)  # made or revoked
+
+    def tell(self, event: Event, **more: Any) -> None:
+        """Tells the core, and writes it down with `more`. Raises InputError, and changes nothing,
+        where it cannot have happened."""
+        self.core.apply(event)
+        self.told = True
+        self._add(entry_of(self._next(), self._step(), self.time, event, **more), event)
+
+    def note(self, kind: str, **body: Any) -> None:
+        """Writes down what the core does not need to know."""
+        self._add(Entry(self._next(), self._step(), self.time, kind, body), None)
+
+    def give_back(self, attempt: Attempt, machine: str) -> None:
+        """Writes down that an attempt that was given up with its machine is over."""
+        self.gone.add(attempt)
+        self.note(
+            "attempt_gone",
+            id=attempt.job,
+            task=attempt.task,
+            attempt=attempt.number,
+            machine=machine,
+        )
+
+    def give_up_no_more(self, attempt: Attempt) -> bool:
+        """The same, wherever it was given up; whether it was anywhere."""
+        if attempt in self.gone:
+            return False
+        for machine in self.records.machines.values():
+            if attempt in machine.given_up:
+                self.give_back(attempt, machine.name)
+                return True
+        return False
+
+    def machine_of(self, attempt: Attempt) -> str:
+        """The machine of a task's present attempt."""
+        row = self.records.jobs[attempt.job].first + attempt.task
+        return self.records.machine_names[self.records.table.machine[row]]
+
+    def forget(self, job: JobRecord) -> None:
+        """Writes down that a job, which is over, is forgotten."""
+        self.forgotten[job.id] = self.records.attempts_of(job)
+        self.note("job_forgotten", job=job.name, id=job.id)
+
+    def decide(self) -> None:
+        """Writes down what the core decides now, if it was told anything."""
+        if not self.told:
+            return
+        for decision in self.core.decide():
+            self._add(entry_of(self._next(), self._step(), self.time, decision), decision)
+
+    def pass_time(self) -> None:
+        """Tells the core how late it is, if it wants to know and was told nothing else."""
+        wake = self.core.wake()
+        if not self.told and wake is not None and wake <= self.time:
+            self.tell(TimePassed(self.time))
+
+    def _next(self) -> int:
+        return self.records.seq + len(self.entries) + 1
+
+    def _step(self) -> int:
+        return self.records.step + 1
+
+    def _add(self, entry: Entry, said: Event | Decision | None) -> None:
+        self.entries.append(entry)
+        self.said.append(said)

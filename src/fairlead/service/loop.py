@@ -1,0 +1,153 @@
+"""The loop: what came in becomes events, the core decides, the journal keeps it, and only then is
+anything done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlead.engines.interface import Engine, Lost, Node
+from fairlead.scheduling.core import Core
+from fairlead.service.draft import Draft
+from fairlead.service.fair.interface import Adviser
+from fairlead.service.fair.observer import Counted, Observer, Timed, Unobserved
+from fairlead.service.fair.watch import Watch
+from fairlead.service.journal.entry import Store
+from fairlead.service.keeping import Keeper, Listener, Made
+from fairlead.service.machines import Machines
+from fairlead.service.operations import Value, take_request
+from fairlead.service.reach import Heard, Reach
+from fairlead.service.recovery import recover
+from fairlead.service.reports import take_report
+from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
+from fairlead.service.retention import due, forget_old
+from fairlead.service.settings import Settings
+from fairlead.service.starting import begin, check_start, fair_settings, first_core
+
+RETRY = 1_000_000
+"""Microseconds until an append that failed is made again, unless somebody asks sooner."""
+
+
+class Service:
+    """The service, without clock, threads and sockets: whoever drives it calls `step`.
+
+    The constructor recovers what the journal holds, and asks nothing of the engine. It raises
+    JournalError, DisagreementError and InputError; nothing has changed then. `core` is None until
+    the engine could be asked for its machines for the first time."""
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        settings: Settings | None = None,
+        adviser: Adviser | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.store, self.engine = store, engine
+        self.observer: Observer = observer or Unobserved()
+        self.core: Core | None
+        self.core, self.records = recover(store)
+        if self.records.start is not None:
+            check_start(self.records.start, self.settings)
+        self.machines = Machines(self.settings)
+        self.watch = None if adviser is None else Watch(adviser, fair_settings(self.settings))
+        self._reach = Reach(engine, self.records, self.observer)
+        self._keeper = Keeper(store, self.records, self.observer)
+        self._begun = False
+        self._time = 0
+
+    @property
+    def trouble(self) -> str:
+        """Why the journal or the engine cannot be reached; empty if both can."""
+        return self._keeper.trouble or self._reach.trouble
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes requests, and the engine can be reached."""
+        return self._begun and not self.trouble
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        """The engine's machines, as they were when it was last asked."""
+        return self.machines.nodes
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """Called with entries that are durable and folded, in the loop's thread."""
+        return self._keeper.listeners
+
+    def step(self, now: int, requests: Sequence[Request] = ()) -> list[Reply]:
+        """Does all there is to do, and answers the requests. `now`: microseconds since 1970.
+
+        Raises TakenJournalError and CorruptJournalError: the service is over then, and InputError
+        where the first step finds settings that cannot be."""
+        time = self._time = max(now, self.records.time)
+        if self._keeper.stuck is not None and not self._finish(self._keeper.stuck):
+            return [self._unavailable() for _ in requests]
+        heard = self._reach.hear(time, self.machines.due(time))
+        if self.core is None and heard.nodes is None:
+            return [self._unavailable() for _ in requests]
+        core = self.core or first_core(heard.nodes or (), self.settings)
+        draft = Draft(core, self.records, time)
+        if not self._begun:
+            begin(draft, self.settings)
+        self.core, self._begun = core, True
+        values = [take_request(draft, self.settings.limits, each) for each in requests]
+        self._take_in(draft, heard)
+        with self.observer.timed(Timed.DECIDE):
+            draft.decide()
+        kept = self._finish(Made(draft, heard.reports))
+        if self.watch is not None:
+            self.watch.after(time, core, changed=bool(draft.entries))
+        return [self._reply(value, kept) for value in values]
+
+    def wake(self) -> int | None:
+        """When `step` is to be called though nothing comes in and the engine reports nothing."""
+        if self._keeper.stuck is not None or self.core is None:
+            return self._time + RETRY
+        times = [self.core.wake(), self._reach.wake(), self.machines.wake()]
+        times.append(due(self.records, self.settings.retention))
+        if self.watch is not None:
+            times.append(self.watch.wake())
+        return min((time for time in times if time is not None), default=None)
+
+    def close(self) -> None:
+        """Lets go of everything. Tasks go on running, and nothing is lost."""
+        if self.watch is not None:
+            self.watch.close()
+        self.engine.close()
+        self.store.close()
+
+    def _take_in(self, draft: Draft, heard: Heard) -> None:
+        """Tells the core all that happened beside the requests."""
+        for attempt in heard.gone:
+            draft.give_up_no_more(attempt)
+        for report in heard.reports:
+            if not take_report(draft, report):
+                self.observer.counted(Counted.LATE_REPORTS)
+            elif isinstance(report, Lost) and report.machine_at_fault:
+                self.machines.in_trouble(draft, draft.machine_of(report.attempt), report.why)
+        if heard.nodes is not None:
+            self.machines.look(draft, heard.nodes)
+        if self.watch is not None:
+            for event in self.watch.events(draft.time):
+                draft.tell(event)
+        forget_old(draft, self.settings.retention)
+        draft.pass_time()
+
+    def _finish(self, made: Made) -> bool:
+        """Makes a step durable and acts on it; whether that was possible."""
+        if not self._keeper.keep(made):
+            return False
+        self._reach.tell(made.draft, made.reports)
+        self._keeper.spread(made.draft.entries)
+        return True
+
+    def _reply(self, value: Value | Refused, kept: bool) -> Reply:
+        if isinstance(value, Refused):
+            self.observer.counted(Counted.REFUSALS)
+            return value
+        return Done(value, self.records.seq) if kept else self._unavailable(unknown=True)
+
+    def _unavailable(self, unknown: bool = False) -> Refused:
+        return Refused(Wrong.UNAVAILABLE, self.trouble or "the service is starting", unknown)

@@ -1,0 +1,175 @@
+"""The machines of the engine, as they come, change, get into trouble and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fairlead.engines.interface import Health, Node
+from fairlead.model.errors import InputError
+from fairlead.model.machine import Machine
+from fairlead.scheduling.events import (
+    MachineChanged,
+    MachineDrained,
+    MachineJoined,
+    MachineLeft,
+    TaskFailed,
+)
+from fairlead.scheduling.ids import Unit
+from fairlead.scheduling.transitions import MachineState, TaskState
+from fairlead.service.draft import Draft
+from fairlead.service.records.people import MachineRecord
+from fairlead.service.reports import may_be_tried, retries_of
+from fairlead.service.settings import Settings
+from fairlead.service.standing import is_cancelled, machine_state, task_state
+
+
+@dataclass
+class Machines:
+    """What the engine said of its machines when it was last asked; none of it is in the journal.
+
+    `problems`: why a machine that is there cannot be used as it is."""
+
+    settings: Settings
+    nodes: dict[str, Node] = field(default_factory=dict)
+    looked: int | None = None
+    troubled: dict[str, int] = field(default_factory=dict)  # since when
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def due(self, time: int) -> bool:
+        """Whether it is time to ask the engine."""
+        return self.looked is None or time >= self.looked + self.settings.node_interval
+
+    def look(self, draft: Draft, nodes: Sequence[Node]) -> None:
+        """Tells the core what changed."""
+        self.looked = draft.time
+        self.nodes = {node.machine.name: node for node in nodes}
+        self.problems.clear()
+        for name in [name for name in self.troubled if name not in self.nodes]:
+            del self.troubled[name]
+        for record in list(draft.records.machines.values()):
+            if record.machine is not None and record.name not in self.nodes:
+                _leave(draft, record, "the machine is gone")
+            self._drop_given_up(draft, record)
+        for name, node in self.nodes.items():
+            try:
+                self._see(draft, name, node)
+            except InputError as error:
+                self.problems[name] = str(error)
+
+    def wake(self) -> int | None:
+        """When to ask it again; None if it was never asked."""
+        return None if self.looked is None else self.looked + self.settings.node_interval
+
+    def in_trouble(self, draft: Draft, name: str, why: str) -> None:
+        """A machine failed: it gets nothing for a while, longer each time in a row."""
+        record = draft.records.machines.get(name)
+        if record is None or record.machine is None or record.quarantine is not None:
+            return
+        if name in draft.quarantined or machine_state(draft.core, name) is MachineState.ABSENT:
+            return
+        draft.quarantined.add(name)
+        failures = record.failures + 1
+        wait = self.settings.quarantine * 2 ** min(failures - 1, 40)
+        until = draft.time + min(wait, self.settings.quarantine_most)
+        draft.note("machine_quarantined", machine=name, until=until, failures=failures, why=why)
+        _drain(draft, name, "trouble")
+
+    def _see(self, draft: Draft, name: str, node: Node) -> None:
+        record = draft.records.machines.get(name)
+        machine, problem = counted(node.machine, draft.core.ids.units)
+        if problem:
+            self.problems[name] = problem
+        if node.health is Health.READY:
+            self.troubled.pop(name, None)
+        if record is not None and record.machine is not None:
+            if machine_state(draft.core, name) is MachineState.ABSENT:
+                return  # it left in this step
+            if machine != record.machine:
+                draft.tell(MachineChanged(draft.time, machine))
+            self._health(draft, record, node)
+        elif node.health is Health.READY:
+            self._join(draft, name, machine, record)
+
+    def _join(
+        self, draft: Draft, name: str, machine: Machine, record: MachineRecord | None
+    ) -> None:
+        left = [] if record is None else [a for a in record.given_up if a not in draft.gone]
+        if left:
+            # What runs there still would not be counted: it is stopped first.
+            draft.cancels += left
+            self.problems[name] = f"{len(left)} tasks of before are being stopped"
+            return
+        draft.tell(MachineJoined(draft.time, machine))
+        if record is not None and (record.drained or record.quarantine):
+            _drain(draft, name, "admin" if record.drained else "trouble")
+
+    def _health(self, draft: Draft, record: MachineRecord, node: Node) -> None:
+        name, time = record.name, draft.time
+        if node.health is Health.TROUBLED:
+            since = self.troubled.setdefault(name, time)
+            self.in_trouble(draft, name, node.problem)
+            if time >= since + self.settings.lost_after:
+                _leave(draft, record, node.problem or "the machine does not answer")
+        elif record.quarantine is not None and time >= record.quarantine.until:
+            draft.note("quarantine_ended", machine=name)
+            if not draft.drains.get(name, record.drained):
+                draft.tell(MachineDrained(time, name, back=True), why="trouble")
+
+    def _drop_given_up(self, draft: Draft, record: MachineRecord) -> None:
+        """What was given up on a machine that has been away for long is thought to be over."""
+        if record.name in self.nodes:
+            return
+        for attempt, time in record.given_up.items():
+            if draft.time >= time + self.settings.given_up_for and attempt not in draft.gone:
+                draft.give_back(attempt, record.name)
+
+
+def _drain(draft: Draft, name: str, why: str) -> None:
+    """The core gives it nothing more, if it did."""
+    if machine_state(draft.core, name) is MachineState.UP:
+        draft.tell(MachineDrained(draft.time, name), why=why)
+
+
+def _leave(draft: Draft, record: MachineRecord, why: str) -> None:
+    """It is given up, with all that runs on it. What must not be tried again has failed."""
+    for (number, task), attempt in record.held.items():
+        job = draft.records.jobs[number]
+        state = task_state(draft.core, job.name, task)
+        if state is None or is_cancelled(draft.core, job.name):
+            continue
+        stopping = state is TaskState.STOPPING
+        tries = draft.records.table.tries[job.first + task]
+        if may_be_tried(job.job) and (stopping or tries < retries_of(job.job, lost=True)):
+            continue
+        draft.tell(
+            TaskFailed(draft.time, job.name, task),
+            id=number,
+            attempt=attempt,
+            machine=record.name,
+            cause="lost",
+            code=0,
+            started=None,
+            ended=draft.time,
+            why=why,
+            retry=False,
+            given_up=True,
+        )
+    draft.tell(MachineLeft(draft.time, record.name), why=why)
+
+
+def counted(machine: Machine, units: Sequence[Unit]) -> tuple[Machine, str]:
+    """The machine with what the core counts of it, in whole units and devices, rounded down; and
+    what was left out, in a sentence."""
+    known = {unit.name: unit for unit in units}
+    capacity, left = {}, []
+    for name, amount in machine.capacity.items():
+        if name not in known:
+            left.append(name)
+            continue
+        step = known[name].unit * (known[name].piece or 1)
+        capacity[name] = amount // step * step
+    if not left and capacity == dict(machine.capacity):
+        return machine, ""
+    problem = f"nothing counts its {', '.join(left)}" if left else ""
+    return Machine(machine.name, capacity, machine.labels), problem

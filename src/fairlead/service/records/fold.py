@@ -1,0 +1,408 @@
+"""The fold: what each entry of the journal changes of what is known. Live and in recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from fairlead.engines.interface import Attempt
+from fairlead.scheduling import events
+from fairlead.scheduling.decisions import Decision
+from fairlead.scheduling.events import Event
+from fairlead.scheduling.transitions import (
+    ILLEGAL,
+    TaskChange,
+    TaskState,
+    task_table,
+)
+from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
+from fairlead.service.records.book import Records, Totals
+from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.people import (
+    KeyRecord,
+    MachineRecord,
+    Quarantine,
+    Start,
+    TokenRecord,
+)
+from fairlead.service.records.tasks import AttemptRecord, Outcome
+from fairlead.service.requests import Role
+
+KEPT_ATTEMPTS = 8
+"""Attempts before the last that are kept of a task."""
+
+AFTER = (task_table(cancelled=False), task_table(cancelled=True))
+
+Said = Event | Decision | None
+
+
+def fold(records: Records, entry: Entry, said: Said) -> None:
+    """Takes in the entry after the last one; `said` is the event or the decision in it. Raises
+    CorruptJournalError where it does not follow from those before."""
+    if entry.seq != records.seq + 1:
+        raise CorruptJournalError(f"entry {entry.seq} comes after entry {records.seq}")
+    known = _KINDS.get(entry.kind)
+    if known is None:
+        raise CorruptJournalError(f"entry {entry.seq} is of an unknown kind, {entry.kind!r}")
+    try:
+        known(records, entry, said)
+    except (KeyError, IndexError, ValueError) as error:
+        raise CorruptJournalError(
+            f"entry {entry.seq} ({entry.kind}) does not follow from those before it: {error!r}"
+        ) from error
+    records.seq, records.step, records.time = entry.seq, entry.step, entry.time
+
+
+# Jobs
+
+
+def _job_submitted(records: Records, entry: Entry, said: Said) -> None:
+    body, job = entry.body, cast(events.JobSubmitted, said).job
+    if body["id"] != records.next_id or job.name in records.names or job.tasks is None:
+        raise ValueError(job.name)
+    tasks = int(job.tasks)
+    record = JobRecord(
+        id=body["id"],
+        job=job,
+        submitted=entry.time,
+        first=records.table.add(tasks),
+        tasks=tasks,
+        by=body["by"],
+        key=body["key"],
+    )
+    record.counts[TaskState.WAITING] = tasks
+    records.next_id += 1
+    records.jobs[record.id] = record
+    records.names[job.name] = record.id
+    if record.key is not None:
+        at = (record.by, record.key)
+        before = records.keys.get(at)
+        ids = () if before is None else before.ids
+        records.keys[at] = KeyRecord(body["request"], (*ids, record.id))
+    totals = records.totals.setdefault(record.tenant, Totals())
+    totals.known += 1
+    totals.jobs += 1
+    totals.tasks += tasks
+
+
+def _job_changed(records: Records, entry: Entry, _said: Said) -> None:
+    job, tasks = _job(records, entry.body), entry.body["tasks"]
+    more = tasks - job.tasks
+    if more > 0:
+        job.first = records.table.move(job.first, job.tasks, tasks)
+    else:
+        records.table.free -= more
+    job.counts[TaskState.WAITING] += more
+    job.tasks = tasks
+    records.totals[job.tenant].tasks += more
+    _settle(records, job, entry.time)
+
+
+def _job_cancelled(records: Records, entry: Entry, _said: Said) -> None:
+    job = _job(records, entry.body)
+    job.cancelled = True
+    _drop_waiting(records, job)
+    _settle(records, job, entry.time)
+
+
+def _reject(records: Records, entry: Entry, _said: Said) -> None:
+    job = _job(records, entry.body)
+    job.reason = entry.body["reason"]
+    _drop_waiting(records, job)
+    _settle(records, job, entry.time)
+
+
+def _drop_waiting(records: Records, job: JobRecord) -> None:
+    """All its tasks that wait are dropped."""
+    states = np.frombuffer(records.table.state, np.int8)[job.first : job.first + job.tasks]
+    states[states == TaskState.WAITING] = TaskState.DROPPED
+    job.counts[TaskState.DROPPED] += job.counts[TaskState.WAITING]
+    job.counts[TaskState.WAITING] = 0
+
+
+def _job_forgotten(records: Records, entry: Entry, _said: Said) -> None:
+    job = _job(records, entry.body)
+    del records.jobs[job.id], records.names[job.name], records.over[job.id]
+    if job.key is not None:
+        at = (job.by, job.key)
+        ids = tuple(each for each in records.keys[at].ids if each != job.id)
+        if ids:
+            records.keys[at] = KeyRecord(records.keys[at].request, ids)
+        else:
+            del records.keys[at]
+    records.over_tasks -= job.tasks
+    totals = records.totals[job.tenant]
+    totals.known -= 1
+    if not totals.known:
+        del records.totals[job.tenant]
+    table = records.table
+    table.free += job.tasks
+    if table.wasteful():
+        jobs = list(records.jobs.values())
+        firsts = table.sweep([(each.first, each.tasks) for each in jobs])
+        for each, first in zip(jobs, firsts, strict=True):
+            each.first = first
+
+
+def _settle(records: Records, job: JobRecord, time: int) -> None:
+    """A job is over when nothing of it waits or is held."""
+    if job.ended is None and not job.waiting and not job.held:
+        job.ended = time
+        records.over[job.id] = None
+        records.over_tasks += job.tasks
+        totals = records.totals[job.tenant]
+        totals.jobs -= 1
+        totals.tasks -= job.tasks
+
+
+# Tasks
+
+
+def _launch(records: Records, entry: Entry, _said: Said) -> None:
+    body = entry.body
+    job, task = _job(records, body), body["task"]
+    table, row = records.table, _row(job, task)
+    if table.attempt[row]:
+        past = job.past = {} if job.past is None else job.past
+        past.setdefault(task, []).append(_archived(records, job, task))
+        del past[task][:-KEPT_ATTEMPTS]
+    _move(records, job, row, TaskChange.LAUNCH)
+    number = _machine_number(records, body["machine"])
+    table.attempt[row] = body["attempt"]
+    table.machine[row] = number
+    table.outcome[row] = table.code[row] = table.started[row] = table.ended[row] = 0
+    table.launched[row] = entry.time
+    records.machines[body["machine"]].held[job.id, task] = body["attempt"]
+    if job.began is None:
+        job.began = entry.time
+    if job.why:
+        job.why.pop(task, None)
+    if body["pieces"]:
+        job.pieces = {} if job.pieces is None else job.pieces
+        job.pieces[task] = tuple((name, piece) for name, piece in body["pieces"])
+
+
+def _archived(records: Records, job: JobRecord, task: int) -> AttemptRecord:
+    last = records.task(job, task)
+    assert last.machine is not None and last.launched is not None  # it had an attempt
+    return AttemptRecord(
+        attempt=last.attempt,
+        machine=last.machine,
+        outcome=last.outcome,
+        code=last.code,
+        launched=last.launched,
+        started=last.started,
+        ended=last.ended,
+        why=last.why,
+    )
+
+
+def _stop(records: Records, entry: Entry, _said: Said) -> None:
+    job = _job(records, entry.body)
+    _move(records, job, _row(job, entry.body["task"]), TaskChange.STOP)
+
+
+def _task_started(records: Records, entry: Entry, _said: Said) -> None:
+    job = _job(records, entry.body)
+    row = _row(job, entry.body["task"])
+    _move(records, job, row, TaskChange.STARTED)
+    records.table.started[row] = entry.body["started"] or 0
+
+
+def _ended(change: TaskChange) -> Callable[[Records, Entry, Said], None]:
+    def task_ended(records: Records, entry: Entry, _said: Said) -> None:
+        body = entry.body
+        job, task = _job(records, body), body["task"]
+        table, row = records.table, _row(job, task)
+        if table.attempt[row] != body["attempt"]:
+            raise ValueError(f"attempt {body['attempt']} of task {task}")
+        machine = records.machines[records.machine_names[table.machine[row]]]
+        del machine.held[job.id, task]
+        _move(records, job, row, change)
+        table.outcome[row] = Outcome[body["cause"].upper()]
+        table.code[row] = body["code"]
+        if body["started"] is not None:
+            table.started[row] = body["started"]
+        table.ended[row] = body["ended"] or 0
+        if body["retry"]:
+            table.tries[row] += 1
+        if body["why"]:
+            job.why = {} if job.why is None else job.why
+            job.why[task] = body["why"]
+        if body["given_up"]:
+            machine.given_up[Attempt(job.id, task, body["attempt"])] = entry.time
+        if change is TaskChange.FINISHED and machine.quarantine is None:
+            machine.failures = 0
+        _settle(records, job, entry.time)
+
+    return task_ended
+
+
+def _row(job: JobRecord, task: int) -> int:
+    if not 0 <= task < job.tasks:
+        raise IndexError(task)
+    return job.first + task
+
+
+def _move(records: Records, job: JobRecord, row: int, change: TaskChange) -> None:
+    """The task in this row goes where the table of transitions says."""
+    before = records.table.state[row]
+    after = AFTER[job.cancelled][before][change]
+    if after == ILLEGAL:
+        raise ValueError(f"{TaskState(before).name}, {change.name}")
+    records.table.state[row] = after
+    job.counts[before] -= 1
+    job.counts[after] += 1
+
+
+def _job(records: Records, body: Body) -> JobRecord:
+    return records.jobs[records.names[body["job"]]]
+
+
+# Machines
+
+
+def _machine_number(records: Records, name: str) -> int:
+    number = records.machine_numbers.get(name)
+    if number is None:
+        number = records.machine_numbers[name] = len(records.machine_names)
+        records.machine_names.append(name)
+    return number
+
+
+def _machine_joined(records: Records, entry: Entry, said: Said) -> None:
+    machine = cast(events.MachineJoined, said).machine
+    record = records.machines.setdefault(machine.name, MachineRecord(machine.name))
+    record.machine, record.joined, record.draining = machine, entry.time, False
+
+
+def _machine_changed(records: Records, _entry: Entry, said: Said) -> None:
+    machine = cast(events.MachineChanged, said).machine
+    records.machines[machine.name].machine = machine
+
+
+def _machine_left(records: Records, entry: Entry, _said: Said) -> None:
+    machine = records.machines[entry.body["machine"]]
+    lost = list(machine.held.items())
+    machine.held.clear()
+    machine.machine, machine.left, machine.draining = None, entry.time, False
+    table = records.table
+    for (number, task), attempt in lost:
+        job = records.jobs[number]
+        row = _row(job, task)
+        stopping = table.state[row] == TaskState.STOPPING
+        _move(records, job, row, TaskChange.LOST)
+        table.outcome[row], table.ended[row] = Outcome.LOST, entry.time
+        table.tries[row] += not stopping
+        job.why = {} if job.why is None else job.why
+        job.why[task] = entry.body["why"]
+        machine.given_up[Attempt(number, task, attempt)] = entry.time
+    for number in dict.fromkeys(number for (number, _), _ in lost):
+        _settle(records, records.jobs[number], entry.time)
+    _forget_machine(records, machine)
+
+
+def _machine_drained(records: Records, entry: Entry, _said: Said) -> None:
+    records.machines[entry.body["machine"]].draining = not entry.body["back"]
+
+
+def _drain_asked(records: Records, entry: Entry, _said: Said) -> None:
+    machine = records.machines[entry.body["machine"]]
+    machine.drained = not entry.body["back"]
+    _forget_machine(records, machine)
+
+
+def _machine_quarantined(records: Records, entry: Entry, _said: Said) -> None:
+    body = entry.body
+    machine = records.machines[body["machine"]]
+    machine.failures = body["failures"]
+    machine.quarantine = Quarantine(body["until"], body["failures"], body["why"])
+
+
+def _quarantine_ended(records: Records, entry: Entry, _said: Said) -> None:
+    machine = records.machines[entry.body["machine"]]
+    machine.quarantine = None
+    _forget_machine(records, machine)
+
+
+def _attempt_gone(records: Records, entry: Entry, _said: Said) -> None:
+    body = entry.body
+    machine = records.machines[body["machine"]]
+    del machine.given_up[Attempt(body["id"], body["task"], body["attempt"])]
+    _forget_machine(records, machine)
+
+
+def _forget_machine(records: Records, machine: MachineRecord) -> None:
+    """A machine that is not there is forgotten, unless there is something to remember."""
+    kept = machine.machine or machine.drained or machine.quarantine or machine.given_up
+    if not kept:
+        del records.machines[machine.name]
+
+
+# Tenants, tokens, the service
+
+
+def _tenant_changed(records: Records, _entry: Entry, said: Said) -> None:
+    tenant = cast(events.TenantChanged, said).tenant
+    records.tenants[tenant.name] = tenant
+
+
+def _token_made(records: Records, entry: Entry, _said: Said) -> None:
+    body = entry.body
+    records.tokens[body["name"]] = TokenRecord(
+        body["name"], Role(body["role"]), body["tenant"], body["salt"], body["hash"], entry.time
+    )
+
+
+def _token_revoked(records: Records, entry: Entry, _said: Said) -> None:
+    del records.tokens[entry.body["name"]]
+
+
+def _service_started(records: Records, entry: Entry, _said: Said) -> None:
+    body: dict[str, Any] = entry.body
+    records.start = Start(
+        time=entry.time,
+        version=body["version"],
+        schema=body["schema"],
+        policy=body["policy"],
+        placement=body["placement"],
+        options=body["options"],
+        units=body["units"],
+    )
+
+
+def _nothing(_records: Records, _entry: Entry, _said: Said) -> None:
+    """What only the core remembers."""
+
+
+_KINDS: Mapping[str, Callable[[Records, Entry, Said], None]] = {
+    "job_submitted": _job_submitted,
+    "job_changed": _job_changed,
+    "job_cancelled": _job_cancelled,
+    "job_forgotten": _job_forgotten,
+    "launch": _launch,
+    "stop": _stop,
+    "reject": _reject,
+    "task_started": _task_started,
+    "task_finished": _ended(TaskChange.FINISHED),
+    "task_failed": _ended(TaskChange.FAILED),
+    "task_lost": _ended(TaskChange.LOST),
+    "task_stopped": _ended(TaskChange.STOPPED),
+    "machine_joined": _machine_joined,
+    "machine_changed": _machine_changed,
+    "machine_left": _machine_left,
+    "machine_drained": _machine_drained,
+    "drain_asked": _drain_asked,
+    "machine_quarantined": _machine_quarantined,
+    "quarantine_ended": _quarantine_ended,
+    "attempt_gone": _attempt_gone,
+    "tenant_changed": _tenant_changed,
+    "token_made": _token_made,
+    "token_revoked": _token_revoked,
+    "service_started": _service_started,
+    "time_passed": _nothing,
+    "advice_changed": _nothing,
+    "guarantees_changed": _nothing,
+}

@@ -1,0 +1,98 @@
+"""From a journal to the core and the records: the same fold as live, and the same decisions."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from fairlead.model.errors import FairleadError, InputError
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.decisions import Decision
+from fairlead.scheduling.events import Event
+from fairlead.service.journal.codec import DECISIONS, EVENTS, decision_of, event_of
+from fairlead.service.journal.entry import CorruptJournalError, Entry, Store
+from fairlead.service.records.book import Records
+from fairlead.service.records.fold import fold
+from fairlead.service.starting import core_of
+from fairlead.version import __version__
+
+
+class DisagreementError(FairleadError):
+    """The core decides otherwise than the journal says that it did."""
+
+
+class Recovery:
+    """Takes entries one by one, on top of what a snapshot held."""
+
+    def __init__(self, core: Core | None, records: Records) -> None:
+        self.core, self.records = core, records
+        self._step = records.step
+        self._told = False
+        self._decided: deque[Decision] | None = None
+
+    def take(self, entry: Entry) -> None:
+        """The next entry. Raises CorruptJournalError and DisagreementError."""
+        if entry.step != self._step:
+            self.finish()
+            self._step = entry.step
+        if entry.kind in EVENTS:
+            event = event_of(entry)
+            self._tell(entry, event)
+            fold(self.records, entry, event)
+        elif entry.kind in DECISIONS:
+            decision = decision_of(entry)
+            self._compare(entry, decision)
+            fold(self.records, entry, decision)
+        else:
+            if entry.kind == "service_started" and self.core is None:
+                self.core = core_of(entry.body)
+            fold(self.records, entry, None)
+
+    def finish(self) -> None:
+        """The step is over: the core decided what the journal says, and nothing else."""
+        if self._told and self._decided is None:
+            self._decided = deque(self._core("the last entry").decide())
+        if self._decided:
+            raise DisagreementError(
+                f"after entry {self.records.seq} this version ({__version__}) decides"
+                f" {self._decided[0]}, which the journal does not hold{self._written()}"
+            )
+        self._told, self._decided = False, None
+
+    def _tell(self, entry: Entry, event: Event) -> None:
+        if self._decided is not None:
+            raise CorruptJournalError(f"entry {entry.seq} comes after the decisions of its step")
+        try:
+            self._core(f"entry {entry.seq}").apply(event)
+        except InputError as error:
+            raise CorruptJournalError(
+                f"entry {entry.seq} ({entry.kind}) cannot have happened: {error}"
+            ) from error
+        self._told = True
+
+    def _compare(self, entry: Entry, decision: Decision) -> None:
+        if self._decided is None:
+            self._decided = deque(self._core(f"entry {entry.seq}").decide())
+        mine = self._decided.popleft() if self._decided else None
+        if mine != decision:
+            raise DisagreementError(
+                f"entry {entry.seq} of the journal says {decision}; this version ({__version__})"
+                f" decides {mine or 'nothing'}{self._written()}"
+            )
+
+    def _core(self, what: str) -> Core:
+        if self.core is None:
+            raise CorruptJournalError(f"{what} comes before the service was started")
+        return self.core
+
+    def _written(self) -> str:
+        start = self.records.start
+        return "" if start is None else f" (it was written by version {start.version})"
+
+
+def recover(store: Store) -> tuple[Core | None, Records]:
+    """The core (None if there never was one) and the records that the journal says."""
+    recovery = Recovery(None, Records())
+    for entry in store.read(recovery.records.seq):
+        recovery.take(entry)
+    recovery.finish()
+    return recovery.core, recovery.records

@@ -1,0 +1,27 @@
+"""Refusals, as what takes in a request raises them."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from fairlead.model.errors import About, Mistake
+from fairlead.service.requests import Caller, Refused, Role, Wrong
+
+
+class RefusedError(Exception):
+    """The request is refused; nothing changed."""
+
+    def __init__(self, wrong: Wrong, what: str) -> None:
+        self.refused = Refused(wrong, what)
+        super().__init__(what)
+
+
+def refuse(wrong: Wrong, what: str, right: str = "", about: About = ()) -> NoReturn:
+    """Raises RefusedError with a sentence."""
+    raise RefusedError(wrong, str(Mistake(what, right, about=about)))
+
+
+def only_admin(caller: Caller) -> None:
+    """Refuses all but administrators."""
+    if caller.role is not Role.ADMIN:
+        refuse(Wrong.FORBIDDEN, f"this takes an administrator, not a {caller.role.value}")

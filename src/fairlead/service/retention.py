@@ -1,0 +1,43 @@
+"""Which jobs that are over are forgotten, and when."""
+
+from __future__ import annotations
+
+from fairlead.service.draft import Draft
+from fairlead.service.records.book import Records
+from fairlead.service.records.jobs import JobRecord
+from fairlead.service.settings import Retention
+
+AT_ONCE = 100
+"""Jobs that a step forgets at most, so that it stays short."""
+
+
+def forget_old(draft: Draft, retention: Retention) -> None:
+    """Forgets jobs that are over: the first of these first, until few and young enough are left.
+    What may still run on a machine that is away is not forgotten."""
+    records = draft.records
+    jobs = len(records.over) - len(draft.forgotten)
+    tasks = records.over_tasks
+    many = 0
+    for number in records.over:
+        job = records.jobs[number]
+        if many == AT_ONCE or not (
+            jobs > retention.jobs
+            or tasks > retention.tasks
+            or _ended(job) + retention.time <= draft.time
+        ):
+            return
+        if number in draft.forgotten or records.given_up_of(number):
+            continue
+        draft.forget(job)
+        jobs, tasks, many = jobs - 1, tasks - job.tasks, many + 1
+
+
+def due(records: Records, retention: Retention) -> int | None:
+    """When the next job has been over for long enough; None if none is over."""
+    first = next(iter(records.over), None)
+    return None if first is None else _ended(records.jobs[first]) + retention.time
+
+
+def _ended(job: JobRecord) -> int:
+    assert job.ended is not None  # it is over
+    return job.ended
