@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.scheduling.ids import Ids, Unit, unit_names
 from fairlead.scheduling.kernels.people import forget, rescale, weigh
+from fairlead.scheduling.kernels.signature import signatures
 from fairlead.scheduling.kernels.state import Ints, State, Words
 from fairlead.scheduling.kernels.tables import Full
 from fairlead.scheduling.pools import pool_weights
@@ -23,10 +25,22 @@ from fairlead.sharing.policy import Policy
 from fairlead.sharing.problem import Bools
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Of a job: its scale, a held task in units of 1 / SHARE, whether any machine holds one, and
+    its signature."""
+
+    scale: float
+    unit: int
+    usable: bool
+    signature: np.uint64
+
+
 class Book:
     """State, names and scales. Slots are filled and given back here; events are applied elsewhere.
 
-    `pieces` are the units in a piece of each resource.
+    `stale`: the scales are computed again before the next decision; `pools_changed`: so are the
+    weights of pools.
     """
 
     def __init__(self, units: Sequence[Unit], policy: str | Policy, whole: bool) -> None:
@@ -37,7 +51,8 @@ class Book:
         self.state.whole[0]["fifo"] = self.scaler.fifo
         self.rejected: list[tuple[str, str]] = []
         self._classes: Classes | None = None
-        self._stale = False
+        self._fitted: dict[tuple[bytes, bytes, bool], Fitted] = {}
+        self.stale = False
         self.pools_changed = False
 
     @property
@@ -54,7 +69,8 @@ class Book:
     def machines_changed(self) -> None:
         """The scales are computed again before the next decision."""
         self._classes = None
-        self._stale = self.pools_changed = True
+        self._fitted.clear()
+        self.stale = self.pools_changed = True
 
     def room_for(self, full: Full, slots: int = 1) -> None:
         """Make a table larger, if it has fewer free slots than that."""
@@ -112,6 +128,8 @@ class Book:
                     self.state.widen(words)
                 self.state.set_term(bit, holders[term])
                 self._classes = None
+                self._fitted.clear()
+        self._fitted.clear()
         found = np.zeros(self.state.words, np.uint64)
         for bit in bits:
             found[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
@@ -127,9 +145,25 @@ class Book:
     def _forget_terms(self, terms: Iterable[Term]) -> None:
         """One job less asks for these terms. What nobody asks for makes no machine rare."""
         for bit in self.ids.drop_terms(terms):
+            self._fitted.clear()
             self.state.set_term(bit, np.zeros(int(self.state.whole[0]["machines"]), bool))
 
     # Jobs
+
+    def fitted(self, demand: Ints, needs: Words, spread: bool, name: str) -> Fitted:
+        """How one job fits the machines that are there now. Jobs that are alike are computed once.
+        Raises InputError where the policy has no scale for it."""
+        key = (demand.tobytes(), needs.tobytes(), spread)
+        found = self._fitted.get(key)
+        if found is None:
+            scaled = self.scales(demand[None, :], needs[None, :], np.array([spread]), [name])
+            found = self._fitted[key] = Fitted(
+                float(scaled.scale[0]),
+                int(scaled.unit[0]),
+                bool(scaled.usable[0]),
+                signatures(demand[None, :], needs[None, :], self.state.satisfied)[0],
+            )
+        return found
 
     def scales(self, demand: Ints, needs: Words, spread: Bools, names: Sequence[str]) -> Scaled:
         """The scales of jobs on the machines that are there now."""
@@ -141,9 +175,9 @@ class Book:
 
     def rescale(self) -> None:
         """Compute the scales of all jobs again, if the machines changed since the last time."""
-        if not self._stale:
+        if not self.stale:
             return
-        self._stale = False
+        self.stale = False
         state = self.state
         jobs = np.flatnonzero(state.job["used"][: int(state.whole[0]["jobs"])])
         if not len(jobs):
@@ -158,7 +192,7 @@ class Book:
             self._reject(jobs)
             if len(self.rejected) == before:  # each job has a scale, all together have none
                 raise
-            self._stale = True
+            self.stale = True
             self.rescale()
             return
         changed = np.flatnonzero(

@@ -34,6 +34,17 @@ class Orders:
         return bool(self.released or self.stops or self.pledges)
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """All that preemption remembers, as pairs in their order."""
+
+    guarantee: tuple[tuple[int, int], ...] = ()
+    since: tuple[tuple[int, int], ...] = ()
+    tried: tuple[tuple[int, int], ...] = ()
+    pledged: tuple[tuple[int, int, int], ...] = ()  # machine, job, starts
+    now: int = 0
+
+
 class Preemption:
     """Stops tasks for jobs that were below their guarantees for `after` microseconds.
 
@@ -94,6 +105,24 @@ class Preemption:
         parts.append(len(self._pledged))
         parts += [n for m in sorted(self._pledged) for n in (m, *self._pledged[m])]
         return tuple(parts)
+
+    def memory(self) -> Memory:
+        """All that is remembered, to be remembered by another one."""
+        return Memory(
+            tuple(self._guarantee.items()),
+            tuple(self._since.items()),
+            tuple(self._tried.items()),
+            tuple((machine, job, starts) for machine, (job, starts) in self._pledged.items()),
+            self._now,
+        )
+
+    def remember(self, memory: Memory) -> None:
+        """From now on this remembers what that one did."""
+        self._guarantee = dict(memory.guarantee)
+        self._since = dict(memory.since)
+        self._tried = dict(memory.tried)
+        self._pledged = {machine: (job, starts) for machine, job, starts in memory.pledged}
+        self._now = memory.now
 
     def _ripens(self, job: int) -> int:
         return max(self._since[job], self._tried.get(job, 0)) + self.after

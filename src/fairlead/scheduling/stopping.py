@@ -15,7 +15,7 @@ from fairlead.scheduling.kernels.happen import advance, stop
 from fairlead.scheduling.kernels.pledges import pledge, release
 from fairlead.scheduling.kernels.tables import UNLIMITED, Full
 from fairlead.scheduling.kernels.trail import mix
-from fairlead.scheduling.preemption import Preemption
+from fairlead.scheduling.preemption import Memory, Preemption
 from fairlead.scheduling.transitions import MachineState, TaskState
 
 Launches = Sequence[tuple[int, int]]
@@ -68,6 +68,15 @@ class Stopping:
     def state(self) -> tuple[int, ...]:
         """All that is remembered, in integers."""
         return self._preemption.state()
+
+    def memory(self) -> tuple[tuple[tuple[int, int], ...], Memory]:
+        """All that is remembered: jobs' slots by their seqs, and what preemption remembers."""
+        return tuple(self._slot.items()), self._preemption.memory()
+
+    def remember(self, slots: Sequence[tuple[int, int]], memory: Memory) -> None:
+        """From now on this remembers what that one did."""
+        self._slot = dict(slots)
+        self._preemption.remember(memory)
 
     def _standing(self, book: Book, seq: int) -> tuple[int, int] | None:
         j = self._slot[seq]
