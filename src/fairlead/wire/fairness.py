@@ -58,6 +58,7 @@ class SharePoint(Told):
     share: float | None = None
     fair: float | None = None
     running: Count = 0
+    waiting: Count = 0
 
 
 class TenantHistory(Told):
@@ -68,14 +69,11 @@ class TenantHistory(Told):
 
 
 class SharesHistory(Told):
-    """Shares over time. `step` is the time between points, in microseconds."""
+    """Shares over time. What is older is kept more thinly; it begins anew with the service."""
 
     schema_: Literal["fairlead.shares-history/1"] = Field(
         default="fairlead.shares-history/1", alias="schema"
     )
-    since: Moment
-    until: Moment
-    step: Count
     tenants: list[TenantHistory]
 
 
@@ -93,15 +91,28 @@ class WhyFair(Told):
     tasks: float
     guaranteed: Count
     running: Count
+    short: Count = Field(default=0, description="tasks that it lacks of those and could have")
+    since: Moment | None = Field(default=None, description="since when its tenant is short")
+    moment: Moment | None = Field(default=None, description="of which the exact allocation is")
     sentence: str
 
 
 class WhyChange(Told):
-    """The smallest change that would start one more task of the job."""
+    """A change after which tasks of the job would start at once; each was tried."""
 
     kind: str
     sentence: str
     values: dict[str, Any] = Field(default_factory=dict)
+
+
+class WhyStart(Told):
+    """When the job is expected to start (null: not before `until`), if tasks take as long as was
+    told; `unknown` tasks were given no duration, and were taken to go on."""
+
+    time: Moment | None = None
+    tasks: Count
+    until: Moment
+    unknown: Count = 0
 
 
 class WhyAnswer(Told):
@@ -109,6 +120,7 @@ class WhyAnswer(Told):
     values."""
 
     schema_: Literal["fairlead.why/1"] = Field(default="fairlead.why/1", alias="schema")
+    time: Moment
     job: str
     tenant: str
     state: JobState
@@ -116,7 +128,8 @@ class WhyAnswer(Told):
     sentences: list[str]
     reasons: list[WhyReason] = Field(default_factory=list)
     fair: WhyFair | None = None
-    change: WhyChange | None = None
+    change: WhyChange | None = Field(default=None, description="the first of `changes`")
+    changes: list[WhyChange] = Field(default_factory=list)
     expected_start: Moment | None = Field(
         default=None, description="where durations are given; an estimate"
     )
@@ -149,11 +162,16 @@ class Shortfall(Told):
     """A tenant that has less than the exact allocation of the present demand guarantees it."""
 
     tenant: str
-    guaranteed: float
+    guaranteed: float = Field(description="as a share, divided by its weight")
     has: float
     shortfall: float
-    since: Moment
+    tasks: Count = Field(default=0, description="tasks that its jobs lack together")
+    job: str | None = Field(default=None, description="its job that lacks most")
+    since: Moment | None = Field(default=None, description="without a gap; null: just now")
     cause: str = Field(description="a word: what keeps it from its share")
+    counts: dict[str, Count] = Field(
+        default_factory=dict, description="of the cause: tasks in the way by their tenants"
+    )
     sentence: str
 
 
@@ -168,4 +186,9 @@ class LiveAudit(Told):
     exact: Moment | None = None
     policy: str
     tenants: Count = Field(description="how many were looked at")
-    shortfalls: list[Shortfall]
+    shortfalls: list[Shortfall] = Field(description="most first")
+    more: Count = Field(default=0, description="shortfalls that are not listed")
+    more: Count = Field(default=0, description="shortfalls that are not listed")
+    problem: str | None = Field(
+        default=None, description="why there is no newer exact allocation, where there is none"
+    )

@@ -97,6 +97,10 @@ class Watch:
         """What everybody has now beside what the exact allocation gives."""
         return measure(core, self._known)
 
+    def since(self, tenant: str) -> int | None:
+        """Since when the tenant has less than it is guaranteed, without a gap; None: it has not."""
+        return self._since.get(tenant)
+
     def close(self) -> None:
         """Nothing is asked any more."""
         self._adviser.close()

@@ -1,0 +1,259 @@
+"""Why a job waits, or what became of it: everything as values, and in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.transitions import TaskState
+from fairlead.scheduling.waiting import Behind, NotLooked, Reserved, Why
+from fairlead.service.fair.audit import exact_of
+from fairlead.service.fair.causes import Cause, cause_of
+from fairlead.service.fair.changes import Change, smallest_changes
+from fairlead.service.fair.interface import JobShare
+from fairlead.service.fair.start import Start, expected_start
+from fairlead.service.fair.twin import twin
+from fairlead.service.fair.watch import Watch
+from fairlead.service.records.book import Records
+from fairlead.service.records.jobs import JobRecord, JobState
+from fairlead.service.requests import JobKey
+
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fair:
+    """What the exact allocation of that moment gives the job, and how far it is from it. `short`:
+    tasks that it lacks of what it is guaranteed, and has tasks for; `since`: when its tenant was
+    first seen short, without a gap."""
+
+    exact: JobShare
+    moment: int
+    policy: str
+    running: int
+    short: int
+    since: int | None
+    cause: Cause | None
+
+    def sentence(self, now: int) -> str:
+        """All of it in words."""
+        said = (
+            f"by the exact allocation ({self.policy}, of {_ago(now - self.moment)} ago) its share"
+            f" is {self.exact.tasks:.4g} {_tasks(self.exact.tasks)}, of which {self.exact.whole}"
+            f" {_are(self.exact.whole)} guaranteed; it runs {self.running}"
+        )
+        if self.short:
+            said += f", {self.short} fewer than it could have by that"
+            if self.since is not None and now > self.since:
+                said += f", for {_ago(now - self.since)} now"
+            if self.cause is not None:
+                said += f": {self.cause.sentence}"
+        elif self.running > self.exact.whole:
+            said += ", more than it is guaranteed: what others leave"
+        if self.exact.drained:
+            said += f"; machines that take no tasks now would add {self.exact.drained}"
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class WhyJob:
+    """How a job stands at a moment.
+
+    `why` is the core's word on what waits; None for a job that is over. `changes`: the smallest of
+    each kind after which it would start now, each tried. `start`: when it is expected to, run
+    forward on a copy of the core; None where nobody told how long tasks take."""
+
+    time: int
+    job: str
+    tenant: str
+    state: JobState
+    counts: tuple[int, ...]  # by TaskState
+    reason: str = ""  # of a job that was rejected
+    failures: tuple[str, ...] = ()
+    why: Why | None = None
+    fair: Fair | None = None
+    changes: tuple[Change, ...] = ()
+    start: Start | None = None
+
+    @property
+    def ahead(self) -> Behind | None:
+        """Who comes first, if somebody does."""
+        reasons = () if self.why is None else self.why.reasons
+        return next((each for each in reasons if isinstance(each, Behind)), None)
+
+    def sentences(self) -> tuple[str, ...]:
+        """All of it, in the order in which a reader wants it."""
+        said = [self._stands()]
+        if self.reason:
+            said.append(f"it was not taken: {self.reason}")
+        said += self.failures
+        if self.why is not None:
+            said += [str(reason) for reason in self.why.reasons]
+        if self.fair is not None:
+            said.append(self.fair.sentence(self.time))
+        said += [change.sentence for change in self.changes]
+        if self.start is not None:
+            said.append(self._expected(self.start))
+        return tuple(said)
+
+    def _stands(self) -> str:
+        counts = [f"{count} {_WORDS[state]}" for state in _ORDER if (count := self.counts[state])]
+        total = sum(self.counts)
+        tasks = "1 task" if total == 1 else f"{total} tasks"
+        return f"{self.job} of {self.tenant} is {self.state.value}: {tasks}, {', '.join(counts)}"
+
+    def _expected(self, start: Start) -> str:
+        if start.time is not None:
+            what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
+            said = f"{what} of it {_are(start.tasks)} expected to start in"
+            said += f" {_ago(start.time - self.time)}, if every task takes as long as was told"
+        else:
+            looked = _ago(start.until - self.time)
+            said = f"none of its tasks is expected to start in the next {looked}"
+        if start.unknown:
+            said += (
+                f"; {start.unknown} tasks have no told duration and were taken to go on, so it may"
+                " be earlier"
+            )
+        return said
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What there is to say of a job at a moment, taken in the loop's thread; what takes long is
+    made of it elsewhere (`explained`)."""
+
+    said: WhyJob
+    copy: Core | None  # where something waits
+
+
+def take(time: int, records: Records, core: Core | None, watch: Watch | None, key: JobKey) -> Taken:
+    """How the job stands, and a copy of the core to try changes on. Raises InputError where there
+    is no such job."""
+    job = records.job(key)
+    if job is None:
+        raise InputError(
+            Mistake(
+                f'there is no job "{key}"' if isinstance(key, str) else f"there is no job {key}",
+                "one that is over is forgotten after a while: see the names with `fairlead jobs`",
+            )
+        )
+    said = WhyJob(
+        time=time,
+        job=job.name,
+        tenant=job.tenant,
+        state=job.state,
+        counts=tuple(job.counts),
+        reason=job.reason,
+        failures=tuple(_failures(records, job)),
+    )
+    if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
+        return Taken(said, None)
+    why = core.why(job.name)
+    slot = core.ids.jobs[job.name]
+    fair = None if watch is None else _fair(core, watch, job, slot, why)
+    return Taken(replace(said, why=why, fair=fair), twin(core) if why.waiting != 0 else None)
+
+
+def explained(taken: Taken) -> WhyJob:
+    """With the changes that would start it, each tried, and the expected start. Touches nothing
+    that the loop owns: to be called in any thread."""
+    said, core = taken.said, taken.copy
+    if core is None or said.why is None:
+        return said
+    starts_now = any(isinstance(reason, NotLooked) for reason in said.why.reasons)
+    if starts_now:
+        return said
+    return replace(said, changes=smallest_changes(core, said.why), start=_start(core, said.why))
+
+
+_ORDER = (
+    TaskState.WAITING,
+    TaskState.LAUNCHED,
+    TaskState.RUNNING,
+    TaskState.STOPPING,
+    TaskState.FINISHED,
+    TaskState.FAILED,
+    TaskState.DROPPED,
+)
+
+_WORDS = {
+    TaskState.WAITING: "waiting",
+    TaskState.LAUNCHED: "launched",
+    TaskState.RUNNING: "running",
+    TaskState.STOPPING: "told to stop",
+    TaskState.FINISHED: "finished",
+    TaskState.FAILED: "failed",
+    TaskState.DROPPED: "dropped",
+}
+
+SHOWN = 3
+"""So many failed tasks are told of; the others are counted."""
+SEARCHED = 10_000
+"""Among so many tasks failed ones are looked for."""
+
+
+def _failures(records: Records, job: JobRecord) -> list[str]:
+    """What became of the first tasks that failed."""
+    failed = job.counts[TaskState.FAILED]
+    if not failed:
+        return []
+    found: list[str] = []
+    for number in range(min(job.tasks, SEARCHED)):
+        if len(found) == min(SHOWN, failed):
+            break
+        if records.table.state[job.first + number] == TaskState.FAILED:
+            task = records.task(job, number)
+            how = f"{task.outcome.name.lower().replace('_', ' ')} {task.code}"
+            where = "" if task.machine is None else f" on {task.machine}"
+            why = f": {task.why}" if task.why else ""
+            found.append(f"task {number} failed in attempt {task.attempt}{where} ({how}){why}")
+    if failed > len(found):
+        found.append(f"{failed - len(found)} more failed")
+    return found
+
+
+def _fair(core: Core, watch: Watch, job: JobRecord, slot: int, why: Why) -> Fair | None:
+    exact = exact_of(watch.exact, job.name)
+    if exact is None or watch.exact is None:
+        return None
+    wanted = exact.whole if why.waiting is None else min(exact.whole, why.running + why.waiting)
+    short = max(wanted - why.running, 0)
+    return Fair(
+        exact=exact,
+        moment=watch.exact.answer.time,
+        policy=watch.exact.question.policy,
+        running=why.running,
+        short=short,
+        since=watch.since(job.tenant) if short else None,
+        cause=cause_of(core, watch.exact, slot) if short else None,
+    )
+
+
+def _start(core: Core, why: Why) -> Start | None:
+    own = next((each for each in why.reasons if isinstance(each, Reserved)), None)
+    found = expected_start(core, why.job)
+    if found is None and own is not None and own.start is not None:
+        return Start(own.start, 1, own.start, 0)
+    return found
+
+
+def _tasks(count: float) -> str:
+    return "task" if count == 1 else "tasks"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _ago(microseconds: int) -> str:
+    """A span of time as people say it."""
+    seconds = max(microseconds, 0) / SECOND
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
