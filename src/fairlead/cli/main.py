@@ -12,6 +12,13 @@ from types import ModuleType
 from typing import NoReturn
 
 from fairlead.cli.inputs import forget_stdout
+from fairlead.client.errors import (
+    BusyError,
+    NotAllowedError,
+    RefusedError,
+    ServiceError,
+    UnreachableError,
+)
 from fairlead.model.errors import FairleadError, InputError, Mistake, OutputError
 
 
@@ -19,15 +26,19 @@ class Exit(IntEnum):
     """How the process ends."""
 
     OK = 0
-    REFUTED = 1  # a proof or a promise does not hold
+    REFUTED = 1  # a proof or a promise does not hold; a job that was waited for failed
     BAD_INPUT = 2
+    CANCELLED = 3  # a job that was waited for was cancelled
+    UNAVAILABLE = 69  # EX_UNAVAILABLE of sysexits.h: the service does not answer
     INTERNAL = 70  # EX_SOFTWARE of sysexits.h
     OUTPUT = 74  # EX_IOERR of sysexits.h
+    LATER = 75  # EX_TEMPFAIL of sysexits.h: not now; a time to wait is over
+    NOT_ALLOWED = 77  # EX_NOPERM of sysexits.h: the token is wrong, or may not do this
     INTERRUPTED = 130  # 128 + SIGINT, as shells say it
     PIPE_CLOSED = 141  # 128 + SIGPIPE
 
 
-COMMANDS = {
+SHARING = {
     "allocate": ("fairlead.cli.allocate", "share a cluster: who gets what, and what stops them"),
     "explain": ("fairlead.cli.explain", "why a job gets what it gets, in sentences"),
     "compare": ("fairlead.cli.compare", "who gains and who loses under other policies"),
@@ -41,12 +52,35 @@ COMMANDS = {
     "demo": ("fairlead.cli.demo", "a cluster of three GPU generations, shared and explained"),
 }
 
+SERVICE = {
+    "stop": ("fairlead.cli.stop", "stop the service that runs here; tasks go on running"),
+    "submit": ("fairlead.cli.submit", "submit jobs from files, or one command"),
+    "jobs": ("fairlead.cli.jobs", "the jobs that the service knows"),
+    "job": ("fairlead.cli.job", "one job with its tasks"),
+    "why": ("fairlead.cli.why", "why a job waits, and what would start it"),
+    "logs": ("fairlead.cli.logs", "what the tasks of a job wrote"),
+    "cancel": ("fairlead.cli.cancel", "drop what waits of jobs, stop what runs"),
+    "forget": ("fairlead.cli.forget", "forget jobs that are over; their names are free again"),
+    "top": ("fairlead.cli.top", "shares, machines and who waits, live in the terminal"),
+    "shares": ("fairlead.cli.shares", "what each tenant has now, and what would be fair"),
+    "machines": ("fairlead.cli.machines", "the machines, what is used of them, and how they are"),
+    "drain": ("fairlead.cli.drain", "give machines nothing new"),
+    "undrain": ("fairlead.cli.drain", "let machines take tasks again"),
+    "tenants": ("fairlead.cli.tenants", "the tenants, and changes of them"),
+    "token": ("fairlead.cli.token", "who may ask the service for what"),
+    "completion": ("fairlead.cli.completion", "completion of commands for bash, zsh and fish"),
+}
+
+COMMANDS = {**SHARING, **SERVICE}
+
 EPILOG = """\
 examples:
   fairlead demo                                   see what it does, in seconds
   fairlead allocate cluster.yaml jobs.yaml        the fair shares
   fairlead explain train cluster.yaml jobs.yaml   why is `train` waiting?
   fairlead compare cluster.yaml --policies tsf,drf
+  fairlead serve                                  share this machine; then, elsewhere:
+  fairlead submit --wait -- python train.py       run this when it is its turn
 
 `fairlead COMMAND --help` tells more about one command.
 """
@@ -100,6 +134,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OutputError as error:
         _say(f"error: {error}")
         return Exit.OUTPUT
+    except ServiceError as error:
+        _say(*(f"error: {sentence}" for sentence in str(error).splitlines()))
+        return _meaning(error)
     except Exception as error:  # whatever it is, it ends in a sentence
         if _interrupted(error):
             _say("interrupted")
@@ -137,10 +174,15 @@ def run(words: list[str]) -> int:
             hint = f"to share what it describes, write `fairlead allocate {name}`"
         raise InputError(Mistake(f"fairlead has no {kind} {name!r}", hint))
     parser, command = parser_of(name)
+    after = None
+    if getattr(command, "COMMAND_AFTER_DASHES", False) and "--" in rest:
+        at = rest.index("--")
+        rest, after = rest[:at], rest[at + 1 :]
     try:
         args = parser.parse_args(rest)
     except SystemExit as end:  # --help has printed what it had to say
         return int(end.code or 0)
+    args.command = after
     return int(command.run(args))
 
 
@@ -167,8 +209,11 @@ def usage() -> str:
         "Shares a cluster fairly among people whose jobs need several resources and can run only",
         "on some of the machines; proves the shares and explains them.",
         "",
-        "commands:",
-        *(f"  {name:<10}{summary}" for name, (_, summary) in COMMANDS.items()),
+        "fair shares of what files describe:",
+        *(f"  {name:<12}{summary}" for name, (_, summary) in SHARING.items()),
+        "",
+        "the service that runs jobs:",
+        *(f"  {name:<12}{summary}" for name, (_, summary) in SERVICE.items()),
         "",
         "options:",
         "  --version   the version",
@@ -182,6 +227,17 @@ def _say(*lines: str) -> None:
     sys.stdout.flush() if not sys.stdout.closed else None
     for line in lines:
         print(line, file=sys.stderr)
+
+
+def _meaning(error: ServiceError) -> Exit:
+    """What the service's refusal means for whoever called."""
+    if isinstance(error, UnreachableError):
+        return Exit.UNAVAILABLE
+    if isinstance(error, NotAllowedError):
+        return Exit.NOT_ALLOWED
+    if isinstance(error, BusyError):
+        return Exit.LATER
+    return Exit.BAD_INPUT if isinstance(error, RefusedError) else Exit.INTERNAL
 
 
 def _interrupted(error: BaseException | None) -> bool:

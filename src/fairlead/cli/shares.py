@@ -1,0 +1,106 @@
+"""`fairlead shares`: what each tenant has now, and what would be fair."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.inputs import say
+from fairlead.cli.service import add_service, service_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fairlead.cli.screen import Screen
+    from fairlead.wire.fairness import Shares, TenantShare
+
+EPILOG = """\
+examples:
+  fairlead shares
+  fairlead shares --jobs    also of each job
+
+A share is of the tasks that a tenant could run alone in the cluster, divided by its weight. `fair`
+is what the exact allocation of the present demand gives it.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("--jobs", action="store_true", help="also each job's share and tasks")
+    add_service(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Asks for the shares and prints them."""
+    from fairlead.cli.screen import screen_of
+    from fairlead.cli.service import say_json
+
+    with service_of(args) as service:
+        shares = service.shares(jobs=args.jobs)
+    if args.json:
+        say_json(shares)
+    else:
+        say(lines(shares, screen_of(sys.stdout)))
+    return 0
+
+
+def lines(shares: Shares, screen: Screen) -> Iterator[str]:
+    """A line for each tenant, those below another indented, then one for each job."""
+    from fairlead.cli.screen import shown, table
+    from fairlead.cli.service import ago, count
+    from fairlead.model.words import number
+
+    exact = "not computed yet" if shares.exact is None else f"{ago(shares.exact)} ago"
+    yield screen.dim(f"policy {shares.policy}; exact shares: {exact}")
+    yield ""
+    most = max([1e-9, *(each.share or 0 for each in shares.tenants)])
+    most = max([most, *(each.fair or 0 for each in shares.tenants)])
+    rows = []
+    for tenant, depth in tree(shares.tenants):
+        row = [
+            "  " * depth + shown(tenant.name),
+            number(tenant.weight, 4),
+            count(tenant.running),
+            count(tenant.waiting),
+            number(tenant.share, 4),
+            number(tenant.fair, 4),
+            number(tenant.shortfall, 4) if tenant.shortfall else "-",
+        ]
+        rows.append([*row, screen.bar(tenant.share or 0, most, 20)] if screen.blocks else row)
+    header = ["tenant", "weight", "running", "waiting", "share", "fair", "short of"]
+    header += [""] if screen.blocks else []
+    right = "<>>>>>>" + ("<" if screen.blocks else "")
+    yield from table(header, rows, right, screen) if rows else ["no tenant"]
+    if shares.jobs:
+        yield ""
+        rows = [
+            [
+                shown(job.name),
+                shown(job.tenant),
+                count(job.running),
+                count(job.waiting),
+                number(job.fair_tasks, 4),
+                "-" if job.guaranteed is None else str(job.guaranteed),
+                number(job.share, 4),
+                number(job.fair, 4),
+            ]
+            for job in shares.jobs
+        ]
+        header = ["job", "tenant", "running", "waiting", "fair tasks", "whole", "share", "fair"]
+        yield from table(header, rows, "<<>>>>>>", screen)
+
+
+def tree(tenants: Sequence[TenantShare]) -> Iterator[tuple[TenantShare, int]]:
+    """The tenants, those below another after it, each with how deep it is."""
+    names = {tenant.name for tenant in tenants}
+    below: dict[str | None, list[TenantShare]] = {}
+    for tenant in tenants:
+        above = tenant.parent if tenant.parent in names else None
+        below.setdefault(above, []).append(tenant)
+    waiting = [(tenant, 0) for tenant in reversed(below.get(None, []))]
+    while waiting:
+        tenant, depth = waiting.pop()
+        yield tenant, depth
+        waiting += [(each, depth + 1) for each in reversed(below.get(tenant.name, []))]

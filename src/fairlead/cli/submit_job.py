@@ -1,0 +1,159 @@
+"""From what stands on the command line of `fairlead submit` to jobs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.job import Job
+
+_ENDING = "bcdfghjkmnpqrstvwxz23456789"
+"""Signs of made-up endings: without vowels no words come out, without look-alikes they can be
+read aloud."""
+
+_FOR_COMMANDS = {
+    "name": "--name",
+    "tenant": "--tenant",
+    "tasks": "--tasks",
+    "cpu": "--cpu",
+    "memory": "--memory",
+    "gpu": "--gpu",
+    "resource": "--resource",
+    "where": "--where",
+    "machine": "--machine",
+    "env": "--env",
+    "cwd": "--cwd",
+    "time_limit": "--time-limit",
+    "duration": "--duration",
+    "retries": "--retries",
+    "once": "--once",
+    "gang": "--gang",
+    "spread": "--spread",
+}
+
+
+def filed(args: argparse.Namespace) -> list[Job]:
+    """The jobs of the files. Raises InputError."""
+    from fairlead.files import texts
+    from fairlead.model.reading import read_parts
+
+    if not args.files:
+        raise InputError(
+            Mistake(
+                "fairlead submit: there is nothing to submit",
+                "name files of jobs, or write a command after --",
+            )
+        )
+    said = [option for name, option in _FOR_COMMANDS.items() if getattr(args, name)]
+    if said:
+        raise InputError(
+            Mistake(
+                f"{said[0]} is about the job of a command, and files are given",
+                "write it into the file",
+            )
+        )
+    cluster, jobs = read_parts(texts(args.files))
+    if cluster.machines or cluster.tenants or cluster.devices:
+        what = "machines" if cluster.machines else "tenants" if cluster.tenants else "devices"
+        raise InputError(
+            Mistake(
+                f"the files describe {what}, too, and the service has its own",
+                "submit a file that has jobs only",
+            )
+        )
+    if not jobs:
+        raise InputError(Mistake("the files hold no job", "write some under `jobs:`"))
+    return list(jobs)
+
+
+def commanded(args: argparse.Namespace) -> Job:
+    """The job of a command. Raises InputError with all mistakes."""
+    command: Sequence[str] = args.command
+    if args.files:
+        raise InputError(
+            Mistake(
+                f"{args.files[0]!r} stands before -- where options stand",
+                "submit files or a command, not both",
+            )
+        )
+    if not command:
+        raise InputError(Mistake("nothing stands after --", "write a command"))
+    mistakes = Mistakes()
+    demand = {"cpu": args.cpu or "1"}
+    for name in ("memory", "gpu"):
+        if getattr(args, name):
+            demand[name] = getattr(args, name)
+    for word in args.resource:
+        name, equals, amount = word.partition("=")
+        if not (name and equals and amount):
+            mistakes.add((), f"--resource {word} is no amount of a resource", "write NAME=N")
+        else:
+            demand[name] = amount
+    env = mistakes.attempt((), variables, args.env) or {}
+    mistakes.report()
+    return Job(
+        args.name or made_up(command[0]),
+        demand,
+        tenant=args.tenant,
+        tasks=args.tasks or "1",
+        where=args.where or "",
+        machines=args.machine,
+        spread=args.spread,
+        gang=args.gang or 1,
+        duration=args.duration,
+        command=command[0] if len(command) == 1 else list(command),
+        env=env,
+        cwd=_folder(args),
+        time_limit=args.time_limit,
+        retries=args.retries,
+        rerunnable=not args.once,
+    )
+
+
+def variables(words: Sequence[str]) -> dict[str, str]:
+    """The environment that words mean. Raises InputError."""
+    mistakes = Mistakes()
+    env: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals:
+            env[name] = value
+        elif name in os.environ:
+            env[name] = os.environ[name]
+        else:
+            mistakes.add((), f"--env {name}: no such variable is set here", f"write {name}=VALUE")
+    mistakes.report()
+    return env
+
+
+def renamed(jobs: Sequence[Job]) -> list[Job]:
+    """The jobs under names that nobody has used."""
+    ending = _made_up_ending()
+    return [replace(job, name=f"{job.name}-{ending}") for job in jobs]
+
+
+def made_up(command: str) -> str:
+    """A name for the job of a command."""
+    words = command.split()
+    word = re.sub(r"[^\w.-]+", "-", Path(words[0]).name if words else "").strip("-.")
+    return f"{word[:40] or 'job'}-{_made_up_ending()}"
+
+
+def _made_up_ending() -> str:
+    return "".join(secrets.choice(_ENDING) for _ in range(5))
+
+
+def _folder(args: argparse.Namespace) -> str | None:
+    """Where it runs: an absolute path, since the service stands elsewhere."""
+    from fairlead.client.places import find_place
+    from fairlead.client.transport import loopback
+
+    if args.cwd is not None:
+        return str(Path(args.cwd).absolute())
+    return str(Path.cwd()) if loopback(find_place(args.url).url) else None

@@ -1,0 +1,130 @@
+"""Where a client finds the service and its token, and whom it never tells a token."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fairlead.client.places import find_place
+from fairlead.model.errors import InputError
+
+LOCAL = "http://127.0.0.1:4000"
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A user's environment without anything of Fairlead's."""
+    return {"HOME": str(tmp_path)}
+
+
+def serve_here(tmp_path: Path, folder: str = ".local/state/fairlead") -> Path:
+    """What a service leaves in its state folder while it runs."""
+    state = tmp_path / folder
+    state.mkdir(parents=True)
+    (state / "address").write_text(f"{LOCAL}\n", encoding="ascii")
+    (state / "admin-token").write_text("fl_admin_local\n", encoding="ascii")
+    return state
+
+
+def configure(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / ".config" / "fairlead" / "config.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_without_any_service_the_sentence_says_what_to_do(environ: dict[str, str]) -> None:
+    with pytest.raises(
+        InputError, match=r"no service is known: .*; start one with `fairlead serve`"
+    ):
+        find_place(environ=environ)
+
+
+def test_the_service_of_this_user_is_found_with_its_token(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    serve_here(tmp_path)
+    place = find_place(environ=environ)
+    assert (place.url, place.token) == (LOCAL, "fl_admin_local")
+
+
+def test_who_is_nearer_goes_first(environ: dict[str, str], tmp_path: Path) -> None:
+    serve_here(tmp_path)
+    assert find_place(environ=environ).url == LOCAL
+    configure(tmp_path, "url: https://config.example\n")
+    assert find_place(environ=environ).url == "https://config.example"
+    state = serve_here(tmp_path, "named")
+    environ["FAIRLEAD_STATE"] = str(state)
+    assert find_place(environ=environ).url == LOCAL
+    environ["FAIRLEAD_URL"] = "https://variable.example/"
+    assert find_place(environ=environ).url == "https://variable.example"
+    assert find_place("https://argument.example", environ=environ).url == "https://argument.example"
+
+
+def test_a_token_of_a_file_is_told_to_no_other_address(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    serve_here(tmp_path)
+    configure(tmp_path, "url: https://config.example\ntoken: fl_ann_secret\nca: own.pem\n")
+    own = find_place(environ=environ)
+    assert own.token == "fl_ann_secret"
+    assert own.ca == str(tmp_path / ".config" / "fairlead" / "own.pem")
+    other = find_place("https://other.example", environ=environ)
+    assert (other.token, other.ca) == (None, None)
+    local = find_place(LOCAL, environ=environ)
+    assert local.token == "fl_admin_local"
+
+
+def test_a_token_of_the_environment_is_for_whatever_is_asked(environ: dict[str, str]) -> None:
+    environ["FAIRLEAD_TOKEN"] = "fl_ann_secret"
+    assert find_place("https://other.example", environ=environ).token == "fl_ann_secret"
+
+
+def test_a_place_never_shows_its_token(environ: dict[str, str], tmp_path: Path) -> None:
+    serve_here(tmp_path)
+    assert "local" not in repr(find_place(environ=environ)).partition("said_by")[0]
+    assert "fl_admin" not in repr(find_place(environ=environ))
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("localhost:4000", "is 'localhost:4000', which is not the address of a service"),
+        ("ftp://a", "not the address of a service; write it as in http://"),
+        ("http://", "not the address of a service"),
+        ("http://a:b", "not the address of a service"),
+        ("http://a?x=1", "not the address of a service"),
+        ("http://ann:secret@a", "holds a name or a password; give the token in FAIRLEAD_TOKEN"),
+    ],
+)
+def test_an_address_that_is_none_is_refused(
+    url: str, sentence: str, environ: dict[str, str]
+) -> None:
+    with pytest.raises(InputError) as refused:
+        find_place(url, environ=environ)
+    assert sentence in str(refused.value)
+    assert str(refused.value).startswith("--url")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("adress: x\n", 'config.yaml:1:1: unknown key "adress"'),
+        ("url: [a]\n", "config.yaml:1:6: url"),
+        ("url: 'x\n", "this is not YAML"),
+    ],
+)
+def test_mistakes_in_the_file_have_their_places(
+    text: str, sentence: str, environ: dict[str, str], tmp_path: Path
+) -> None:
+    configure(tmp_path, text)
+    with pytest.raises(InputError) as refused:
+        find_place("http://a", environ=environ)
+    assert sentence in str(refused.value)
+
+
+def test_an_empty_file_says_nothing(environ: dict[str, str], tmp_path: Path) -> None:
+    configure(tmp_path, "# nothing yet\n")
+    serve_here(tmp_path)
+    assert find_place(environ=environ).url == LOCAL

@@ -1,0 +1,278 @@
+"""Requests: what is repeated and what is not, and the sentence of every failure."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.client import (
+    AnswerError,
+    BusyError,
+    Client,
+    NotAllowedError,
+    RefusedError,
+    UnknownNameError,
+    UnreachableError,
+)
+from fairlead.client.stream import events_of
+from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.wire.tokens import Role
+from tests.client.answering import Answer, Asked, answering
+
+JOB = Job("a", {"cpu": 1}, tasks=1, command="true")
+ROW = {"name": "a", "id": 1, "tenant": "a", "state": "pending", "tasks": {"waiting": 1}}
+ROW |= {"submitted": 0}
+SUBMITTED = json.dumps({"schema": "fairlead.submitted/1", "jobs": [ROW]}).encode()
+
+
+OPENED: list[Client] = []
+
+
+def client(url: str, timeout: float = 10.0, patience: float = 0.0) -> Client:
+    OPENED.append(Client(url, "fl_ann_secret", timeout=timeout, patience=patience))
+    return OPENED[-1]
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Ends the connections of all clients that a test opened."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
+def refusal(kind: str, *messages: str) -> bytes:
+    mistakes = [{"message": message} for message in messages]
+    return json.dumps({"error": {"kind": kind, "mistakes": mistakes}}).encode()
+
+
+def key_of(asked: Asked) -> str:
+    return asked.headers["Idempotency-Key"]
+
+
+def test_a_request_carries_the_token_and_says_who_asks() -> None:
+    with answering(lambda _: Answer(body=b'{"version": "1"}')) as (url, asked):
+        assert client(url).version().version == "1"
+    assert asked[0].headers["Authorization"] == "Bearer fl_ann_secret"
+    assert asked[0].headers["User-Agent"].startswith("fairlead/")
+
+
+def test_a_submission_whose_answer_was_lost_is_made_again_with_the_same_key() -> None:
+    tries: list[str] = []
+
+    def answer(asked: Asked) -> Answer:
+        tries.append(key_of(asked))
+        return Answer(hang_up=True) if len(tries) < 3 else Answer(201, SUBMITTED)
+
+    with answering(answer) as (url, _):
+        assert [row.name for row in client(url, patience=10).submit(JOB).jobs] == ["a"]
+    assert len(tries) == 3
+    assert len(set(tries)) == 1
+
+
+def test_two_submissions_have_two_keys() -> None:
+    with answering(lambda _: Answer(201, SUBMITTED)) as (url, asked):
+        service = client(url)
+        service.submit(JOB)
+        service.submit(JOB)
+    assert len({key_of(each) for each in asked}) == 2
+
+
+def test_batches_go_on_with_keys_that_follow_from_one() -> None:
+    jobs = [Job(f"j{i}", {"cpu": 1}, tasks=1, command="true") for i in range(5)]
+    with answering(lambda _: Answer(201, SUBMITTED)) as (url, asked):
+        list(client(url).submit_all(jobs, key="mine", size=2))
+    assert [key_of(each) for each in asked] == ["mine-0", "mine-1", "mine-2"]
+    sizes = [len(json.loads(each.body)["jobs"]) for each in asked]
+    assert sizes == [2, 2, 1]
+
+
+def test_what_must_not_be_done_twice_is_not_repeated() -> None:
+    with answering(lambda _: Answer(hang_up=True)) as (url, asked):
+        service = client(url, patience=10)
+        with pytest.raises(UnreachableError, match=r"hung up without an answer"):
+            service.make_token("x", Role.VIEWER)
+    assert len(asked) == 1
+
+
+def test_a_busy_service_is_asked_again_while_patience_lasts() -> None:
+    answers = iter([Answer(503, refusal("unavailable", "the disk is full")), Answer()])
+    with answering(lambda _: next(answers)) as (url, asked):
+        client(url, patience=10).forget("a")
+    assert len(asked) == 2
+    body = refusal("unavailable", "the disk is full")
+    with (
+        answering(lambda _: Answer(503, body)) as (url, asked),
+        pytest.raises(BusyError, match=r"^the disk is full$"),
+    ):
+        client(url).forget("a")
+    assert len(asked) == 1
+
+
+def test_forgetting_twice_because_an_answer_was_lost_is_no_error() -> None:
+    answers = iter([Answer(hang_up=True), Answer(404, refusal("not_found", "there is no job a"))])
+    with answering(lambda _: next(answers)) as (url, asked):
+        client(url, patience=10).forget("a")
+    assert [each.method for each in asked] == ["DELETE", "DELETE"]
+
+
+def test_names_of_any_kind_lead_to_one_place() -> None:
+    with answering(lambda _: Answer(204, b"")) as (url, asked):
+        client(url).forget("../tenants/ä b?x#y%2e")
+    assert asked[0].path == "/v1/jobs/..%2Ftenants%2F%C3%A4%20b%3Fx%23y%252e"
+
+
+def test_all_pages_are_followed() -> None:
+    def answer(asked: Asked) -> Answer:
+        last = "cursor=two" in asked.path
+        tree = {"jobs": [ROW | {"name": "b" if last else "a"}], "next": None if last else "two"}
+        return Answer(body=json.dumps(tree).encode())
+
+    with answering(answer) as (url, asked):
+        assert [row.name for row in client(url).jobs(all=True)] == ["a", "b"]
+    assert all("all=true" in each.path for each in asked)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "sentence"),
+    [
+        (Answer(401, refusal("unauthenticated", "no")), NotAllowedError, "does not take the token"),
+        (Answer(403, refusal("forbidden", "job a is of b")), NotAllowedError, "^job a is of b$"),
+        (Answer(404, refusal("not_found", "no job a")), UnknownNameError, "^no job a$"),
+        (Answer(422, refusal("invalid", "one", "two")), RefusedError, "^one\ntwo$"),
+        (Answer(409, refusal("conflict", "it is there")), RefusedError, "it is there"),
+        (Answer(429, refusal("too_many", "slower")), BusyError, "slower"),
+        (
+            Answer(500, refusal("internal", "oh")),
+            AnswerError,
+            "failed \\(status 500\\): oh; its log",
+        ),
+        (Answer(404, b"<html>"), AnswerError, "does not answer as a Fairlead service does"),
+        (Answer(200, b"<html>"), AnswerError, "is the address right\\?"),
+        (Answer(302, b"", {"Location": "http://a"}), AnswerError, "status 302"),
+        (Answer(200, b'{"jobs": 1}'), AnswerError, "else than JobDetail .*of one version\\?"),
+        (Answer(hang_up=True), UnreachableError, "begins with https://"),
+    ],
+)
+def test_every_failure_has_its_kind_and_its_sentence(
+    answer: Answer, error: type[Exception], sentence: str
+) -> None:
+    with answering(lambda _: answer) as (url, asked), pytest.raises(error, match=sentence):
+        client(url).job("a")
+    assert len(asked) == 1
+
+
+def test_nothing_that_listens_is_said_at_once_whatever_the_patience(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("it waited"))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(
+            UnreachableError, match=r"nothing listens at .*from --url.*serve` starts"
+        ):
+            client(url, patience=60).version()
+
+
+def test_a_name_that_nobody_knows_is_said() -> None:
+    with pytest.raises(
+        UnreachableError, match=r"the name in http://nowhere.invalid .* is not known"
+    ):
+        client("http://nowhere.invalid").version()
+
+
+def test_a_service_that_hangs_is_given_up() -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with pytest.raises(UnreachableError, match=r"has not answered for 0.2 seconds"):
+            client(url, timeout=0.2).version()
+
+
+def test_tls_where_there_is_none_is_said() -> None:
+    with answering(lambda _: Answer()) as (url, _):
+        secure = url.replace("http:", "https:")
+        with pytest.raises(UnreachableError, match=r"TLS with .* failed.*begins with http://"):
+            client(secure).version()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate that nobody signed, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    words += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(
+        [*words, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True
+    )
+    return cert, key
+
+
+@pytest.fixture
+def secured(certificate: tuple[Path, Path]) -> Iterator[str]:
+    """The address of a server with TLS."""
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with answering(lambda _: Answer(body=b'{"version": "1"}'), context) as (url, _):
+        yield url
+
+
+def test_a_certificate_that_is_not_believed_is_said(secured: str) -> None:
+    with pytest.raises(UnreachableError, match=r"is not believed: .*FAIRLEAD_CA"):
+        client(secured).version()
+
+
+def test_a_certificate_of_ones_own_is_believed_where_it_is_named(
+    secured: str, certificate: tuple[Path, Path]
+) -> None:
+    with Client(secured, "t", ca=str(certificate[0])) as service:
+        assert service.version().version == "1"
+
+
+def test_a_file_that_holds_no_certificate_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("nothing", encoding="ascii")
+    with pytest.raises(InputError, match=r"ca.pem cannot be used to check certificates"):
+        Client("https://127.0.0.1:1", ca=str(file))
+
+
+def test_events_are_read_as_the_standard_says() -> None:
+    whole = [": comment", "id: 1", "event: launch", 'data: {"a":', "data: 1}", "", "", "data:{}"]
+    lines = iter([*whole, "", "event: cut", "data: {}"])
+    assert list(events_of(lines)) == [("launch", {"a": 1}), ("message", {})]
+
+
+def test_an_event_that_is_no_json_is_an_error() -> None:
+    with pytest.raises(AnswerError, match="is no JSON: 'x'"):
+        list(events_of(iter(["data: x", ""])))
+
+
+def test_events_say_what_to_go_on_from() -> None:
+    event = {"seq": 7, "time": 1, "kind": "launch", "job": "a", "unknown": 1}
+    body = f"id: 7\nevent: launch\ndata: {json.dumps(event)}\n\n: \n\n"
+    body += 'event: gone\ndata: {"since": 9}\n\nevent: never\ndata: {}\n\n'
+    with answering(lambda _: Answer(body=body.encode())) as (url, asked):
+        first, second = list(client(url).events(since=6))
+    assert asked[0].headers["Last-Event-ID"] == "6"
+    assert first.event is not None
+    assert (first.event.job, first.since, first.gone) == ("a", 7, False)
+    assert (second.event, second.since, second.gone) == (None, 9, True)
+
+
+def test_an_output_comes_with_where_it_is() -> None:
+    headers = {"Fairlead-Offset": "3", "Fairlead-Size": "5", "Fairlead-Over": "true"}
+    with answering(lambda _: Answer(body=b"\xff\n", headers=headers)) as (url, asked):
+        found = client(url).output("a", 2, stream="stderr", offset=-2)
+    assert (found.data, found.offset, found.size, found.over) == (b"\xff\n", 3, 5, True)
+    assert asked[0].path.startswith("/v1/jobs/a/tasks/2/output?stream=stderr&offset=-2")
