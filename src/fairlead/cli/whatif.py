@@ -136,7 +136,7 @@ def _catalogue(file: str) -> tuple[Offer, ...]:
 
 def _show(args: argparse.Namespace, found: WhatIf) -> None:
     if args.json:
-        from fairlead.cli.whatif_text import tree
+        from fairlead.audit.whatif_tree import tree
         from fairlead.model.report import json_text
 
         say([json_text(tree(found))])
@@ -156,8 +156,8 @@ def _buy(args: argparse.Namespace, given: Input) -> None:
     offers = _catalogue(args.buy)
     found = buy(given, args.policy, offers, budget, args.tenant, args.solves)
     if args.json:
+        from fairlead.audit.whatif_tree import tree
         from fairlead.cli.buy_text import purchase_tree
-        from fairlead.cli.whatif_text import tree
         from fairlead.model.report import json_text
 
         say([json_text(tree(found.result) | {"purchase": purchase_tree(found)})])

@@ -1,4 +1,4 @@
-"""What would change, as tables for people and as data."""
+"""What would change, as tables for people."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from fairlead.cli.compare import change, signed
 from fairlead.cli.screen import Screen, shown, table, wrapped
 from fairlead.model.allocation import Allocation
 from fairlead.model.names import compress
-from fairlead.model.quantity import written, written_plain
-from fairlead.model.report import LISTS, rounded
+from fairlead.model.quantity import written_plain
+from fairlead.model.report import LISTS
 from fairlead.model.words import amount, counted, listing, number, plural, sentence
 
-SCHEMA = "fairlead.whatif/1"
 _NAMES = 4  # names that a list shows before it counts the rest
 _RANGES = 2  # ranges of machines in a cell, likewise
 _DIGITS = 3  # significant digits of a change in percent
@@ -216,98 +215,3 @@ def summary(found: WhatIf) -> Iterator[str]:
 def _tasks_more(job: Moved) -> str:
     by = (job.after or 0.0) - (job.before or 0.0)
     return f"{'+' if by > 0 else '-'}{number(abs(by), _DIGITS + 1)}"
-
-
-def tree(found: WhatIf) -> dict[str, object]:
-    """The comparison as `fairlead.whatif/1`."""
-    before, after = found.before.allocation, found.after.allocation
-    return {
-        "schema": SCHEMA,
-        "policy": before.policy,
-        "tasks": before.tasks.value,
-        "changes": [_edit_tree(edit) for edit in found.edits],
-        "added": list(compress(found.made.added)),
-        "removed": list(compress(found.made.removed)),
-        "stranded": list(found.made.stranded),
-        "jobs": [
-            {
-                "job": job.name,
-                "tenant": job.of,
-                "before": job.before,
-                "after": job.after,
-                "scale_before": rounded(job.scale[0]),
-                "scale_after": rounded(job.scale[1]),
-                "verdict": _VERDICT[job.change],
-            }
-            for job in found.jobs
-        ],
-        "tenants": [
-            {
-                "tenant": tenant.name,
-                "parent": tenant.of,
-                "before": tenant.before,
-                "after": tenant.after,
-                "after_by_scales_of_before": rounded(tenant.compared),
-                "verdict": _VERDICT[tenant.change],
-            }
-            for tenant in found.tenants
-        ],
-        "bottlenecks": [
-            {
-                "kind": one.kind.value,
-                "machines": list(compress(one.machines)),
-                "resource": one.resource,
-                "who": one.who,
-                "there_before": one.was,
-                "there_after": one.will,
-                "before": _level_tree(one.before),
-                "after": _level_tree(one.after),
-            }
-            for one in found.bottlenecks
-        ],
-        "purchase": None,
-        "warnings_before": list(before.sentences()),
-        "warnings_after": list(after.sentences()),
-    }
-
-
-_VERDICT = {1: "gains", 0: "same", -1: "loses"}
-
-
-def _level_tree(level: Level | None) -> dict[str, object] | None:
-    if level is None:
-        return None
-    return {"level": level.index, "share": level.share, "jobs": list(level.jobs)}
-
-
-def _edit_tree(edit: Edit) -> dict[str, object]:
-    match edit:
-        case Add(count, model, like):
-            return {
-                "change": "add",
-                "count": count,
-                "like": like,
-                "name": model.name,
-                "capacity": {key: written(value) for key, value in model.capacity.items()},
-                "labels": {key: str(value) for key, value in model.labels.items()},
-            }
-        case Remove(machines):
-            return {"change": "remove", "machines": list(compress(machines))}
-        case Weight(tenant, weight):
-            return {"change": "weight", "tenant": tenant, "weight": written_plain(weight)}
-        case Drop(job, part):
-            return {"change": "drop-constraint", "job": job, "part": part}
-        case Demand(job, resource, need):
-            return {
-                "change": "set-demand",
-                "job": job,
-                "resource": resource,
-                "amount": written(need),
-            }
-        case Limit(tenant, resource, limit):
-            return {
-                "change": "set-limit",
-                "tenant": tenant,
-                "resource": resource,
-                "amount": written(limit),
-            }

@@ -128,9 +128,17 @@ class Taken:
     copy: Core | None  # where something waits
 
 
-def take(time: int, records: Records, core: Core | None, watch: Watch | None, key: JobKey) -> Taken:
+def take(
+    time: int,
+    records: Records,
+    core: Core | None,
+    watch: Watch | None,
+    key: JobKey,
+    *,
+    own: bool = True,
+) -> Taken:
     """How the job stands, and a copy of the core to try changes on. Raises InputError where there
-    is no such job."""
+    is no such job. Not `own`: what its tasks said when they failed is left out."""
     job = records.job(key)
     if job is None:
         raise InputError(
@@ -145,8 +153,8 @@ def take(time: int, records: Records, core: Core | None, watch: Watch | None, ke
         tenant=job.tenant,
         state=job.state,
         counts=tuple(job.counts),
-        reason=job.reason,
-        failures=tuple(_failures(records, job)),
+        reason=job.reason if own else "",
+        failures=tuple(_failures(records, job)) if own else (),
     )
     if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
         return Taken(said, None)

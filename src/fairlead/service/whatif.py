@@ -1,0 +1,138 @@
+"""What-if against the live state: the changes of `fairlead whatif`, on what is present now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from fairlead.audit.edits_text import read_edits
+from fairlead.audit.finding import Input
+from fairlead.audit.whatif import Moved, WhatIf, what_if
+from fairlead.audit.whatif_tree import tree
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster
+from fairlead.model.words import counted, listing, number
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.kernels.tables import UNLIMITED
+from fairlead.scheduling.scales import FIFO
+from fairlead.scheduling.transitions import MachineState
+from fairlead.service.fair.question import jobs_there, machines_there, tenant_slots
+from fairlead.wire.fairness import WhatIfAnswer
+
+CHANGES = ("add", "remove", "weight", "drop_constraint", "set_demand", "set_limit")
+"""The kinds of changes, as `fairlead whatif` calls its options."""
+
+MOST = 20_000
+"""Present jobs at most: each is solved for by itself, before and after."""
+
+
+def take_input(core: Core) -> Input:
+    """The machines that take tasks and the jobs with what is left of them: what waits and what is
+    held. To be called in the loop's thread; nothing in it changes later.
+
+    The commands and environments of jobs are left out, and so are jobs none of whose listed
+    machines is there. Raises InputError where there are too many
+    jobs, or nothing to share."""
+    jobs = jobs_there(core)
+    if len(jobs) > MOST:
+        raise InputError(
+            Mistake(
+                f"there are {len(jobs)} jobs, and what-if takes {MOST} at most",
+                "ask again when fewer wait, or ask `fairlead whatif` about a file",
+            )
+        )
+    ids, state = core.ids, core.state
+    up = machines_there(core)
+    up = up[state.machine["state"][up] == MachineState.UP]
+    machines = [ids.machine_at[m] for m in up.tolist()]
+    if not machines:
+        raise InputError(Mistake("no machine takes tasks now", "add one, or end its drain"))
+    there = {machine.name for machine in machines}
+    present = []
+    for slot in jobs.tolist():
+        row = state.job[slot]
+        if row["cancelled"]:
+            continue
+        endless = row["total"] == UNLIMITED
+        left = None if endless else Fraction(int(row["waiting"] + row["held"]))
+        job = ids.job_at[slot]
+        if job.machines is None or any(name in there for name in job.machines):
+            present.append(_bare(job, left, there))
+    if not present:
+        raise InputError(Mistake("no job is present", "submit one first"))
+    devices = [unit.name for unit in ids.units if unit.piece]
+    tenants = []
+    for slot in tenant_slots(core):
+        tenant = ids.tenant_at[slot]
+        if tenant.pool is not None:
+            pool = tuple(name for name in tenant.pool if name in there)
+            # A pool that is gone weighs nothing, which no file can say: as little as may be.
+            weight = None if pool else Fraction(1, 10**9)
+            tenant = replace(tenant, pool=pool or None, weight=weight)
+        tenants.append(tenant)
+    return Input(Cluster(machines, tenants, devices), tuple(present))
+
+
+def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:
+    """What shares depend on, and nothing else of the job. Machines that are gone are off its
+    lists."""
+    return Job(
+        job.name,
+        job.demand,
+        tenant=job.tenant,
+        tasks=tasks,
+        where=job.where,
+        machines=None if job.machines is None else [n for n in job.machines if n in there],
+        exclude=[name for name in job.exclude if name in there],
+        spread=job.spread,
+    )
+
+
+def answer_what_if(
+    time: int, given: Input, asked: Mapping[str, Sequence[str]], policy: str
+) -> WhatIfAnswer:
+    """What would change. Raises InputError where a change cannot be made, or the policy refuses.
+
+    Solves twice; touches nothing that the loop owns."""
+    if policy == FIFO:
+        raise InputError(
+            Mistake("fifo has no shares to compare", "ask with the policy tsf, or another one")
+        )
+    unknown = [name for name in asked if name not in CHANGES]
+    if unknown:
+        raise InputError(Mistake(f'there is no change "{unknown[0]}"', f"use {listing(CHANGES)}"))
+    if not any(asked.values()):
+        raise InputError(Mistake("nothing is changed", 'say what, as in add: ["4 x h01"]'))
+    texts = {name: asked.get(name, ()) for name in CHANGES}
+    edits = read_edits(
+        given,
+        add=texts["add"],
+        remove=texts["remove"],
+        weight=texts["weight"],
+        drop_constraint=texts["drop_constraint"],
+        set_demand=texts["set_demand"],
+        set_limit=texts["set_limit"],
+    )
+    found = what_if(given, edits, policy)
+    return WhatIfAnswer(time=time, whatif=tree(found), sentences=list(_sentences(found)))
+
+
+def _sentences(found: WhatIf) -> Iterator[str]:
+    """Who gains and who loses, those with the largest changes first."""
+    for word, way in (("gain", 1), ("lose", -1)):
+        who = [job for job in found.jobs if job.change == way]
+        who.sort(key=lambda job: -abs((job.after or 0.0) - (job.before or 0.0)))
+        if who:
+            does = word if len(who) > 1 else word + "s"
+            named = listing([f"{job.name} {_more(job)}" for job in who], most=3)
+            yield f"{counted(len(who), 'job')} {does}: {named} tasks"
+    same = sum(job.change == 0 for job in found.jobs)
+    if same:
+        yield f"{counted(same, 'job')} as before"
+
+
+def _more(job: Moved) -> str:
+    by = (job.after or 0.0) - (job.before or 0.0)
+    return f"{'+' if by > 0 else '-'}{number(abs(by), 4)}"
