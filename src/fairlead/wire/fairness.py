@@ -74,6 +74,9 @@ class SharesHistory(Told):
     schema_: Literal["fairlead.shares-history/1"] = Field(
         default="fairlead.shares-history/1", alias="schema"
     )
+    since: Moment
+    until: Moment
+    step: Count = Field(description="microseconds between the newest points")
     tenants: list[TenantHistory]
 
 
@@ -105,22 +108,11 @@ class WhyChange(Told):
     values: dict[str, Any] = Field(default_factory=dict)
 
 
-class WhyStart(Told):
-    """When the job is expected to start (null: not before `until`), if tasks take as long as was
-    told; `unknown` tasks were given no duration, and were taken to go on."""
-
-    time: Moment | None = None
-    tasks: Count
-    until: Moment
-    unknown: Count = 0
-
-
 class WhyAnswer(Told):
     """Why a job waits: everything as sentences, in the order in which a reader wants them, and as
     values."""
 
     schema_: Literal["fairlead.why/1"] = Field(default="fairlead.why/1", alias="schema")
-    time: Moment
     job: str
     tenant: str
     state: JobState
@@ -172,7 +164,7 @@ class Shortfall(Told):
     counts: dict[str, Count] = Field(
         default_factory=dict, description="of the cause: tasks in the way by their tenants"
     )
-    sentence: str
+    sentence: str = ""
 
 
 class LiveAudit(Told):
@@ -187,7 +179,6 @@ class LiveAudit(Told):
     policy: str
     tenants: Count = Field(description="how many were looked at")
     shortfalls: list[Shortfall] = Field(description="most first")
-    more: Count = Field(default=0, description="shortfalls that are not listed")
     more: Count = Field(default=0, description="shortfalls that are not listed")
     problem: str | None = Field(
         default=None, description="why there is no newer exact allocation, where there is none"

@@ -33,6 +33,7 @@ class MachineRow(Told):
 
     name: str
     state: MachineState
+    drained: bool = Field(default=False, description="by an admin, whatever else is wrong with it")
     capacity: Amounts
     free: Amounts
     labels: dict[str, str] = Field(default_factory=dict)

@@ -32,9 +32,7 @@ class Route:
     query: tuple[str, ...] = ()
     status: int = 200
     media: str = "application/json"
-    owned: str | None = (
-        None  # by whom: the owner of the `job`, the `tenant`, the jobs of the `body`
-    )
+    owned: str | None = None  # by the owner of the `job` in the path, of the jobs in the `body`
 
 
 STREAM = "text/event-stream"
@@ -132,12 +130,10 @@ ROUTES: tuple[Route, ...] = (
         "put_tenant",
         "PUT",
         "/v1/tenants/{tenant}",
-        Access.OWN,
-        "Make a tenant or change it. A tenant may do this for those below its own, with weight and"
-        " limit only.",
+        Access.ADMIN,
+        "Make a tenant, or change its weight, pool, limit or user. Its parent stays.",
         tenants.TenantDetail,
         tenants.PutTenant,
-        owned="tenant",
     ),
     Route(
         "list_machines",
@@ -169,7 +165,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/machines/{machine}/undrain",
         Access.ADMIN,
-        "Let a machine take tasks again; this ends its quarantine too.",
+        "Let a machine that was drained take tasks again. Its quarantine goes on.",
         machines.MachineDetail,
     ),
     Route(

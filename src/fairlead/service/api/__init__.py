@@ -1,0 +1,1 @@
+"""The service's API: handlers that read a request, ask the door, and answer."""

@@ -1,0 +1,268 @@
+"""Puts the API together: routes with their handlers, errors, and its description as OpenAPI."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairlead.model.errors import InputError
+from fairlead.service.api import (
+    events,
+    fairness,
+    jobs,
+    machines,
+    metrics,
+    status,
+    tasks,
+    tenants,
+    tokens,
+)
+from fairlead.service.api.gate import Gate
+from fairlead.service.api.live import Entrance
+from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
+from fairlead.service.api.settings import ApiSettings
+from fairlead.service.api.visit import Api
+from fairlead.version import __version__
+from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorKind
+from fairlead.wire.routes import ROUTES, Access, Route
+
+Handler = Callable[..., Awaitable[Response]]
+
+HANDLERS: Mapping[str, Handler] = {
+    handler.__name__: handler
+    for handler in (
+        jobs.submit,
+        jobs.list_jobs,
+        jobs.show_job,
+        jobs.grow_job,
+        jobs.cancel_job,
+        jobs.forget_job,
+        tasks.list_tasks,
+        tasks.read_output,
+        tenants.list_tenants,
+        tenants.show_tenant,
+        tenants.put_tenant,
+        machines.list_machines,
+        machines.show_machine,
+        machines.drain_machine,
+        machines.undrain_machine,
+        fairness.shares,
+        fairness.shares_history,
+        fairness.why,
+        fairness.audit,
+        tokens.list_tokens,
+        tokens.make_token,
+        tokens.revoke_token,
+        tokens.me,
+        events.events,
+        metrics.metrics,
+        status.version,
+        status.health,
+        status.ready,
+        status.openapi,
+    )
+}
+"""Who answers each route."""
+
+
+YAML = "application/yaml"
+
+_KINDS = {status: kind for kind, status in STATUS.items()}
+
+
+def application(
+    door: Entrance,
+    settings: ApiSettings | None = None,
+    *,
+    no_auth: bool = False,
+    behind_proxy: bool = False,
+    clock: Callable[[], float] | None = None,
+    draw: Callable[[int], bytes] = secrets.token_bytes,
+    wall: Callable[[], int] | None = None,
+    tell_metrics: Callable[[], Awaitable[bytes]] | None = None,
+) -> Gate:
+    """The API as an ASGI application; `gate.api` is what its requests share.
+
+    It reads no clock but the event loop's (or `clock`) and draws nothing but the secrets of tokens,
+    so that a simulation can call it without sockets."""
+    chosen = settings or ApiSettings()
+    api = Api(
+        door,
+        chosen,
+        clock or (lambda: asyncio.get_running_loop().time()),
+        no_auth=no_auth,
+        draw=draw,
+        tell_metrics=tell_metrics,
+    )
+    if wall is not None:
+        api.wall = wall
+    app = FastAPI(
+        title="Fairlead",
+        version=__version__,
+        summary="Share a cluster fairly",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.api = api
+    for route in ROUTES:
+        if route.name == "whatif":
+            continue
+        _add(app, route)
+    app.add_exception_handler(RefusalError, _refused)
+    app.add_exception_handler(InputError, _mistaken)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _unrouted)
+    app.add_exception_handler(Exception, _failed)
+    plain_openapi = app.openapi
+    app.openapi = lambda: _described(app, plain_openapi)  # type: ignore[method-assign]  # FastAPI's own way to extend it
+    return Gate(app, api, no_auth=no_auth, behind_proxy=behind_proxy)
+
+
+def _add(app: FastAPI, route: Route) -> None:
+    app.add_api_route(
+        route.path,
+        HANDLERS[route.name],
+        methods=[route.method],
+        name=route.name,
+        operation_id=route.name,
+        summary=route.summary,
+        status_code=route.status,
+        response_class=Response,
+        response_model=None,
+        responses=_responses(route),
+        openapi_extra=_extra(route),
+        tags=[route.path.split("/")[2] if route.path.startswith("/v1/") else "service"],
+    )
+
+
+def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
+    """What comes back, by status."""
+    good: dict[str, Any] = {"description": route.summary}
+    if route.answer is not None:
+        good["content"] = {route.media: {"schema": _ref(route.answer)}}
+    elif route.name == "openapi":
+        good["content"] = {route.media: {"schema": {"type": "object"}}}
+    elif route.status != 204:
+        good["content"] = {route.media: {"schema": {"type": "string", "format": "binary"}}}
+    found: dict[int | str, dict[str, Any]] = {route.status: good}
+    if route.answer is not None and route.method == "GET":
+        found[304] = {"description": "What the client has is what there is (If-None-Match)."}
+    for code in _codes(route):
+        found[code] = {
+            "description": (_KINDS[code].value.replace("_", " ")),
+            "content": {"application/json": {"schema": _ref(ErrorAnswer)}},
+        }
+    if route.name == "ready" and route.answer is not None:
+        found[503]["content"]["application/json"]["schema"] = {
+            "anyOf": [_ref(route.answer), _ref(ErrorAnswer)]
+        }
+    return found
+
+
+def _codes(route: Route) -> list[int]:
+    """Every way in which the route refuses."""
+    kinds = [ErrorKind.BAD_REQUEST, ErrorKind.INVALID, ErrorKind.TOO_MANY]
+    kinds += [ErrorKind.INTERNAL, ErrorKind.UNAVAILABLE]
+    if route.access is not Access.PUBLIC:
+        kinds.append(ErrorKind.UNAUTHENTICATED)
+        kinds.append(ErrorKind.FORBIDDEN)
+    if "{" in route.path:
+        kinds.append(ErrorKind.NOT_FOUND)
+    if route.method != "GET":
+        kinds.append(ErrorKind.CONFLICT)
+    if route.body is not None:
+        kinds += [ErrorKind.SLOW, ErrorKind.TOO_LARGE, ErrorKind.WRONG_TYPE]
+    return sorted(STATUS[kind] for kind in kinds)
+
+
+def _extra(route: Route) -> dict[str, Any]:
+    extra: dict[str, Any] = {}
+    if route.access is not Access.PUBLIC:
+        extra["security"] = [{"token": []}]
+    if route.body is not None:
+        content: dict[str, Any] = {"application/json": {"schema": _ref(route.body)}}
+        if route.name == "submit":
+            content[YAML] = {"schema": {"type": "string", "description": "a file of jobs"}}
+        extra["requestBody"] = {"required": True, "content": content}
+    headers = {"submit": ("Idempotency-Key", "string"), "events": ("Last-Event-ID", "integer")}
+    if route.name in headers:
+        name, kind = headers[route.name]
+        schema: dict[str, Any] = {"type": kind}
+        schema |= (
+            {"minLength": 1, "maxLength": jobs.LONGEST_KEY, "pattern": "^[!-~]+$"}
+            if kind == "string"
+            else {"minimum": 0, "maximum": 2**53 - 1}
+        )
+        extra["parameters"] = [{"name": name, "in": "header", "required": False, "schema": schema}]
+    return extra
+
+
+def _ref(model: type) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def _described(app: FastAPI, plain: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """FastAPI's description with our models and our way of authentication."""
+    known = app.openapi_schema is not None
+    tree = plain()
+    if known:
+        return tree
+    told = [route.answer for route in ROUTES if route.answer is not None] + [ErrorAnswer]
+    asked = [route.body for route in ROUTES if route.body is not None]
+    _, schemas = models_json_schema(
+        [(model, "serialization") for model in told] + [(model, "validation") for model in asked],
+        ref_template="#/components/schemas/{model}",
+    )
+    components = tree.setdefault("components", {})
+    components["schemas"] = schemas["$defs"]
+    components["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer", "description": "a token: fl_NAME_SECRET"}
+    }
+    return tree
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, RefusalError):
+        raise error
+    return answer(error)
+
+
+def _mistaken(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, InputError):
+        raise error
+    return answer(of_input(error))
+
+
+def _invalid(_request: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    return answer(of_validation(error))
+
+
+def _unrouted(request: Request, error: Exception) -> Response:
+    """No such address, or not with this method."""
+    if not isinstance(error, HTTPException):
+        raise error
+    path = request.scope["path"][:80]
+    if error.status_code == STATUS[ErrorKind.NO_METHOD]:
+        headers = {name: value for name, value in (error.headers or {}).items() if name == "Allow"}
+        what = f"{request.method} is not possible here"
+        return answer(RefusalError(ErrorKind.NO_METHOD, what, headers=headers))
+    kind = _KINDS.get(error.status_code, ErrorKind.BAD_REQUEST)
+    return answer(RefusalError(kind, f"there is nothing at {path}", "see /openapi.json"))
+
+
+def _failed(_request: Request, _error: Exception) -> Response:
+    """An error of ours. It is raised once more for the log, which alone says what it was."""
+    return answer(RefusalError(ErrorKind.INTERNAL, "the service failed at this; see its log"))

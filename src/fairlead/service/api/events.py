@@ -1,0 +1,152 @@
+"""What happens, as server-sent events."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
+
+from fastapi import Query
+from starlette.responses import Response
+
+from fairlead.service.api.feed import Feed, GoneError, earlier
+from fairlead.service.api.keys import is_below
+from fairlead.service.api.live import Live
+from fairlead.service.api.queries import LAST
+from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.visit import Enter, Visit
+from fairlead.service.journal.entry import Entry
+from fairlead.service.requests import Caller, Role
+from fairlead.wire.errors import ErrorKind
+from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, ServerEvent
+
+KINDS = {kind.value: kind for kind in EventKind}
+
+NAMES = 4096
+"""Jobs whose tenants one stream remembers."""
+
+HEADERS = {"X-Accel-Buffering": "no"}
+"""A proxy in between is not to wait for more."""
+
+
+async def events(
+    visit: Enter,
+    since: Annotated[
+        int | None, Query(ge=0, le=LAST, description="the seq of the last entry that was seen")
+    ] = None,
+) -> Response:
+    """What happens from now on, or from there on."""
+    header = visit.request.headers.get(LAST_ID_HEADER)
+    if header is not None:  # a browser that comes back knows better than the address it was given
+        if not (header.isascii() and header.isdecimal() and int(header[:20]) <= LAST):
+            raise RefusalError(
+                ErrorKind.INVALID, f"the {LAST_ID_HEADER} is not the seq of an event"
+            )
+        since = int(header[:20])
+    feed = visit.api.feed
+    at = await visit.api.read(_now) if since is None else since
+    return visit.ongoing(_stream(visit, feed, at), HEADERS)
+
+
+def _now(live: Live) -> int:
+    return live.records.seq
+
+
+async def _stream(visit: Visit, feed: Feed, at: int) -> AsyncIterator[bytes]:
+    reader = _Reader(visit)
+    yield b": fairlead\n\n"  # so that a reader knows at once that it is connected
+    while not visit.api.stopping:
+        try:
+            entries = feed.after(at)
+            if entries is None:
+                entries = await visit.api.read(lambda live, seq=at: earlier(live, seq))  # type: ignore[misc]  # bound now, for the loop goes on
+        except GoneError as error:
+            yield _line(GONE_EVENT, feed.last, f'{{"since":{feed.last},"why":"{error}"}}')
+            return
+        if not entries:
+            before = feed.last
+            await feed.changed(at, visit.api.settings.heartbeat_seconds)
+            if feed.last == before:
+                yield b": still here\n\n"
+            continue
+        at = entries[-1].seq
+        text = await reader.told(entries)
+        if text:
+            yield text
+
+
+class _Reader:
+    """Turns entries into events as one caller may see them."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._tenants: OrderedDict[str, tuple[str | None, bool]] = OrderedDict()
+
+    async def told(self, entries: Sequence[Entry]) -> bytes:
+        """The events of these entries; entries of other kinds are nobody's business."""
+        shown = [entry for entry in entries if entry.kind in KINDS]
+        names = {name for entry in shown if (name := _job(entry)) is not None}
+        missing = sorted(names - self._tenants.keys())
+        if missing:
+            caller = self._visit.caller
+            found = await self._visit.api.read(lambda live: _tenants(live, caller, missing))
+            self._tenants.update(found)
+        lines = [self._event(entry) for entry in shown]
+        # A name that is forgotten may come again with another tenant.
+        for entry in shown:
+            if entry.kind == EventKind.JOB_FORGOTTEN.value:
+                self._tenants.pop(_job(entry) or "", None)
+        while len(self._tenants) > NAMES:
+            self._tenants.popitem(last=False)
+        return b"".join(lines)
+
+    def _event(self, entry: Entry) -> bytes:
+        body = entry.body
+        job = _job(entry)
+        tenant, mine = (None, False) if job is None else self._tenants[job]
+        machine = body.get("machine")
+        event = ServerEvent(
+            seq=entry.seq,
+            time=entry.time,
+            kind=KINDS[entry.kind],
+            job=job,
+            tenant=tenant if job is not None else _name(body.get("tenant")),
+            task=body.get("task"),
+            attempt=body.get("attempt"),
+            machine=_name(machine),
+            back=body.get("back"),
+            cause=_text(body.get("cause")) if mine else None,
+            code=body.get("code") if mine else None,
+        )
+        return _line(entry.kind, entry.seq, event.model_dump_json(exclude_none=True))
+
+
+def _line(kind: str, seq: int, data: str) -> bytes:
+    return f"id: {seq}\nevent: {kind}\ndata: {data}\n\n".encode()
+
+
+def _job(entry: Entry) -> str | None:
+    return _name(entry.body.get("job"))
+
+
+def _name(value: object) -> str | None:
+    """The name, of a thing or of its tree."""
+    return _text(value.get("name")) if isinstance(value, dict) else _text(value)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _tenants(live: Live, caller: Caller, names: list[str]) -> dict[str, tuple[str | None, bool]]:
+    """Of each job its tenant, and whether the caller may see all of it."""
+    found: dict[str, tuple[str | None, bool]] = {}
+    for name in names:
+        record = live.records.job(name)
+        if record is None:
+            found[name] = (None, caller.role is Role.ADMIN)
+            continue
+        tenant, above = record.tenant, caller.tenant
+        own = caller.role is Role.TENANT and above is not None and is_below(live, tenant, above)
+        found[name] = (tenant, own or caller.role is Role.ADMIN)
+    return found

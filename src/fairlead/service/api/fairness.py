@@ -1,0 +1,92 @@
+"""Shares now and over time, reasons, what-if, and the live audit."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import Query
+from starlette.responses import Response
+
+from fairlead.scheduling.core import Core
+from fairlead.service.api.jobs import own
+from fairlead.service.api.live import Live
+from fairlead.service.api.queries import LAST, Filter, Name
+from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.visit import Enter
+from fairlead.service.fair import told
+from fairlead.service.requests import Caller
+from fairlead.service.why import Taken, explained, take
+from fairlead.service.why_told import told as why_told
+from fairlead.wire.errors import ErrorKind
+from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory
+
+
+async def shares(
+    visit: Enter, jobs: Annotated[bool, Query(description="of each job too")] = False
+) -> Response:
+    """What each tenant has, and what would be fair."""
+    now = visit.api.wall()
+
+    def look(live: Live) -> Shares:
+        return told.shares(_time(live, now), _core(live), live.watch, jobs=jobs)
+
+    return visit.answer(await visit.api.read(look))
+
+
+async def shares_history(
+    visit: Enter,
+    since: Annotated[int | None, Query(ge=0, le=LAST)] = None,
+    until: Annotated[int | None, Query(ge=0, le=LAST)] = None,
+    points: Annotated[int, Query(ge=1, le=1000)] = 100,
+    tenant: Filter = None,
+) -> Response:
+    """Shares over time."""
+    now = visit.api.wall()
+
+    def look(live: Live) -> SharesHistory:
+        time = _time(live, now)
+        return told.history(
+            time, live.watch, since=since, until=until, points=points, tenant=tenant
+        )
+
+    return visit.answer(await visit.api.read(look))
+
+
+async def why(visit: Enter, job: Name) -> Response:
+    """Why a job waits."""
+    visit.slow_down_heavy()
+    async with visit.api.solving:
+        now = visit.api.wall()
+        taken = await visit.api.read(lambda live: _taken(live, visit.caller, job, now))
+        if visit.api.settings.threads:
+            found = await asyncio.to_thread(explained, taken)
+        else:
+            found = explained(taken)
+    return visit.answer(why_told(found))
+
+
+async def audit(visit: Enter) -> Response:
+    """Who has less than is guaranteed."""
+    now = visit.api.wall()
+    return visit.answer(await visit.api.read(lambda live: _audit(live, now)))
+
+
+def _taken(live: Live, caller: Caller, job: str, now: int) -> Taken:
+    record = own(live, caller, job)
+    return take(_time(live, now), live.records, live.core, live.watch, record.id)
+
+
+def _audit(live: Live, now: int) -> LiveAudit:
+    resting = {name for name, one in live.records.machines.items() if one.quarantine is not None}
+    return told.live_audit(_time(live, now), _core(live), live.watch, frozenset(resting))
+
+
+def _core(live: Live) -> Core:
+    if live.core is None:
+        raise RefusalError(ErrorKind.UNAVAILABLE, live.trouble or "the service has not begun")
+    return live.core
+
+
+def _time(live: Live, now: int) -> int:
+    return max(now, live.records.time)

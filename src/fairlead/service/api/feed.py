@@ -1,0 +1,113 @@
+"""The journal's last entries, for those who follow what happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+from threading import Lock
+
+from fairlead.service.api.live import Live
+from fairlead.service.journal.entry import Entry
+
+CHUNK = 500
+"""Entries that are handed out at once."""
+
+OLDEST = "the journal no longer holds what came then"
+
+
+class GoneError(Exception):
+    """What a reader asks for is no longer kept, or never was."""
+
+
+class Feed:
+    """Keeps the last entries, `most` of them. The loop's thread gives, the server's thread takes.
+
+    There is one buffer for all readers, each of whom knows where he is in it: one that is slow
+    costs nothing, and falls out of it at some time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = Lock()
+        self._kept: deque[Entry] = deque(maxlen=most)
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._last = 0
+
+    @property
+    def last(self) -> int:
+        """The seq of the last entry, as far as the server's thread knows."""
+        with self._lock:
+            return self._last
+
+    def attach(self, live: Live) -> None:
+        """From now on. In the loop's thread."""
+        with self._lock:
+            self._last = max(self._last, live.records.seq)
+        live.listeners.append(self.took)
+
+    def listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Readers wait in this event loop."""
+        self._loop = loop
+
+    def took(self, entries: Sequence[Entry]) -> None:
+        """These are durable. In the loop's thread."""
+        if not entries:
+            return
+        with self._lock:
+            self._kept.extend(entries)
+            self._last = entries[-1].seq
+            wake = bool(self._waiting)
+        if wake and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def after(self, seq: int) -> list[Entry] | None:
+        """The next entries after that one, none if there are none yet; None if they are not kept
+        here. Raises GoneError where the journal never came so far."""
+        with self._lock:
+            if seq > self._last:
+                raise GoneError("the journal has not come so far: it is another one")
+            if seq == self._last:
+                return []
+            if not self._kept or seq + 1 < self._kept[0].seq:
+                return None
+            first = seq + 1 - self._kept[0].seq
+            return list(islice(self._kept, first, first + CHUNK))
+
+    async def changed(self, seq: int, seconds: float) -> None:
+        """Returns when there is something after that entry, at the latest after so many seconds."""
+        future = asyncio.get_running_loop().create_future()
+        with self._lock:
+            if self._last > seq:
+                return
+            self._waiting.add(future)
+        try:
+            async with asyncio.timeout(seconds):
+                await future
+        except TimeoutError:
+            return
+        finally:
+            with self._lock:
+                self._waiting.discard(future)
+
+    def wake_all(self) -> None:
+        """Readers look up at once. In the server's thread."""
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._lock:
+            waiting = list(self._waiting)
+            self._waiting.clear()
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+
+def earlier(live: Live, seq: int) -> list[Entry]:
+    """The next entries after that one, from the journal. Raises GoneError where it holds them no
+    more. In the loop's thread."""
+    entries = list(islice(live.store.read(seq), CHUNK))
+    if not entries or entries[0].seq != seq + 1:
+        raise GoneError(OLDEST)
+    return entries

@@ -1,0 +1,93 @@
+"""What every request passes first and every answer last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from ipaddress import ip_address
+from urllib.parse import quote, urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fairlead.service.api.refusal import RefusalError, answer
+from fairlead.service.api.visit import Api
+from fairlead.wire.errors import ErrorKind
+
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+]
+"""Of every answer: nothing of it is ever to be run or framed by a browser."""
+
+STALLED = 60.0
+"""Seconds in which a reader takes no byte; then his connection is closed."""
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+class Gate:
+    """The application behind its gate.
+
+    Paths stay percent-encoded until a handler reads a name, so that a name can hold a slash. The
+    address of a client behind our proxy is the last one that `X-Forwarded-For` names: the proxy
+    wrote it. Where no token is asked for, only this machine's own programs may ask, and no page
+    that a browser happens to show."""
+
+    def __init__(self, app: ASGIApp, api: Api, *, no_auth: bool, behind_proxy: bool) -> None:
+        self.app, self.api = app, api
+        self._no_auth, self._behind_proxy = no_auth, behind_proxy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # a web socket: there are none here
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        scope = dict(scope)
+        raw = scope.get("raw_path") or quote(scope["path"]).encode()
+        scope["path"] = raw.partition(b"?")[0].decode("latin-1")
+        if self._behind_proxy:
+            scope["client"] = _client(scope)
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
+            async with asyncio.timeout(STALLED):
+                await send(message)
+
+        refused = self._refuse(scope["headers"]) if self._no_auth else None
+        if refused is not None:
+            await answer(refused)(scope, receive, sent)
+            return
+        await self.app(scope, receive, sent)
+
+    def _refuse(self, headers: Headers) -> RefusalError | None:
+        """What another page in the user's browser sends: it may name any host, or come from any."""
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
+        if len(hosts) != 1 or not is_loopback(urlsplit(f"//{hosts[0]}").hostname or ""):
+            return RefusalError(
+                ErrorKind.FORBIDDEN, "without tokens only this machine may be named as the host"
+            )
+        if any(urlsplit(origin).netloc != hosts[0] for origin in origins):
+            return RefusalError(ErrorKind.FORBIDDEN, "another page's requests are not answered")
+        return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine itself."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _client(scope: Scope) -> tuple[str, int] | None:
+    for name, value in reversed(scope["headers"]):
+        if name == b"x-forwarded-for":
+            return value.decode("latin-1").rpartition(",")[2].strip(), 0
+    return scope["client"]  # type: ignore[no-any-return]  # as ASGI has it

@@ -1,0 +1,248 @@
+"""Jobs: submit, list, show, grow, cancel, forget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Query
+from starlette.responses import Response
+
+from fairlead.model.errors import Mistake
+from fairlead.model.plain import Plain, plain_job
+from fairlead.scheduling.transitions import TaskState
+from fairlead.service.api.keys import is_below, may_see
+from fairlead.service.api.live import Live
+from fairlead.service.api.queries import SCANNED, Cursor, Filter, Limit, Name, page
+from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.submission import jobs_of, media_of
+from fairlead.service.api.visit import Enter
+from fairlead.service.records.jobs import JobRecord
+from fairlead.service.requests import (
+    Caller,
+    CancelJob,
+    ChangeJob,
+    ForgetJob,
+    SubmitJobs,
+    SubmittedJobs,
+)
+from fairlead.wire.errors import ErrorKind
+from fairlead.wire.jobs import (
+    KEY_HEADER,
+    Grow,
+    JobDetail,
+    JobRow,
+    Jobs,
+    JobState,
+    Submitted,
+    TaskCounts,
+)
+
+LONGEST_KEY = 255
+COUNTED = tuple(state.name.lower() for state in TaskState)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is copied of a job in the loop's thread, where there is no time to lose."""
+
+    id: int
+    name: str
+    tenant: str
+    state: str
+    counts: tuple[int, ...]
+    submitted: int
+    ended: int | None
+    plain: Plain | None = None
+    reason: str | None = None
+    by: str | None = None
+
+
+async def submit(visit: Enter) -> Response:
+    """Takes jobs, all of them or none."""
+    media = media_of(visit.request.headers.get("content-type", ""))
+    key = visit.request.headers.get(KEY_HEADER)
+    if key is not None and not (
+        key.isascii() and key.isprintable() and 0 < len(key) <= LONGEST_KEY
+    ):
+        raise RefusalError(
+            ErrorKind.INVALID,
+            f"the {KEY_HEADER} is not one to {LONGEST_KEY} printable ASCII characters",
+        )
+    body = await visit.body()
+    jobs = await visit.api.compute(len(body), jobs_of, body, media, visit.api.settings)
+    done = await visit.api.ask(SubmitJobs(visit.caller, jobs, key))
+    accepted = done.value
+    if not isinstance(accepted, SubmittedJobs):
+        raise TypeError(f"jobs were submitted, and the reply is {accepted!r}")
+    rows = await visit.api.read(lambda live: _rows_of(live, accepted.ids))
+    return visit.answer(Submitted(jobs=[told(row) for row in rows], repeated=accepted.again))
+
+
+async def list_jobs(
+    visit: Enter,
+    every: Annotated[bool, Query(alias="all", description="those that are over too")] = False,
+    state: JobState | None = None,
+    tenant: Annotated[Filter, Query(description="jobs of this tenant and those below it")] = None,
+    prefix: Annotated[Filter, Query(description="names that begin so")] = None,
+    cursor: Cursor = None,
+    limit: Limit = None,
+) -> Response:
+    """A page of jobs. It may be short though more follow: the last page has no `next`."""
+    over = every or (state is not None and state not in (JobState.PENDING, JobState.RUNNING))
+    wanted = _Wanted(over, state and state.value, tenant, prefix or "")
+    most = page(limit, visit.api.settings)
+    rows, following = await visit.api.read(lambda live: _rows(live, wanted, cursor or 0, most))
+    after = None if following is None else str(following)
+    return visit.answer(Jobs(jobs=[told(row) for row in rows], next=after))
+
+
+async def show_job(visit: Enter, job: Name) -> Response:
+    """One job."""
+    return await _shown(visit, job)
+
+
+async def grow_job(visit: Enter, job: Name) -> Response:
+    """Gives a job another number of tasks."""
+    asked = await visit.asked(Grow)
+    await visit.api.ask(ChangeJob(visit.caller, job, asked.tasks))
+    return await _shown(visit, job)
+
+
+async def cancel_job(visit: Enter, job: Name) -> Response:
+    """Cancels a job."""
+    await visit.api.ask(CancelJob(visit.caller, job))
+    return await _shown(visit, job)
+
+
+async def forget_job(visit: Enter, job: Name) -> Response:
+    """Forgets a job that is over."""
+    await visit.api.ask(ForgetJob(visit.caller, job))
+    return Response(None, visit.route.status)
+
+
+def found(live: Live, name: str) -> JobRecord:
+    """The job of that name. Raises RefusalError. In the loop's thread."""
+    record = live.records.job(name)
+    if record is None:
+        raise RefusalError(
+            ErrorKind.NOT_FOUND,
+            mistakes=[Mistake(f'there is no job "{name}"', "a job that is forgotten is not known")],
+        )
+    return record
+
+
+def own(live: Live, caller: Caller, name: str) -> JobRecord:
+    """The job of that name, of which the caller may see all. Raises RefusalError."""
+    record = found(live, name)
+    if not may_see(live, caller, record.tenant):
+        raise RefusalError(
+            ErrorKind.FORBIDDEN, f'job "{name}" belongs to tenant "{record.tenant}", not to yours'
+        )
+    return record
+
+
+def told(row: Row) -> JobRow:
+    """The job as everybody may see it."""
+    return JobRow(
+        name=row.name,
+        id=row.id,
+        tenant=row.tenant,
+        state=JobState(row.state),
+        tasks=counts_of(row.counts),
+        submitted=row.submitted,
+        ended=row.ended,
+    )
+
+
+def counts_of(counts: tuple[int, ...]) -> TaskCounts:
+    """The counts by their names."""
+    return TaskCounts(**dict(zip(COUNTED, counts, strict=True)))
+
+
+def row_of(record: JobRecord) -> Row:
+    """What everybody may see of a job, copied."""
+    return Row(
+        record.id,
+        record.name,
+        record.tenant,
+        record.state.value,
+        tuple(record.counts),
+        record.submitted,
+        record.ended,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    over: bool
+    state: str | None
+    tenant: str | None
+    prefix: str
+
+
+async def _shown(visit: Enter, name: str) -> Response:
+    row = await visit.api.read(lambda live: _detail(live, visit.caller, name))
+    detail = JobDetail(
+        **told(row).model_dump(), job=row.plain, reason=row.reason or None, by=row.by
+    )
+    return visit.answer(detail)
+
+
+def _detail(live: Live, caller: Caller, name: str) -> Row:
+    record = found(live, name)
+    row = row_of(record)
+    if not may_see(live, caller, record.tenant):
+        return row
+    return Row(
+        row.id,
+        row.name,
+        row.tenant,
+        row.state,
+        row.counts,
+        row.submitted,
+        row.ended,
+        plain_job(record.job) | {"tasks": record.tasks},
+        _reason(record),
+        record.by,
+    )
+
+
+def _reason(record: JobRecord) -> str:
+    """Why it was rejected, or what there is to say of the first task that failed."""
+    if record.reason or not record.counts[TaskState.FAILED]:
+        return record.reason
+    first = min(record.why.items(), default=None) if record.why else None
+    many = f"{record.counts[TaskState.FAILED]} of {record.tasks} tasks failed"
+    return many if first is None else f"{many}; task {first[0]}: {first[1]}"
+
+
+def _rows_of(live: Live, ids: tuple[int, ...]) -> list[Row]:
+    records = (live.records.jobs.get(number) for number in ids)
+    return [row_of(record) for record in records if record is not None]
+
+
+def _rows(live: Live, wanted: _Wanted, after: int, most: int) -> tuple[list[Row], int | None]:
+    """Rows of jobs whose numbers come after that one, and where the next page begins."""
+    jobs, last = live.records.jobs, live.records.next_id
+    below: dict[str, bool] = {}
+    rows: list[Row] = []
+    for number in range(after + 1, min(last, after + 1 + SCANNED)):
+        record = jobs.get(number)
+        after = number
+        if record is None or (record.over and not wanted.over):
+            continue
+        if not record.name.startswith(wanted.prefix):
+            continue
+        if wanted.state is not None and record.state.value != wanted.state:
+            continue
+        if wanted.tenant is not None:
+            tenant = record.tenant
+            if tenant not in below:
+                below[tenant] = is_below(live, tenant, wanted.tenant)
+            if not below[tenant]:
+                continue
+        rows.append(row_of(record))
+        if len(rows) == most:
+            break
+    return rows, after if after + 1 < last else None

@@ -1,0 +1,81 @@
+"""What the API sees of the service, in the loop's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from fairlead.engines.interface import Attempt, Node, Output, Stream
+from fairlead.scheduling.core import Core
+from fairlead.service.fair.watch import Watch
+from fairlead.service.journal.entry import Entry
+from fairlead.service.records.book import Records
+from fairlead.service.requests import Reply, Request
+
+T = TypeVar("T")
+
+Listener = Callable[[Sequence[Entry]], None]
+
+
+class Outputs(Protocol):
+    """Where outputs are read: the engine."""
+
+    def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
+        """A part of an attempt's output. From any thread."""
+
+
+class Entries(Protocol):
+    """Where earlier entries are read: the journal."""
+
+    def read(self, after: int = 0) -> Iterator[Entry]:
+        """The entries from there on."""
+
+
+class Live(Protocol):
+    """The service. What the API's functions get when they read."""
+
+    @property
+    def records(self) -> Records:
+        """What is known of jobs, tasks, machines, tenants and tokens."""
+
+    @property
+    def core(self) -> Core | None:
+        """The online core; None before the first step."""
+
+    @property
+    def watch(self) -> Watch | None:
+        """What compares shares with what is fair; None where nobody does."""
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """The engine's machines, as last seen."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether new work is taken."""
+
+    @property
+    def trouble(self) -> str:
+        """Why not."""
+
+    @property
+    def engine(self) -> Outputs:
+        """Where tasks run."""
+
+    @property
+    def store(self) -> Entries:
+        """The journal."""
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """Called in the loop's thread with entries that are durable."""
+
+
+class Entrance(Protocol):
+    """The door, as far as the API uses it."""
+
+    async def ask(self, request: Request) -> Reply:
+        """The reply, once what was done is durable."""
+
+    def read(self, function: Callable[[Live], T]) -> Awaitable[T]:
+        """What the function returns of the service, between two steps."""

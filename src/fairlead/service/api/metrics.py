@@ -1,0 +1,20 @@
+"""Metrics, for Prometheus."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.visit import Enter
+from fairlead.wire.errors import ErrorKind
+
+TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""The text format of Prometheus."""
+
+
+async def metrics(visit: Enter) -> Response:
+    """All metrics of the service."""
+    tell = visit.api.tell_metrics
+    if tell is None:
+        raise RefusalError(ErrorKind.NOT_FOUND, "this service keeps no metrics")
+    return Response(await tell(), 200, {"Cache-Control": "no-store"}, TYPE)

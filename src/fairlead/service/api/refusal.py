@@ -1,0 +1,103 @@
+"""How a request is refused: from what went wrong to the one shape of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.service.requests import Refused, Wrong
+from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorBody, ErrorKind, ToldMistake, told
+
+MOST_MISTAKES = 100
+"""Told in one answer; the rest are counted."""
+
+LONGEST_MESSAGE = 2000
+"""Characters of one sentence: it may quote what was sent."""
+
+RETRY_SECONDS = 2
+"""What a client is told to wait where nothing better is known."""
+
+KINDS = {
+    Wrong.INPUT: ErrorKind.INVALID,
+    Wrong.NOT_FOUND: ErrorKind.NOT_FOUND,
+    Wrong.CONFLICT: ErrorKind.CONFLICT,
+    Wrong.FORBIDDEN: ErrorKind.FORBIDDEN,
+    Wrong.UNAVAILABLE: ErrorKind.UNAVAILABLE,
+}
+
+
+class RefusalError(Exception):
+    """A request is refused, and nothing was done."""
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        what: str = "",
+        right: str = "",
+        *,
+        mistakes: Sequence[Mistake] = (),
+        retry: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.kind = kind
+        self.mistakes = tuple(mistakes) or (Mistake(what, right),)
+        self.headers = dict(headers or {})
+        if retry is None and STATUS[kind] in (429, 503):
+            retry = RETRY_SECONDS
+        if retry is not None:
+            self.headers["Retry-After"] = str(max(1, ceil(retry)))
+
+
+def answer(refusal: RefusalError) -> Response:
+    """The answer that says so."""
+    shown = [_short(told(mistake)) for mistake in refusal.mistakes[:MOST_MISTAKES]]
+    more = len(refusal.mistakes) - len(shown)
+    if more > 0:
+        shown.append(ToldMistake(message=f"there are {more} more mistakes"))
+    body = ErrorAnswer(error=ErrorBody(kind=refusal.kind, mistakes=shown))
+    return Response(
+        body.model_dump_json().encode(errors="backslashreplace"),
+        STATUS[refusal.kind],
+        {**refusal.headers, "Cache-Control": "no-store"},
+        "application/json",
+    )
+
+
+def of_reply(refused: Refused) -> RefusalError:
+    """What the loop refused."""
+    mistakes = [Mistake(line) for line in refused.what.splitlines() if line.strip()]
+    kind = KINDS[refused.wrong]
+    return RefusalError(kind, refused.what or kind.value, mistakes=mistakes)
+
+
+def of_input(error: InputError) -> RefusalError:
+    """A user's mistakes."""
+    return RefusalError(ErrorKind.INVALID, str(error), mistakes=error.mistakes)
+
+
+def of_validation(error: RequestValidationError | ValidationError) -> RefusalError:
+    """What a model refused, each mistake with where it is."""
+    mistakes = []
+    for one in error.errors():
+        where = [part for part in one["loc"] if part != "body"]
+        message = str(one["msg"])
+        about = tuple(part if isinstance(part, int) else str(part) for part in where)
+        mistakes.append(Mistake(message[:1].lower() + message[1:], about=about))
+    return RefusalError(ErrorKind.INVALID, "the request is not valid", mistakes=mistakes)
+
+
+def _short(mistake: ToldMistake) -> ToldMistake:
+    if len(mistake.message) <= LONGEST_MESSAGE:
+        return mistake
+    cut = {
+        name: text if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 3] + "..."
+        for name in ("message", "what", "right")
+        if (text := getattr(mistake, name))
+    }
+    return mistake.model_copy(update=cut)

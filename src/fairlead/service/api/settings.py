@@ -1,0 +1,63 @@
+"""What the API allows: limits on what comes in, each with its default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """Limits of the API. They protect the service from its clients, and clients from each other."""
+
+    body_bytes: int = 8 * 2**20
+    """Of a request's body."""
+    bodies_bytes: int = 128 * 2**20
+    """Of all bodies that are being received or read at one moment."""
+    body_seconds: float = 30.0
+    """Within which a body has come."""
+    answer_seconds: float = 60.0
+    """Within which the loop answers; then 503."""
+    batch_jobs: int = 10_000
+    """Of one submission."""
+    yaml_nodes: int = 500_000
+    """Of a YAML body, each alias counted as what it stands for."""
+    listed_names: int = 50_000
+    """Names of machines that the lists of one request mean."""
+    token_rate: float = 1000.0
+    """Requests a second of one token, in the long run."""
+    token_burst: float = 2000.0
+    """Requests of one token at once."""
+    address_rate: float = 2000.0
+    """Requests a second from one address."""
+    address_burst: float = 4000.0
+    """Requests from one address at once."""
+    guess_rate: float = 1.0
+    """Requests a second with a wrong token, from one address."""
+    guess_burst: float = 20.0
+    """Requests with a wrong token at once, from one address."""
+    heavy_rate: float = 2.0
+    """Reasons and what-ifs a second of one token: each computes for long."""
+    heavy_burst: float = 30.0
+    """Reasons and what-ifs of one token at once."""
+    page: int = 1000
+    """Entries of a page at most, and where nothing is asked."""
+    output_bytes: int = 2**20
+    """Of an output in one answer at most."""
+    streams: int = 200
+    """Event streams and outputs that are followed, together."""
+    token_streams: int = 20
+    """The same, of one token."""
+    stream_events: int = 5000
+    """Events that wait for a slow reader; then its stream ends."""
+    kept_events: int = 20_000
+    """Events that are kept in memory for readers that come back."""
+    heartbeat_seconds: float = 15.0
+    """Without an event; then a comment is sent, so that nobody takes the stream for dead."""
+    poll_seconds: float = 0.25
+    """Between two looks at what happened, while somebody listens."""
+    tokens_seconds: float = 1.0
+    """For which the tokens that were read are believed."""
+    heavy: int = 2
+    """Reasons and what-ifs that are computed at one moment."""
+    threads: bool = True
+    """Large bodies are read, and outputs fetched, in threads. Not where all must be repeatable."""

@@ -1,0 +1,148 @@
+"""From the body of a submission to jobs, or to every mistake in it with its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+
+from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.job import Job
+from fairlead.model.plain import job_of
+from fairlead.model.reading import read_parts
+from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.settings import ApiSettings
+from fairlead.service.api.strict import (
+    FILE,
+    check_yaml,
+    count_names,
+    json_of,
+    refuse_names,
+    text_of,
+)
+from fairlead.wire.errors import ErrorKind
+
+
+class Media(Enum):
+    """What a body is written in."""
+
+    JSON = "json"
+    YAML = "yaml"
+
+
+MEDIA = {
+    "application/json": Media.JSON,
+    "application/yaml": Media.YAML,
+    "application/x-yaml": Media.YAML,
+    "text/yaml": Media.YAML,
+    "text/x-yaml": Media.YAML,
+}
+
+
+def media_of(content_type: str) -> Media:
+    """What the header Content-Type says. Raises RefusalError."""
+    kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    charsets = [part for part in parameters if part.startswith("charset=")]
+    if any(part.removeprefix("charset=").strip('"') != "utf-8" for part in charsets):
+        raise RefusalError(ErrorKind.WRONG_TYPE, "the body is not in UTF-8", "send UTF-8")
+    if kind not in MEDIA:
+        raise RefusalError(
+            ErrorKind.WRONG_TYPE,
+            f"the Content-Type {content_type[:80]!r} is not known"
+            if content_type
+            else "the request has no Content-Type",
+            "send application/json, or jobs as application/yaml",
+        )
+    return MEDIA[kind]
+
+
+def jobs_of(body: bytes, media: Media, settings: ApiSettings) -> tuple[Job, ...]:
+    """The jobs that a body describes, at least one. Raises InputError or RefusalError."""
+    read = _from_json if media is Media.JSON else _from_yaml
+    jobs = read(body, settings)
+    if len(jobs) > settings.batch_jobs:
+        raise _too_many(len(jobs), settings)
+    mistakes = Mistakes()
+    for job in jobs:
+        if job.name in (".", ".."):
+            mistakes.add(("job", job.name), "this cannot be the name of a job", "write letters")
+    mistakes.report()
+    return jobs
+
+
+def _from_json(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
+    tree = json_of(body)
+    if not isinstance(tree, dict):
+        raise InputError(Mistake("the body is no object", 'write {"jobs": [...]}'))
+    unknown = [key for key in tree if key != "jobs"]
+    if unknown:
+        raise InputError([_not_here(key) for key in unknown])
+    entries = tree.get("jobs")
+    if not isinstance(entries, list) or not entries:
+        raise InputError(Mistake("there are no jobs", 'write {"jobs": [...]}, with one at least'))
+    if len(entries) > settings.batch_jobs:
+        raise _too_many(len(entries), settings)
+    if count_names(entries) > settings.listed_names:
+        raise refuse_names(settings.listed_names)
+    mistakes = Mistakes()
+    jobs: list[Job] = []
+    places: dict[str, int] = {}
+    for number, entry in enumerate(entries, 1):
+        try:
+            job = job_of(entry)
+        except InputError as error:
+            mistakes.extend(_placed(mistake, number) for mistake in error.mistakes)
+            continue
+        first = places.setdefault(job.name, number)
+        if first != number:
+            mistakes.add(
+                ("job", job.name),
+                f"jobs {first} and {number} of the request have this name",
+                "give each its own name",
+            )
+        jobs.append(job)
+    mistakes.report()
+    return tuple(jobs)
+
+
+def _from_yaml(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
+    text = text_of(body)
+    check_yaml(text, settings.yaml_nodes, settings.listed_names)
+    cluster, jobs = read_parts([(FILE, text)])
+    mistakes = [
+        _not_here(name)
+        for name, there in (
+            ("machines", cluster.machines),
+            ("tenants", cluster.tenants),
+            ("devices", cluster.devices),
+        )
+        if there
+    ]
+    if mistakes:
+        raise InputError(mistakes)
+    if not jobs:
+        raise InputError(Mistake("there are no jobs", "write jobs: and one at least"))
+    return jobs
+
+
+def _placed(mistake: Mistake, number: int) -> Mistake:
+    """The mistake, with the number of the job where its name does not say which it is."""
+    if len(mistake.about) > 1 and mistake.about[1]:
+        return mistake
+    return replace(mistake, about=(f"job {number}", "", *mistake.about[2:]))
+
+
+def _not_here(key: str) -> Mistake:
+    where = {
+        "machines": "machines come from the engine",
+        "tenants": "make tenants with PUT /v1/tenants/NAME",
+        "devices": "devices are set where the service is started",
+    }
+    return Mistake(f"a submission holds jobs, and nothing of {key[:60]!r}", where.get(key, ""))
+
+
+def _too_many(count: int, settings: ApiSettings) -> RefusalError:
+    return RefusalError(
+        ErrorKind.TOO_LARGE,
+        f"{count} jobs in one request",
+        f"submit at most {settings.batch_jobs} at once",
+    )

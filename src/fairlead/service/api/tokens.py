@@ -1,0 +1,86 @@
+"""Tokens: list, make, revoke, and whose this one is."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.values import plain_name
+from fairlead.service.api.live import Live
+from fairlead.service.api.queries import Name
+from fairlead.service.api.visit import Enter
+from fairlead.service.records.people import TokenRecord
+from fairlead.service.requests import MakeToken as Make
+from fairlead.service.requests import RevokeToken, Role
+from fairlead.service.tokens import make
+from fairlead.wire.tokens import MadeToken, MakeToken, Me, TokenRow, Tokens
+from fairlead.wire.tokens import Role as ToldRole
+
+
+async def list_tokens(visit: Enter) -> Response:
+    """All tokens."""
+    found = await visit.api.read(_all)
+    rows = [
+        TokenRow(
+            name=token.name, role=ToldRole(token.role.value), tenant=token.tenant, made=token.made
+        )
+        for token in found
+    ]
+    return visit.answer(Tokens(tokens=rows))
+
+
+async def make_token(visit: Enter) -> Response:
+    """Makes a token."""
+    asked = await visit.asked(MakeToken)
+    if (asked.role is ToldRole.TENANT) != (asked.tenant is not None):
+        raise InputError(
+            Mistake(
+                "a token of the role tenant has a tenant, and no other has one",
+                "say the tenant, or leave it out",
+                about=("token", asked.name, "tenant"),
+            )
+        )
+    if asked.tenant is not None:
+        plain_name(asked.tenant)
+    secret = make(asked.name, visit.api.draw)
+    await visit.api.ask(
+        Make(
+            visit.caller,
+            asked.name,
+            Role(asked.role.value),
+            asked.tenant,
+            secret.salt,
+            secret.hash,
+        )
+    )
+    visit.api.keys.expire()
+    made = MadeToken(name=asked.name, role=asked.role, tenant=asked.tenant, token=secret.text)
+    return visit.answer(made, {"Cache-Control": "no-store"})
+
+
+async def revoke_token(visit: Enter, token: Name) -> Response:
+    """Revokes a token."""
+    await visit.api.ask(RevokeToken(visit.caller, token))
+    visit.api.keys.expire()
+    return Response(None, visit.route.status)
+
+
+async def me(visit: Enter) -> Response:
+    """Whose token this is."""
+    caller = visit.caller
+    tenant = caller.tenant
+    tenants: list[str] | None = None
+    if caller.role is not Role.ADMIN:
+        tenants = [] if tenant is None else await visit.api.read(lambda live: _below(live, tenant))
+    return visit.answer(
+        Me(name=caller.token, role=ToldRole(caller.role.value), tenant=tenant, tenants=tenants)
+    )
+
+
+def _all(live: Live) -> list[TokenRecord]:
+    return sorted(live.records.tokens.values(), key=lambda token: token.name)
+
+
+def _below(live: Live, tenant: str) -> list[str]:
+    records = live.records
+    return sorted({tenant, *(name for name in records.tenants if records.is_below(name, tenant))})

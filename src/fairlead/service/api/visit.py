@@ -1,0 +1,285 @@
+"""One request: who sends it, whether he may, what it carries, and what goes back."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from time import time_ns
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+from pydantic import ValidationError
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from fairlead.service.api.feed import Feed
+from fairlead.service.api.keys import NOBODY_ASKED, Keys
+from fairlead.service.api.limits import Buckets, neighbourhood
+from fairlead.service.api.live import Entrance, Live
+from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
+from fairlead.service.api.settings import ApiSettings
+from fairlead.service.api.strict import json_of
+from fairlead.service.api.submission import Media, media_of
+from fairlead.service.door import DoorClosedError
+from fairlead.service.requests import Caller, Done, Refused, Role
+from fairlead.service.requests import Request as Change
+from fairlead.wire.errors import ErrorKind
+from fairlead.wire.routes import BY_NAME, Access, Route
+from fairlead.wire.shape import Asked, Told
+
+T = TypeVar("T")
+A = TypeVar("A", bound=Asked)
+
+LARGE = 64 * 1024
+"""Bytes of a body that is read in a thread, so that others need not wait."""
+
+CLOSE = {"Connection": "close"}
+"""The rest of the body is not read, so nothing can follow on this connection."""
+
+GONE = Caller(None, Role.VIEWER, None)
+"""Who asks for what is public: he is not looked at."""
+
+
+@dataclass
+class Api:
+    """What all requests share."""
+
+    door: Entrance
+    settings: ApiSettings
+    clock: Callable[[], float]
+    no_auth: bool = False
+    wall: Callable[[], int] = lambda: time_ns() // 1000
+    tell_metrics: Callable[[], Awaitable[bytes]] | None = None
+    draw: Callable[[int], bytes] = secrets.token_bytes
+    held: int = 0  # bytes of bodies
+    streams: dict[str, int] = field(default_factory=dict)  # that are open, by whom
+    stopping: bool = False
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self.keys = Keys(self.door, settings, self.clock)
+        self.by_token = Buckets(settings.token_rate, settings.token_burst)
+        self.by_address = Buckets(settings.address_rate, settings.address_burst)
+        self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
+        self.feed = Feed(settings.kept_events)
+        self.solving = asyncio.Semaphore(settings.heavy)
+
+    async def begin(self) -> None:
+        """Listens to what happens. Called once, in the event loop that answers."""
+        self.feed.listen(asyncio.get_running_loop())
+        await self.read(self.feed.attach)
+
+    def stop(self) -> None:
+        """Ends all streams."""
+        self.stopping = True
+        self.feed.wake_all()
+
+    async def read(self, function: Callable[[Live], T]) -> T:
+        """What the function returns of the service. Raises RefusalError where nobody answers."""
+        return await self._answered(self.door.read(function))
+
+    async def ask(self, change: Change) -> Done:
+        """Done, and durable. Raises RefusalError."""
+        reply = await self._answered(self.door.ask(change))
+        if isinstance(reply, Refused):
+            raise of_reply(reply)
+        return reply
+
+    async def compute(self, size: int, function: Callable[..., T], *args: object) -> T:
+        """What the function returns; in a thread if it has much to do."""
+        if self.settings.threads and size > LARGE:
+            return await asyncio.to_thread(function, *args)
+        return function(*args)
+
+    async def _answered(self, answer: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(self.settings.answer_seconds):
+                return await answer
+        except TimeoutError as error:
+            raise RefusalError(
+                ErrorKind.UNAVAILABLE,
+                "the service does not answer in time; what was asked may still be done",
+                "ask again later, a submission with the same Idempotency-Key",
+                retry=10,
+            ) from error
+        except DoorClosedError as error:
+            raise RefusalError(ErrorKind.UNAVAILABLE, str(error), retry=10) from error
+
+
+@dataclass
+class Visit:
+    """A request that may be answered: its sender is known and may use the route."""
+
+    api: Api
+    request: Request
+    route: Route
+    caller: Caller
+    address: str
+
+    @property
+    def who(self) -> str:
+        """By whom things are counted."""
+        return self.caller.token or self.address
+
+    def slow_down_heavy(self) -> None:
+        """Raises RefusalError where too much that is heavy was asked."""
+        wait = self.api.heavy.take(self.who, self.api.clock())
+        _slow_down(wait, "of this kind are sent: each computes for long")
+
+    async def body(self) -> bytes:
+        """The body, no longer and no slower than is allowed. Raises RefusalError."""
+        api, settings = self.api, self.api.settings
+        said = self.request.headers.get("content-length", "0")
+        if self.request.headers.get("content-encoding", "identity").lower() != "identity":
+            raise RefusalError(
+                ErrorKind.WRONG_TYPE, "the body is compressed", "send it as it is", headers=CLOSE
+            )
+        if not said.isdecimal() or int(said) > settings.body_bytes:
+            raise self._too_large()
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(settings.body_seconds):
+                async for chunk in self.request.stream():
+                    size += len(chunk)
+                    api.held += len(chunk)
+                    if size > settings.body_bytes:
+                        raise self._too_large()
+                    if api.held > settings.bodies_bytes:
+                        raise RefusalError(
+                            ErrorKind.UNAVAILABLE, "too much is being sent at once", headers=CLOSE
+                        )
+                    chunks.append(chunk)
+        except TimeoutError as error:
+            raise RefusalError(
+                ErrorKind.SLOW,
+                f"the body did not come within {settings.body_seconds:g} seconds",
+                headers=CLOSE,
+            ) from error
+        except ClientDisconnect as error:
+            raise RefusalError(ErrorKind.BAD_REQUEST, "the body is not whole") from error
+        finally:
+            api.held -= size
+        return b"".join(chunks)
+
+    async def asked(self, model: type[A]) -> A:
+        """The body, a JSON object, as a model. Raises RefusalError with every mistake."""
+        if media_of(self.request.headers.get("content-type", "")) is not Media.JSON:
+            raise RefusalError(ErrorKind.WRONG_TYPE, "only JSON is read here", "send JSON")
+        tree = json_of(await self.body())
+        try:
+            return model.model_validate(tree)
+        except ValidationError as error:
+            raise of_validation(error) from error
+
+    def answer(self, told: Told, headers: Mapping[str, str] | None = None) -> Response:
+        """The answer in JSON, or that it is what the client has already."""
+        body = told.model_dump_json().encode()
+        more = dict(headers or {})
+        if self.request.method in ("GET", "HEAD"):
+            tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
+            more |= {"ETag": tag, "Cache-Control": "private, no-cache"}
+            if _matches(self.request.headers.get("if-none-match", ""), tag):
+                return Response(None, 304, more)
+        return Response(body, self.route.status, more, "application/json")
+
+    def ongoing(self, parts: AsyncIterator[bytes], headers: Mapping[str, str]) -> Response:
+        """An answer that goes on. Raises RefusalError where too many do."""
+        streams, settings = self.api.streams, self.api.settings
+        mine = streams.get(self.who, 0)
+        if mine >= settings.token_streams or sum(streams.values()) >= settings.streams:
+            raise RefusalError(
+                ErrorKind.TOO_MANY, "too many streams are open", "close one of them", retry=10
+            )
+        streams[self.who] = mine + 1
+        return _Ongoing(parts, headers, self.route.media, lambda: self._ended(streams))
+
+    def _ended(self, streams: dict[str, int]) -> None:
+        streams[self.who] -= 1
+        if not streams[self.who]:
+            del streams[self.who]
+
+    def _too_large(self) -> RefusalError:
+        return RefusalError(
+            ErrorKind.TOO_LARGE,
+            f"the body is longer than {self.api.settings.body_bytes} bytes",
+            "send less at once",
+            headers=CLOSE,
+        )
+
+
+class _Ongoing(StreamingResponse):
+    """Says when it has ended, however it ended."""
+
+    def __init__(
+        self,
+        parts: AsyncIterator[bytes],
+        headers: Mapping[str, str],
+        media: str,
+        ended: Callable[[], None],
+    ) -> None:
+        super().__init__(parts, 200, {**headers, "Cache-Control": "no-store"}, media)
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._ended()
+
+
+async def enter(request: Request) -> Visit:
+    """The request, if it may be answered. Raises RefusalError."""
+    api: Api = request.app.state.api
+    route = BY_NAME[request.scope["route"].name]
+    address = neighbourhood(request.client.host if request.client else "")
+    now = api.clock()
+    _slow_down(api.by_address.take(address, now), "come from this address")
+    caller = await _caller(api, request, route, address)
+    if caller.token is not None:
+        _slow_down(api.by_token.take(caller.token, now), "are sent with this token")
+    if route.access is Access.ADMIN and caller.role is not Role.ADMIN:
+        raise RefusalError(ErrorKind.FORBIDDEN, "only an admin may do this")
+    if route.access is Access.OWN and caller.role is Role.VIEWER:
+        raise RefusalError(ErrorKind.FORBIDDEN, "a viewer may not do this")
+    for name in request.query_params:
+        if name not in route.query:
+            known = f"known are {', '.join(route.query)}" if route.query else "there is none here"
+            raise RefusalError(ErrorKind.INVALID, f"there is no parameter {name[:60]!r}", known)
+        if len(request.query_params.getlist(name)) > 1:
+            raise RefusalError(ErrorKind.INVALID, f"the parameter {name} is written twice")
+    if route.body is None and _has_body(request):
+        raise RefusalError(ErrorKind.BAD_REQUEST, "nothing is read of a body here", headers=CLOSE)
+    return Visit(api, request, route, caller, address)
+
+
+Enter = Annotated[Visit, Depends(enter)]
+"""What every handler begins with."""
+
+
+async def _caller(api: Api, request: Request, route: Route, address: str) -> Caller:
+    if route.access is Access.PUBLIC:
+        return GONE
+    if api.no_auth:
+        return NOBODY_ASKED
+    headers = request.headers.getlist("authorization")
+    return await api.keys.caller(headers[0] if len(headers) == 1 else None, address)
+
+
+def _has_body(request: Request) -> bool:
+    headers = request.headers
+    return "transfer-encoding" in headers or headers.get("content-length", "0").strip() != "0"
+
+
+def _slow_down(wait: float, whose: str) -> None:
+    if wait > 0:
+        raise RefusalError(ErrorKind.TOO_MANY, f"too many requests {whose}", retry=wait)
+
+
+def _matches(header: str, tag: str) -> bool:
+    tags = [part.strip().removeprefix("W/") for part in header.split(",")]
+    return tag in tags or "*" in tags
