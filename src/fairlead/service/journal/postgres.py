@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,7 @@ class PostgresSession:
         with self._said(), self._connection.cursor() as cursor:
             cursor.executemany(_typed(sql).encode(), list(rows))
 
-    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    def stream(self, sql: str, values: Sequence[Any]) -> Generator[tuple[Any, ...], None, None]:
         with self._said(), self._connection.cursor("journal", binary=True) as cursor:
             cursor.itersize = AT_ONCE
             cursor.execute(_typed(sql).encode(), values)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,7 +36,7 @@ class Session(Protocol):
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Runs a statement for each row."""
 
-    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    def stream(self, sql: str, values: Sequence[Any]) -> Generator[tuple[Any, ...], None, None]:
         """Runs a query whose rows need not fit into memory, inside of a transaction."""
 
     def begin(self, *, write: bool) -> None:
@@ -86,17 +86,17 @@ class SqlReader:
             self._compare(session, mark)
             before = self._link_of(session, journal, after)
             query = f"SELECT {COLUMNS} FROM journal_entry WHERE seq > ? ORDER BY seq"
-            rows = (Row._make(row) for row in session.stream(query, (after,)))
             seq, link = after, before
+            with closing(session.stream(query, (after,))) as rows:
 
-            def seen() -> Iterator[Row]:
-                nonlocal seq, link
-                for row in rows:
-                    yield row
-                    seq, link = row.seq, row.link
+                def seen() -> Iterator[Row]:
+                    nonlocal seq, link
+                    for row in map(Row._make, rows):
+                        yield row
+                        seq, link = row.seq, row.link
 
-            with self._named():
-                yield from entries_of(seen(), after, before)
+                with self._named():
+                    yield from entries_of(seen(), after, before)
             if (seq, link) != (last, end):
                 raise CorruptJournalError(
                     f"{self} has lost its end: entry {last} was written, and {seq} is the last"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -131,9 +131,10 @@ class SqliteSession:
         with self._said():
             self._connection.executemany(sql, rows)
 
-    def stream(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    def stream(self, sql: str, values: Sequence[Any]) -> Generator[tuple[Any, ...], None, None]:
         with self._said():
-            yield from self._connection.execute(sql, values)
+            for row in self._connection.execute(sql, values):  # noqa: UP028  it would be closed twice
+                yield row
 
     def begin(self, *, write: bool) -> None:
         self.run("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -225,15 +226,19 @@ def _create(path: Path) -> None:
 
 
 def _grown(path: Path) -> None:
-    """Brings an older schema up to date."""
-    session = SqliteSession(path, write=True)
+    """Brings an older schema up to date. Another program's file is not touched."""
+    session = SqliteSession(path, write=False)
     try:
         version = _version(session, path, older=True)
-        if version < VERSION:
-            _grow(session, version)
-            session.commit()
     finally:
         session.close()
+    if version < VERSION:
+        session = SqliteSession(path, write=True)
+        try:
+            _grow(session, version)
+            session.commit()
+        finally:
+            session.close()
 
 
 def _grow(session: Session, version: int) -> None:
