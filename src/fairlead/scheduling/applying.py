@@ -14,7 +14,6 @@ from fairlead.model.tenant import Tenant
 from fairlead.scheduling import events
 from fairlead.scheduling.book import Book, machine_state
 from fairlead.scheduling.kernels import happen, people
-from fairlead.scheduling.kernels.signature import signatures
 from fairlead.scheduling.kernels.tables import NONE, UNLIMITED, Full, Happened
 from fairlead.scheduling.options import MICROSECONDS
 from fairlead.scheduling.pools import check_job_beside, check_siblings
@@ -127,7 +126,7 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
     """A job is there; its tasks wait."""
     check_job(book, job)
     tenant = NONE if job.tenant is None else book.ids.tenants[job.tenant]
-    demand = np.array([book.ids.demand(job)], np.int64)
+    demand = np.array(book.ids.demand(job), np.int64)
     patience, expected = _patience(job), _expected(job)
     needed, preferred = book.terms_of(job)
     holders = book.holders((*needed, *preferred))
@@ -135,9 +134,9 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
     needs = book.bits(needed, holders)
     prefers = np.concatenate([prefers, np.zeros(len(needs) - len(prefers), np.uint64)])
     try:
-        scaled = book.scales(demand, needs[None, :], np.array([job.spread]), [job.name])
+        fitted = book.fitted(demand, needs, job.spread, job.name)
     except InputError:
-        book.ids.drop_terms((*needed, *preferred))
+        book.forget_terms((*needed, *preferred))
         raise
     _pass_to(book, time)
     book.room_for(Full.JOBS)
@@ -146,18 +145,18 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
     j = people.enrol(
         state.handle,
         tenant,
-        demand[0],
+        demand,
         needs,
         prefers,
-        signatures(demand, needs[None, :], state.satisfied)[0],
+        fitted.signature,
         job.spread,
         job.gang,
         UNLIMITED if job.tasks is None else int(job.tasks),
         patience,
         expected,
-        float(scaled.scale[0]),
-        int(scaled.unit[0]),
-        bool(scaled.usable[0]),
+        fitted.scale,
+        fitted.unit,
+        fitted.usable,
     )
     book.pools_changed = True
     book.ids.jobs[job.name] = j

@@ -129,7 +129,6 @@ class Book:
                 self.state.set_term(bit, holders[term])
                 self._classes = None
                 self._fitted.clear()
-        self._fitted.clear()
         found = np.zeros(self.state.words, np.uint64)
         for bit in bits:
             found[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
@@ -142,9 +141,10 @@ class Book:
             self.bits([term], holders)
         return tuple(self.ids.terms[term] for term in terms)
 
-    def _forget_terms(self, terms: Iterable[Term]) -> None:
+    def forget_terms(self, terms: Iterable[Term]) -> None:
         """One job less asks for these terms. What nobody asks for makes no machine rare."""
         for bit in self.ids.drop_terms(terms):
+            self._classes = None
             self._fitted.clear()
             self.state.set_term(bit, np.zeros(int(self.state.whole[0]["machines"]), bool))
 
@@ -244,7 +244,7 @@ class Book:
         if job is not None:
             del self.ids.jobs[job.name]
             needs, prefers = self.terms_of(job)
-            self._forget_terms((*needs, *prefers))
+            self.forget_terms((*needs, *prefers))
         self.ids.tasks.pop(j, None)
         self.pools_changed = True
         forget(self.state.handle, j)
