@@ -53,6 +53,8 @@ SHARING = {
 }
 
 SERVICE = {
+    "serve": ("fairlead.cli.serve", "run the service: it shares machines among those who ask"),
+    "start": ("fairlead.cli.start", "an example service with tenants at work, shown live"),
     "stop": ("fairlead.cli.stop", "stop the service that runs here; tasks go on running"),
     "submit": ("fairlead.cli.submit", "submit jobs from files, or one command"),
     "jobs": ("fairlead.cli.jobs", "the jobs that the service knows"),

@@ -1,0 +1,231 @@
+"""`fairlead serve`: the service, on the machines of an engine, until it is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlead.cli.inputs import say
+
+if TYPE_CHECKING:
+    from fairlead.cli.serve_config import Configured
+
+EPILOG = """\
+examples:
+  fairlead serve                                  this machine, taken whole
+  fairlead serve --cluster cluster.yaml           this machine, divided into several
+  fairlead serve --engine ray --address auto      a Ray cluster
+  fairlead serve --listen 0.0.0.0:7370 --tls-cert server.pem --tls-key server.key
+  fairlead serve --detach                         in the background; `fairlead stop` ends it
+
+Ctrl-C stops the service and no task: with the same state it goes on where it was.
+"""
+
+LISTEN = "127.0.0.1:7370"
+"""Where the service listens if nothing is said."""
+
+START_PATIENCE = 300.0
+"""Seconds that a service in the background has to start: the first start compiles the core."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--engine", choices=("local", "ray"), help="what runs the tasks (default: local)"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="FILE",
+        help="machines (of the local engine) and tenants; without it, this machine is one",
+    )
+    parser.add_argument(
+        "--address", metavar="ADDRESS", help="of the Ray cluster; without it, one is started here"
+    )
+    parser.add_argument(
+        "--state",
+        metavar="DIR",
+        help="where the journal and the outputs are kept (default: FAIRLEAD_STATE, or"
+        " ~/.local/state/fairlead)",
+    )
+    parser.add_argument(
+        "--journal",
+        metavar="URL",
+        help="keep the journal in PostgreSQL, as in postgresql://host/name (default: a file in"
+        " the state folder)",
+    )
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help=f"where to listen (default: {LISTEN}); port 0: any that is free",
+    )
+    parser.add_argument("--config", metavar="FILE", help="a file with these options and settings")
+    parser.add_argument("--tls-cert", metavar="FILE", help="the certificate to listen with TLS")
+    parser.add_argument("--tls-key", metavar="FILE", help="and its key")
+    parser.add_argument(
+        "--behind-proxy",
+        action="store_true",
+        default=None,
+        help="listen without TLS beyond this machine: a proxy in front has it",
+    )
+    parser.add_argument(
+        "--no-auth",
+        action="store_true",
+        default=None,
+        help="everybody on this machine may do everything; on loopback only",
+    )
+    parser.add_argument(
+        "--detach", action="store_true", help="go into the background once it accepts work"
+    )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is served: the options, each from the command line, the file, or its default."""
+
+    engine: str
+    cluster: str | None
+    address: str | None
+    state: Path
+    journal: str | None
+    host: str
+    port: int
+    tls_cert: str | None
+    tls_key: str | None
+    behind_proxy: bool
+    no_auth: bool
+    configured: Configured
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serves until it is told to stop."""
+    plan = plan_of(args)
+    if args.detach:
+        return detach(plan, words_of(args))
+    from fairlead.cli.serve_now import serve_now
+
+    return serve_now(plan)
+
+
+def plan_of(args: argparse.Namespace) -> Plan:
+    """What is to be served. Raises InputError."""
+    from fairlead.cli.serve_config import Configured, read_config
+    from fairlead.client.places import state_folder
+    from fairlead.model.errors import InputError, Mistake
+
+    configured = read_config(Path(args.config)) if args.config else Configured()
+
+    def said(name: str, default: Any = None) -> Any:
+        given = getattr(args, name)
+        return configured.options.get(name, default) if given is None else given
+
+    engine = said("engine", "local")
+    if engine not in ("local", "ray"):
+        raise InputError(Mistake(f"there is no engine {engine!r}", "write local or ray"))
+    if said("address") and engine != "ray":
+        raise InputError(
+            Mistake("--address is that of a Ray cluster", "write --engine ray, or leave it out")
+        )
+    if bool(said("tls_cert")) != bool(said("tls_key")):
+        raise InputError(
+            Mistake("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
+        )
+    host, port = listening(said("listen", LISTEN))
+    folder = said("state")
+    return Plan(
+        engine=engine,
+        cluster=said("cluster"),
+        address=said("address"),
+        state=Path(folder or state_folder(os.environ)).absolute(),
+        journal=said("journal"),
+        host=host,
+        port=port,
+        tls_cert=said("tls_cert"),
+        tls_key=said("tls_key"),
+        behind_proxy=bool(said("behind_proxy", False)),
+        no_auth=bool(said("no_auth", False)),
+        configured=configured,
+    )
+
+
+def listening(text: str) -> tuple[str, int]:
+    """The host and the port. Raises InputError."""
+    from fairlead.model.errors import InputError, Mistake
+
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
+        raise InputError(
+            Mistake(f"--listen {text!r} is not where to listen", f"write HOST:PORT, as in {LISTEN}")
+        )
+    return host, int(port)
+
+
+def words_of(args: argparse.Namespace) -> list[str]:
+    """The same command line without --detach."""
+    words = ["serve"]
+    for name in ("engine", "cluster", "address", "state", "journal", "listen", "config"):
+        if getattr(args, name) is not None:
+            words += [f"--{name}", getattr(args, name)]
+    for name in ("tls_cert", "tls_key"):
+        if getattr(args, name) is not None:
+            words += [f"--{name.replace('_', '-')}", getattr(args, name)]
+    words += ["--behind-proxy"] if args.behind_proxy else []
+    return words + (["--no-auth"] if args.no_auth else [])
+
+
+def detach(plan: Plan, words: list[str]) -> int:
+    """Starts the command as a process of its own, and returns once it accepts work."""
+    import subprocess
+    import time
+
+    from fairlead.cli.stop import running
+    from fairlead.client.places import ADDRESS
+    from fairlead.model.errors import InputError, Mistake, OutputError
+
+    already = running(plan.state)
+    if already is not None:
+        raise InputError(
+            Mistake(
+                f"a service runs with its state in {plan.state} (process {already})",
+                "`fairlead stop` ends it",
+            )
+        )
+    log = plan.state / "service.log"
+    try:
+        plan.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (plan.state / ADDRESS).unlink(missing_ok=True)
+        with log.open("ab") as out:
+            start = out.tell()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "fairlead", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
+    until = time.monotonic() + START_PATIENCE
+    while not (plan.state / ADDRESS).exists():
+        code = process.poll()
+        if code is not None or time.monotonic() > until:
+            process.terminate()
+            with log.open("rb") as out:
+                out.seek(start)
+                sys.stderr.write(out.read(20_000).decode("utf-8", "replace"))
+            return code or 70
+        time.sleep(0.05)
+    url = (plan.state / ADDRESS).read_text(encoding="ascii").strip()
+    say(
+        [
+            f"serving on {url}, in the background (process {process.pid})",
+            f"state in {plan.state}, its log in {log}",
+            "`fairlead stop` stops it; tasks go on running",
+        ]
+    )
+    return 0

@@ -1,0 +1,161 @@
+"""The configuration file of `fairlead serve`: every key with its type, mistakes with places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from fairlead.model.errors import About, InputError, Mistake, Mistakes
+from fairlead.model.job import read_duration
+from fairlead.model.nodes import Source, documents, is_null
+from fairlead.scheduling.options import MICROSECONDS, Options
+from fairlead.service.api.settings import ApiSettings
+from fairlead.service.settings import Limits, Retention, Settings
+
+Node = Any
+"""Of YAML: only the model knows its type."""
+
+PATHS = ("cluster", "state", "tls_cert", "tls_key")
+"""Options that name files: from where the configuration is."""
+
+OPTIONS = ("engine", "listen", "journal", "address", *PATHS, "behind_proxy", "no_auth")
+"""What can be said on the command line, too: that goes first."""
+
+_SWITCHES = ("behind_proxy", "no_auth", "whole", "threads")
+_LISTS = ("resources", "devices")
+_TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWITCHES))
+_TIMES = (
+    *("reserve_after", "preempt_after", "time", "node_interval", "lost_after"),
+    *("quarantine", "quarantine_most", "given_up_for", "advise_every"),
+)
+"""Of the service: kept in microseconds, written with their unit."""
+
+_OFF = ("reserve_after", "preempt_after")
+"""Times that may be `off`."""
+
+_WHOLE = re.compile(r"[0-9]{1,15}")
+_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
+@dataclass(frozen=True)
+class Configured:
+    """What a file says: options of the command, settings of the service and of its API."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    api: ApiSettings = field(default_factory=ApiSettings)
+
+
+def read_config(path: Path) -> Configured:
+    """What the file says. Raises InputError with every mistake in it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(
+            Mistake(f"{path} cannot be read: {reason}", "give a file that can")
+        ) from error
+    mistakes = Mistakes()
+    source = Source(str(path), mistakes)
+    said: dict[str, Any] = {}
+    for document in documents(str(path), text, mistakes):
+        if not is_null(document):
+            said |= _document(source, document)
+    mistakes.report()
+    options = {key: said[key] for key in OPTIONS if key in said}
+    for key in PATHS:
+        if key in options:
+            options[key] = str(path.parent / options[key])
+    settings = Settings(
+        options=replace(Options(), **said.pop("options", {})),
+        limits=replace(Limits(), **said.pop("limits", {})),
+        retention=replace(Retention(), **said.pop("retention", {})),
+        **{name: said[name] for name in _of_service() if name in said},
+    )
+    return Configured(options, settings, replace(ApiSettings(), **said.pop("api", {})))
+
+
+def _of_service() -> list[str]:
+    """The settings of the service that stand alone."""
+    nested = ("options", "limits", "retention", "tenants")
+    return [each.name for each in fields(Settings) if each.name not in nested]
+
+
+def _document(source: Source, node: Node) -> dict[str, Any]:
+    parts: dict[str, type[Any]] = {"limits": Limits, "retention": Retention, "api": ApiSettings}
+    online = [each.name for each in fields(Options)]
+    allowed = [*OPTIONS, *_of_service(), *online, *parts]
+    said: dict[str, Any] = {}
+    for key, child in (source.mapping(node, (), allowed) or {}).items():
+        if key in parts:
+            names = [each.name for each in fields(parts[key])]
+            inner = source.mapping(child, (key,), names) or {}
+            values = {name: _value(source, value, (key, "", name)) for name, value in inner.items()}
+            said[key] = {name: value for name, value in values.items() if value is not None}
+        else:
+            value = _value(source, child, ("setting", key))
+            if value is None and not (key in _OFF and not len(source.mistakes)):
+                continue
+            if key in online:
+                said.setdefault("options", {})[key] = value
+            else:
+                said[key] = value
+    return said
+
+
+def _value(source: Source, node: Node, about: About) -> Any:
+    """What a setting is; None with a mistake."""
+    name = str(about[-1])
+    if name in _LISTS:
+        items = source.sequence(node, about) or []
+        texts = [source.text(item, about) for item in items]
+        return tuple(text for text in texts if text is not None)
+    text = source.text(node, about)
+    if text is None or name in _TEXTS:
+        return text
+    read = _reader(name, about[0] == "api")
+    try:
+        return read(text)
+    except InputError as error:
+        for mistake in error.mistakes:
+            source.wrong(node, about, mistake.what, mistake.right)
+        return None
+
+
+def _reader(name: str, api: bool) -> Callable[[str], Any]:
+    if name in _SWITCHES:
+        return _switch
+    if name in _OFF:
+        return lambda text: None if text in ("off", "false") else _microseconds(text)
+    if name in _TIMES:
+        return _microseconds
+    if api and name.endswith("_seconds"):
+        return lambda text: float(read_duration(text))
+    if api and name.endswith(("_rate", "_burst")):
+        return _decimal
+    return _whole
+
+
+def _switch(text: str) -> bool:
+    if text in ("true", "false"):
+        return text == "true"
+    raise InputError(Mistake(f'"{text[:60]}" is neither true nor false', "write one of the two"))
+
+
+def _microseconds(text: str) -> int:
+    return max(1, round(read_duration(text) * MICROSECONDS))
+
+
+def _whole(text: str) -> int:
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    raise InputError(Mistake(f'"{text[:60]}" is not a whole number', "write one, 0 or more"))
+
+
+def _decimal(text: str) -> float:
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    raise InputError(Mistake(f'"{text[:60]}" is not a number', "write one, as in 0.5"))
