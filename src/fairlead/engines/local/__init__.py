@@ -1,0 +1,1 @@
+"""Tasks as process groups of this machine, whose ends survive the service."""

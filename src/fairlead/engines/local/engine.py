@@ -1,0 +1,389 @@
+"""The local engine: tasks are process groups of this machine.
+
+Every attempt has a shim above it, which claims it and writes down its end; a small process of one
+thread starts the shims. So the engine can be killed at any moment and finds everything again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import time
+import uuid
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+
+from fairlead.engines.interface import (
+    Assignment,
+    Attempt,
+    Cause,
+    Ended,
+    EngineError,
+    Lost,
+    Node,
+    Output,
+    Report,
+    Started,
+    Stream,
+)
+from fairlead.engines.local import hardware
+from fairlead.engines.local.environment import (
+    RUN,
+    NoSuchUserError,
+    Person,
+    argv,
+    environment,
+    person,
+)
+from fairlead.engines.local.following import Following, Phase, Task
+from fairlead.engines.local.memory import MemoryWatch
+from fairlead.engines.local.processes import alive, boot, kill, owner, processes, variable
+from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed
+from fairlead.engines.local.shim import NAME, SHELL, SHIM
+from fairlead.engines.local.starting import Order, Spawner, Word
+from fairlead.model.machine import Cluster, Machine
+
+UNWRITTEN = 0.5
+"""Seconds for a claim that was begun to be written to its end."""
+
+
+class LocalEngine:
+    """Tasks on this machine: divided into the machines of a cluster, or taken whole.
+
+    `state`: the service's folder, in which the engine has its own. `grace`: seconds between the
+    gentle signal and the force. `limit_memory`: whether tasks that take more memory than their
+    demand are stopped. `notes`: what was found on this machine, in sentences."""
+
+    name = "local"
+
+    def __init__(
+        self,
+        state: Path,
+        cluster: Cluster | None = None,
+        grace: float = 10.0,
+        limit_memory: bool = True,
+    ) -> None:
+        found = hardware.find()
+        self.notes = list(found.notes)
+        self._gpus = found.gpus
+        if cluster is None:
+            machines: tuple[Machine, ...] = (found.machine(),)
+        else:
+            machines = cluster.machines
+            self.notes += hardware.divided(cluster, found)
+        self._nodes = {machine.name: Node(machine) for machine in machines}
+        self._first_gpu: dict[str, int] = {}
+        gpus = 0
+        for machine in machines:
+            self._first_gpu[machine.name] = gpus
+            gpus += ceil(machine.capacity.get("gpu", 0))
+        state = state.absolute()
+        base = state / "local"
+        # Tasks as other users cannot pass the state folder, which is closed to them.
+        self._records = Records(
+            base, state.with_name(state.name + ".work") if os.geteuid() == 0 else base / "work"
+        )
+        self._state = state
+        self._grace = grace
+        self._memory = MemoryWatch(limit_memory)
+        self.notes.append(self._memory.sentence)
+        self._spawner: Spawner | None = None
+        self._ready = False
+        self._fenced: set[Attempt] = set()
+        self._engine = base / "engine"
+        self._id, self._boot = self._identity()
+        self._same_boot = self._boot in ("", boot())
+        self._follow = self._follower()
+
+    def _follower(self) -> Following:
+        return Following(self._records, self._id, self._grace, self._memory)
+
+    def _identity(self) -> tuple[str, str]:
+        """The name of this engine, and which start of the machine it last ran under: what was
+        written without being synced can be relied on only under the same."""
+        if self._engine.exists():
+            name, last = self._engine.read_text().split()
+            return name, last
+        return uuid.uuid4().hex[:12], ""
+
+    def _keep_identity(self) -> None:
+        fresh = self._engine.with_name("engine.new")
+        with fresh.open("w") as file:
+            file.write(f"{self._id} {boot()}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._engine)
+        self._same_boot = True
+
+    def nodes(self) -> Sequence[Node]:
+        return tuple(self._nodes[name] for name in sorted(self._nodes))
+
+    def launch(self, batch: Sequence[Assignment]) -> None:
+        spawner = self._connected()
+        for assignment in batch:
+            if assignment.attempt not in self._follow.tasks:
+                self._launch(spawner, assignment)
+        self._flush(spawner)
+
+    def _launch(self, spawner: Spawner, assignment: Assignment) -> None:
+        attempt = assignment.attempt
+        task = self._follow.tasks[attempt] = Task(attempt, assignment)
+        if assignment.machine not in self._nodes:
+            why = f'there is no machine "{assignment.machine}" here'
+            return self._follow.finish(task, Lost(attempt, False, why))
+        if assignment.command is None:
+            now = time.time_ns() // 1000
+            if assignment.call is None:
+                return self._follow.finish(task, Ended(attempt, Cause.EXITED, 0, now, now))
+            why = "local tasks are commands: a call needs the engine of the library that made it"
+            return self._follow.finish(task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, why))
+        try:
+            someone = person(assignment.user) if assignment.user is not None else None
+        except NoSuchUserError as error:
+            now = time.time_ns() // 1000
+            return self._follow.finish(
+                task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, str(error))
+            )
+        spawner.start(self._order(assignment, someone, attempt in self._fenced))
+        self._fenced.discard(attempt)
+        return None
+
+    def _order(self, assignment: Assignment, someone: Person | None, again: bool) -> Order:
+        attempt = assignment.attempt
+        env = environment(
+            assignment,
+            someone,
+            f"{self._id}:{attempt}",
+            self._visible(assignment),
+            self._gpus.maker,
+            os.environ,
+        )
+        words, env = argv(assignment, env)
+        work = self._records.folder(attempt) if assignment.cwd is None else None
+        return Order(
+            attempt,
+            self._records.record(attempt),
+            work,
+            (
+                self._records.output(attempt, Stream.OUT),
+                self._records.output(attempt, Stream.ERR),
+            ),
+            (SHELL, SHELL, "-c", SHIM, NAME, work or assignment.cwd or "/", *words),
+            env,
+            someone,
+            again,
+        )
+
+    def _visible(self, assignment: Assignment) -> tuple[int, ...] | None:
+        """Which of the machine's GPUs a task sees; None: there are none to be seen."""
+        has = self._nodes[assignment.machine].machine.capacity.get("gpu", 0)
+        if not has and not self._gpus.number:
+            return None
+        first = self._first_gpu[assignment.machine]
+        return tuple(first + index for name, index in assignment.pieces if name == "gpu")
+
+    def poll(self) -> Sequence[Report]:
+        spawner = self._connected()
+        self._follow.hear(self._words(spawner))
+        self._follow.look(spawner.pid)
+        self._tidy(spawner)
+        return tuple(self._follow.reports.values())
+
+    def acknowledge(self, reports: Sequence[Report]) -> None:
+        spawner = self._connected()
+        follow = self._follow
+        gone = []
+        for report in reports:
+            task = follow.tasks.get(report.attempt)
+            if isinstance(report, Started):
+                follow.reports.pop((report.attempt, False), None)
+            elif task is not None and task.over == report and task.phase is Phase.OVER:
+                del follow.tasks[report.attempt]
+                follow.reports.pop((report.attempt, True), None)
+                follow.reports.pop((report.attempt, False), None)
+                gone.append(report.attempt)
+        self._remove(spawner, gone)
+        self._flush(spawner)
+
+    def _remove(self, spawner: Spawner, attempts: Sequence[Attempt]) -> None:
+        """Remove the records of these, and their working folders if they are empty."""
+        if attempts:
+            paths = [self._records.record(attempt) for attempt in attempts]
+            spawner.remove(paths + ["?" + self._records.folder(attempt) for attempt in attempts])
+
+    def _tidy(self, spawner: Spawner) -> None:
+        silenced, self._follow.silenced = self._follow.silenced, []
+        self._remove(spawner, silenced)
+        self._flush(spawner)
+
+    def cancel(self, batch: Sequence[Attempt]) -> None:
+        spawner = self._connected()
+        for attempt in batch:
+            task = self._follow.tasks.get(attempt)
+            if task is not None:
+                self._follow.stop(task, Cause.STOPPED)
+                continue
+            # It never was launched here, and never will be.
+            self._records.forbid(attempt)
+            task = self._follow.tasks[attempt] = Task(attempt, None)
+            why = "it was stopped before it started"
+            self._follow.finish(task, Lost(attempt, False, why, machine_at_fault=False))
+        self._flush(spawner)
+
+    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+        self._ready = False
+        if self._spawner is not None:
+            try:
+                self._follow.hear(self._words(self._spawner))
+            except EngineError:
+                self._spawner.close()
+                self._spawner = None
+        if self._spawner is None:
+            # What the spawner of before had started is no child of the next one's: all is found
+            # anew, as after a restart. Until the next one says that it is there, that of before
+            # may still be starting something.
+            self._follow.close()
+            self._follow = self._follower()
+            self._fenced.clear()
+            self._spawner = Spawner(self._records.lock)
+        self._work_folder()
+        wanted = {one.attempt: one for one in expected}
+        never = [one.attempt for one in wanted.values() if not self._find(one.attempt, one)]
+        for attempt in self._records.present():
+            if attempt not in wanted and attempt not in self._fenced:
+                self._find(attempt, None)
+        for task in [task for key, task in self._follow.tasks.items() if key not in wanted]:
+            self._silence(task)
+        self._follow.again()
+        self._keep_identity()
+        self._ready = True
+        self._tidy(self._spawner)
+        return never
+
+    def _work_folder(self) -> None:
+        """The folder of the working folders: to be passed through, not to be listed."""
+        work = self._records.work
+        with contextlib.suppress(FileExistsError):
+            work.mkdir(0o711)
+        about = work.lstat()
+        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
+            raise EngineError(f"{work} is not a folder of the service's own; remove it")
+        work.chmod(0o711)
+
+    def _silence(self, task: Task) -> None:
+        """Stop what nobody expects, and say nothing of it."""
+        task.silent = True
+        self._follow.reports.pop((task.attempt, False), None)
+        self._follow.reports.pop((task.attempt, True), None)
+        if task.over is not None and task.phase is Phase.OVER:
+            self._follow.finish(task, task.over)
+        else:
+            self._follow.stop(task, Cause.STOPPED)
+
+    def _find(self, attempt: Attempt, assignment: Assignment | None) -> bool:
+        """Find out what became of an attempt; False: it never started, and now never will."""
+        if attempt in self._follow.tasks:
+            return True
+        if attempt in self._fenced:
+            return False
+        task = Task(attempt, assignment, own=False, silent=assignment is None)
+        claim = self._claim(attempt)
+        if claim is Unclaimed.ABSENT and assignment is not None and not self._same_boot:
+            # What was written right before a power failure may be gone, the claim too.
+            self._records.forbid(attempt, UNKNOWN)
+            claim = Unclaimed.UNKNOWN
+        if claim in (Unclaimed.ABSENT, Unclaimed.FORBIDDEN):
+            if assignment is None:
+                self._follow.silenced.append(attempt)
+            else:
+                self._fenced.add(attempt)
+            return False
+        self._follow.tasks[attempt] = task
+        if claim is Unclaimed.UNKNOWN:
+            why = "the machine was started anew, and what it had started is not known"
+            self._follow.finish(task, Lost(attempt, True, why, machine_at_fault=False))
+        elif isinstance(claim, Unclaimed):
+            self._kill(attempt)
+            why = "its shim died while it claimed the attempt"
+            self._follow.finish(task, Lost(attempt, True, why))
+        elif self._same_boot and alive(claim.pid, claim.start) and self._is_its(attempt, claim):
+            self._follow.adopt(task, claim)
+            stopped = self._records.why(attempt)
+            if stopped is not None:
+                self._follow.stop(task, stopped[0])
+        else:
+            self._follow.died(task, None)
+        return True
+
+    def _is_its(self, attempt: Attempt, claim: Claim) -> bool:
+        """Whether a process belongs to the user who has the record: he could have written any
+        number there."""
+        return owner(claim.pid) == self._records.owner(attempt)
+
+    def _claim(self, attempt: Attempt) -> Claim | Unclaimed:
+        """Who claimed the attempt; if nobody did, nobody will."""
+        claim = self._records.claim(attempt)
+        # A shim may be on its way: who creates the file first has the attempt.
+        if claim is Unclaimed.ABSENT and self._same_boot and self._records.known(attempt):
+            if self._records.forbid(attempt):
+                return Unclaimed.ABSENT
+            claim = self._records.claim(attempt)
+        limit = time.monotonic() + UNWRITTEN
+        while claim is Unclaimed.UNFINISHED and time.monotonic() < limit:
+            time.sleep(0.001)
+            claim = self._records.claim(attempt)
+        return claim
+
+    def _kill(self, attempt: Attempt) -> None:
+        """Kill whatever says of itself that it belongs to this attempt."""
+        word = f"{self._id}:{attempt}"
+        for one in processes():
+            if word in (variable(one.pid, RUN) or "").split():
+                kill(one.pid, one.start, signal.SIGKILL)
+
+    def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
+        # First whether it is over: what is read after that is all that there will be.
+        task = self._follow.tasks.get(attempt)
+        over = task is None or task.phase is Phase.OVER
+        try:
+            data, begin, size = self._records.part(attempt, stream, offset, most)
+        except OSError as error:
+            raise EngineError(f"the output of {attempt} cannot be read: {error}") from error
+        return Output(data, begin, size, over)
+
+    def forget(self, attempts: Sequence[Attempt]) -> None:
+        spawner = self._connected()
+        for attempt in attempts:
+            self._records.forget(attempt)
+        spawner.remove([self._records.folder(attempt) for attempt in attempts])
+        self._flush(spawner)
+
+    def close(self) -> None:
+        """Let go of everything; tasks go on running."""
+        self._ready = False
+        self._follow.close()
+        if self._spawner is not None:
+            self._spawner.close()
+            self._spawner = None
+
+    def _connected(self) -> Spawner:
+        if self._spawner is None or not self._ready:
+            raise EngineError("reconcile comes first")
+        return self._spawner
+
+    def _words(self, spawner: Spawner) -> Sequence[Word]:
+        try:
+            return spawner.words()
+        except EngineError:
+            self._ready = False
+            raise
+
+    def _flush(self, spawner: Spawner) -> None:
+        try:
+            spawner.flush()
+        except EngineError:
+            self._ready = False
+            raise

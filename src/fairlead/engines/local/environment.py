@@ -1,0 +1,103 @@
+"""The environment of a task, and the user of the system as whom it runs."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fairlead.engines.interface import Assignment
+from fairlead.engines.local.hardware import Maker
+
+RUN = "FAIRLEAD_RUN"
+"""Names the engine and the attempt: processes are known by it wherever they went. Inside of a task
+of another Fairlead it holds that one's, too."""
+
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+"""What tasks have from the service's environment: the rest may hold its secrets."""
+
+HOME = ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "VIRTUAL_ENV")
+"""What they have beside those where they run as the service's own user."""
+
+USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user of the system."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+    shell: str
+
+
+class NoSuchUserError(Exception):
+    """Tasks cannot run as this user here; the text says why."""
+
+
+def person(name: str) -> Person | None:
+    """The user as whom to run; None: as the service, who that is. Raises NoSuchUserError."""
+    try:
+        found = pwd.getpwnam(name)
+    except KeyError:
+        raise NoSuchUserError(f'there is no user "{name}" on this machine') from None
+    if found.pw_uid == os.geteuid():
+        return None
+    if os.geteuid() != 0:
+        raise NoSuchUserError(f'the service does not run as root, so it cannot become "{name}"')
+    if found.pw_uid == 0:
+        return None
+    groups = tuple(sorted(os.getgrouplist(name, found.pw_gid)))
+    return Person(name, found.pw_uid, found.pw_gid, groups, found.pw_dir, found.pw_shell)
+
+
+def environment(
+    assignment: Assignment,
+    someone: Person | None,
+    run: str,
+    visible: tuple[int, ...] | None,
+    maker: Maker,
+    outer: Mapping[str, str],
+) -> dict[str, str]:
+    """All variables of a task. Its job's win over the service's, and those that name the task win
+    over its job's. `visible`: its pieces of the machine's GPUs, None where it has none."""
+    names = PASSED_ON + (HOME if someone is None else ())
+    env = {name: outer[name] for name in names if name in outer}
+    env.setdefault("PATH", USUAL_PATH)
+    if someone is not None:
+        env["HOME"], env["SHELL"] = someone.home, someone.shell or "/bin/sh"
+        env["USER"] = env["LOGNAME"] = someone.name
+    env.update(assignment.env)
+    attempt = assignment.attempt
+    env["FAIRLEAD_JOB"] = assignment.name
+    env["FAIRLEAD_JOB_ID"] = str(attempt.job)
+    env["FAIRLEAD_TASK"] = str(attempt.task)
+    env["FAIRLEAD_ATTEMPT"] = str(attempt.number)
+    env["FAIRLEAD_TENANT"] = assignment.tenant
+    env["FAIRLEAD_MACHINE"] = assignment.machine
+    env["FAIRLEAD_PIECES"] = ",".join(f"{name}:{index}" for name, index in assignment.pieces)
+    env[RUN] = f"{outer[RUN]} {run}" if RUN in outer else run
+    if visible is not None:
+        shown = ",".join(map(str, visible))
+        if maker is Maker.AMD:
+            env["ROCR_VISIBLE_DEVICES"] = shown
+        else:
+            env["CUDA_VISIBLE_DEVICES"] = shown
+    return env
+
+
+def argv(assignment: Assignment, env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The program and arguments of a task, and the environment of its shim. Shells drop variables
+    whose names are none of theirs, so these are set by the program `env` on the way."""
+    command = assignment.command
+    assert command is not None
+    words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+    odd = [name for name in env if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)]
+    if odd or words[0].startswith("-") or "=" in words[0]:
+        words = ["/usr/bin/env", *(f"{name}={env[name]}" for name in odd), *words]
+    return words, {name: value for name, value in env.items() if name not in odd}

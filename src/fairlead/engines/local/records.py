@@ -1,0 +1,208 @@
+"""What is on disk of each attempt: its claim, why it was stopped, its end, and its output.
+
+    live/1.0.1/claim    process number and start of the shim that runs it; "never": nobody may;
+                        "unknown": nobody can say any more
+    live/1.0.1/why      why the engine stopped it, written before the first signal
+    live/1.0.1/status   how it ended, written by the shim
+    live/1.0.1/missed   the command could not be started
+    output/0/1.0.1.stdout, .stderr
+    work/1.0.1          its working folder, where it has no other
+
+A record goes when the end is acknowledged, output and working folder when the attempt is
+forgotten. A tenant's user owns the record, the working folder and the output files, nothing else;
+the folders above are closed to him, so that he reaches no more of them than what his processes were
+started with. Everything below is read as if its owner wished us ill.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from fairlead.engines.interface import Attempt, Cause, Stream
+
+NEVER = "never\n"
+UNKNOWN = "unknown\n"
+
+LONGEST = 200
+"""Bytes of a record's file that are looked at."""
+
+JOBS_A_FOLDER = 1000
+"""Jobs whose outputs share a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Which shim runs an attempt, and since when (microseconds since 1970)."""
+
+    pid: int
+    start: int
+    time: int
+
+
+class Unclaimed(Enum):
+    """Why there is no claim that says who runs an attempt."""
+
+    ABSENT = "nobody claimed it"
+    FORBIDDEN = "the engine itself took the claim: it never started"
+    UNKNOWN = "what was written of it was lost with the machine"
+    UNFINISHED = "somebody is about to write it, or died over it"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How the task ended, as the shim wrote it."""
+
+    missed: bool
+    code: int
+    time: int  # nanoseconds
+
+
+def parse(name: str) -> Attempt | None:
+    """The attempt whose record has this name."""
+    match = re.fullmatch(r"([0-9]{1,18})\.([0-9]{1,18})\.([0-9]{1,18})", name)
+    return Attempt(int(match[1]), int(match[2]), int(match[3])) if match else None
+
+
+class Records:
+    """The folders of one engine."""
+
+    def __init__(self, base: Path, work: Path) -> None:
+        self.live = base / "live"
+        self.outputs = base / "output"
+        self.work = work
+        self.lock = base / "lock"
+        for folder in (base, self.live, self.outputs):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def record(self, attempt: Attempt) -> str:
+        """Where the record of an attempt is."""
+        return f"{self.live}/{attempt}"
+
+    def folder(self, attempt: Attempt) -> str:
+        """Its working folder, where it has none of its job's."""
+        return f"{self.work}/{attempt}"
+
+    def output(self, attempt: Attempt, stream: Stream) -> str:
+        """Where its output is."""
+        return f"{self.outputs}/{attempt.job // JOBS_A_FOLDER}/{attempt}.{stream.value}"
+
+    def present(self) -> list[Attempt]:
+        """The attempts that have records, in their order."""
+        found = (parse(name) for name in os.listdir(self.live))
+        return sorted(attempt for attempt in found if attempt is not None)
+
+    def claim(self, attempt: Attempt) -> Claim | Unclaimed:
+        """Who claimed the attempt."""
+        found = _read(f"{self.record(attempt)}/claim")
+        if found is None:
+            return Unclaimed.ABSENT
+        text, time = found
+        if text == NEVER:
+            return Unclaimed.FORBIDDEN
+        if text == UNKNOWN:
+            return Unclaimed.UNKNOWN
+        match = re.fullmatch(r"([0-9]{1,9}) ([0-9]{1,18})\n", text)
+        if match is None or int(match[1]) < 2:
+            return Unclaimed.UNFINISHED
+        return Claim(int(match[1]), int(match[2]), time // 1000)
+
+    def forbid(self, attempt: Attempt, text: str = NEVER) -> bool:
+        """Take the claim, so that no shim ever runs the attempt. Whether nobody had it."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self.record(attempt), 0o700)
+        return _create(f"{self.record(attempt)}/claim", text)
+
+    def known(self, attempt: Attempt) -> bool:
+        """Whether there is a record of it: without one no shim can come to claim it."""
+        return os.path.isdir(self.record(attempt))
+
+    def owner(self, attempt: Attempt) -> int:
+        """Whose record it is: the user of the system as whom it runs."""
+        return os.stat(self.record(attempt)).st_uid
+
+    def status(self, attempt: Attempt) -> Status | None:
+        """How it ended, if its shim wrote that down."""
+        found = _read(f"{self.record(attempt)}/status")
+        if found is None:
+            return None
+        text, time = found
+        match = re.fullmatch(r"(exit|missed) ([0-9]{1,3})\n", text)
+        return Status(match[1] == "missed", int(match[2]), time) if match else None
+
+    def stop(self, attempt: Attempt, cause: Cause) -> None:
+        """Write down why the engine is going to stop it; the first cause stays."""
+        with contextlib.suppress(FileNotFoundError):
+            _create(f"{self.record(attempt)}/why", f"{cause.value}\n")
+
+    def why(self, attempt: Attempt) -> tuple[Cause, int] | None:
+        """Why the engine stopped it, and since when (nanoseconds)."""
+        found = _read(f"{self.record(attempt)}/why")
+        if found is None:
+            return None
+        for cause in (Cause.STOPPED, Cause.TIME_LIMIT, Cause.MEMORY):
+            if found[0] == f"{cause.value}\n":
+                return cause, found[1]
+        return None
+
+    def part(
+        self, attempt: Attempt, stream: Stream, offset: int, most: int
+    ) -> tuple[bytes, int, int]:
+        """A part of an output, where it begins, and the size of the whole."""
+        try:
+            file = os.open(self.output(attempt, stream), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return b"", 0, 0
+        try:
+            size = os.fstat(file).st_size
+            begin = max(0, size + offset) if offset < 0 else min(offset, size)
+            return os.pread(file, max(0, min(most, size - begin)), begin), begin, size
+        finally:
+            os.close(file)
+
+    def forget(self, attempt: Attempt) -> None:
+        """Remove its outputs."""
+        for stream in Stream:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.output(attempt, stream))
+
+
+def _create(path: str, text: str) -> bool:
+    """Make a file with this text; whether it was not there."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    except FileExistsError:
+        return False
+    try:
+        os.write(file, text.encode())
+    finally:
+        os.close(file)
+    return True
+
+
+def _read(path: str) -> tuple[str, int] | None:
+    """The beginning of a plain file and when it was changed (nanoseconds); None: there is none.
+
+    A link or a pipe in its place, which only its owner can have put there, is as good as nothing.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        file = os.open(path, flags)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        if os.path.islink(path):
+            return None
+        raise
+    try:
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode):
+            return None
+        return os.read(file, LONGEST).decode("ascii", "replace"), about.st_mtime_ns
+    finally:
+        os.close(file)

@@ -1,0 +1,195 @@
+"""The engine's end of the spawner: what it is told and what it says, never waiting for it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.engines.interface import Attempt, EngineError
+from fairlead.engines.local import spawner
+from fairlead.engines.local.environment import Person
+from fairlead.engines.local.records import parse
+
+PATIENCE = 10.0
+"""Seconds for the spawner before this one to go away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the spawner needs to start a shim. `again`: the claim is the engine's own, and goes."""
+
+    attempt: Attempt
+    record: str
+    work: str | None
+    outputs: tuple[str, str]
+    argv: tuple[str, ...]  # the program, then its argv
+    env: dict[str, str]
+    someone: Person | None
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A shim runs."""
+
+    attempt: Attempt
+    pid: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No shim could be started."""
+
+    attempt: Attempt
+    command_at_fault: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """A shim is dead: its exit code, or the signal that killed it, negative."""
+
+    pid: int
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A folder that could not be removed."""
+
+    why: str
+
+
+Word = Spawned | Failed | Dead | Kept
+
+
+class Spawner:
+    """A running spawner, the only one over its lock. Raises EngineError once it is gone."""
+
+    def __init__(self, lock: Path) -> None:
+        mine, its = socket.socketpair()
+        program = [sys.executable, "-I", "-S", "-X", "utf8", spawner.__file__]
+        with its:
+            self._process = subprocess.Popen(
+                [*program, str(its.fileno()), str(lock)],
+                pass_fds=[its.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+            )
+        self._socket = mine
+        self._out = bytearray()
+        self._in = bytearray()
+        self.pid = self._process.pid
+        try:
+            self._wait_ready()
+        except EngineError:
+            self.close()
+            raise
+        mine.setblocking(False)
+
+    def _wait_ready(self) -> None:
+        """It says so once it has the lock: then no spawner of before can start anything more."""
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self._in:
+            self._socket.settimeout(max(0.001, end - time.monotonic()))
+            try:
+                data = self._socket.recv(100)
+            except TimeoutError:
+                raise EngineError(
+                    "another service runs tasks with this state folder; stop it first"
+                ) from None
+            if not data:
+                raise EngineError("the process that starts tasks ended at once")
+            self._in += data
+        del self._in[: self._in.index(b"\n") + 1]
+
+    def start(self, order: Order) -> None:
+        """Have a shim started."""
+        someone = order.someone
+        self._put(
+            {
+                "attempt": str(order.attempt),
+                "record": order.record,
+                "work": order.work,
+                "outputs": order.outputs,
+                "argv": order.argv,
+                "env": order.env,
+                "owner": someone and (someone.uid, someone.gid, someone.groups),
+                "again": order.again,
+            }
+        )
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Have folders removed, those with `?` before them if they are empty."""
+        self._put({"remove": list(paths)})
+
+    def _put(self, message: object) -> None:
+        data = json.dumps(message, separators=(",", ":")).encode()
+        self._out += len(data).to_bytes(4, "big") + data
+
+    def flush(self) -> None:
+        """Hand over what it takes now; the rest later."""
+        with contextlib.suppress(BlockingIOError):
+            while self._out:
+                try:
+                    del self._out[: self._socket.send(self._out)]
+                except OSError as error:
+                    if isinstance(error, BlockingIOError):
+                        raise
+                    raise self._gone() from error
+
+    def words(self) -> list[Word]:
+        """What it said since."""
+        self.flush()
+        while True:
+            try:
+                data = self._socket.recv(1 << 18)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                raise self._gone() from error
+            if not data:
+                raise self._gone()
+            self._in += data
+        lines, _, rest = bytes(self._in).rpartition(b"\n")
+        self._in[:] = rest
+        return [_word(line.decode(errors="replace")) for line in lines.split(b"\n") if line]
+
+    def _gone(self) -> EngineError:
+        return EngineError("the process that starts tasks is gone")
+
+    def close(self) -> None:
+        """Let it go; what it started goes on."""
+        # What was ordered and not handed over yet, such as folders to remove, is handed over.
+        with contextlib.suppress(OSError, EngineError):
+            self._socket.settimeout(PATIENCE)
+            self._socket.sendall(self._out)
+        self._socket.close()
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _word(line: str) -> Word:
+    kind, *rest = line.split(" ", 3)
+    if kind == "dead":
+        return Dead(int(rest[0]), int(rest[1]))
+    if kind == "kept":
+        return Kept(" ".join(rest))
+    attempt = parse(rest[0])
+    if attempt is not None and kind == "started":
+        return Spawned(attempt, int(rest[1]), int(rest[2]))
+    if attempt is not None and kind == "failed":
+        return Failed(attempt, rest[1] == spawner.COMMAND, rest[2])
+    raise EngineError(f"the process that starts tasks says {line!r}")

@@ -1,0 +1,145 @@
+"""Local processes keep the contract, and what only they promise: environment, folders, limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from fairlead.engines.interface import Assignment, Attempt
+from fairlead.engines.local.engine import LocalEngine
+from fairlead.engines.local.processes import processes, variable
+from fairlead.model.command import Command
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.values import FrozenMap
+from tests.engines.contract import Bed, Doing, EngineContract
+
+CLUSTER = Cluster([Machine("b", {"cpu": 64, "memory": "4Gi", "gpu": 2}), Machine("a", {"gpu": 2})])
+
+COMMANDS: dict[Doing, Command] = {
+    Doing.WELL: "true",
+    Doing.BADLY: "exit 3",
+    Doing.PRINTING: "echo out; echo err >&2",
+    Doing.LASTING: "exec sleep 1000",
+    Doing.SLOW: "exec sleep 0.5",
+}
+
+
+class LocalBed:
+    """A state folder. Every attempt adds a line to a file when it starts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.state = folder / "state"
+        self.starting = folder / "started"
+        self.starting.mkdir()
+        self.engines: list[LocalEngine] = []
+
+    def engine(self) -> LocalEngine:
+        self.close()
+        engine = LocalEngine(self.state, CLUSTER, grace=1.0)
+        self.engines.append(engine)
+        return engine
+
+    def close(self) -> None:
+        for engine in self.engines:
+            engine.close()
+        self.engines.clear()
+
+    def assignment(self, attempt: Attempt, doing: Doing) -> Assignment:
+        if doing is Doing.MISSING:
+            return assign(attempt, ("/no/such/program", "x"))
+        return assign(attempt, f"echo >>{self.starting}/{attempt}; {COMMANDS[doing]}")
+
+    def starts(self, attempt: Attempt) -> int:
+        file = self.starting / str(attempt)
+        return len(file.read_text()) if file.exists() else 0
+
+    def runs(self, attempt: Attempt) -> bool:
+        return bool(of(self.state, attempt))
+
+    def settle(self) -> None:
+        time.sleep(0.01)
+
+
+def of(state: Path, attempt: Attempt) -> list[int]:
+    """The processes that belong to an attempt by their environment."""
+    name = (state / "local" / "engine").read_text().split()[0]
+    return [
+        one.pid
+        for one in processes()
+        if not one.zombie
+        and f"{name}:{attempt}" in (variable(one.pid, "FAIRLEAD_RUN") or "").split()
+    ]
+
+
+def assign(
+    attempt: Attempt,
+    command: Command,
+    env: dict[str, str] | None = None,
+    cwd: str | None = None,
+    demand: dict[str, int] | None = None,
+    time_limit: Fraction | None = None,
+    pieces: tuple[tuple[str, int], ...] = (),
+    user: str | None = None,
+) -> Assignment:
+    return Assignment(
+        attempt,
+        "b",
+        "the job",
+        "the tenant",
+        FrozenMap({name: Fraction(amount) for name, amount in (demand or {"cpu": 1}).items()}),
+        command,
+        env=FrozenMap(env or {}),
+        cwd=cwd,
+        time_limit=time_limit,
+        pieces=pieces,
+        user=user,
+    )
+
+
+@pytest.fixture
+def bed(tmp_path: Path) -> Iterator[LocalBed]:
+    """A bed that leaves nothing running and no child behind."""
+    found = LocalBed(tmp_path)
+    open_before = descriptors()
+    yield found
+    if found.state.exists():
+        engine = found.engine()
+        engine.reconcile([])
+        end = time.monotonic() + 30
+        while leftovers(found.state) and time.monotonic() < end:
+            engine.poll()
+            time.sleep(0.01)
+    found.close()
+    assert not found.state.exists() or leftovers(found.state) == []
+    assert descriptors() == open_before
+
+
+def descriptors() -> int:
+    """How many files this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def leftovers(state: Path) -> list[int]:
+    """Whatever runs of any attempt of this state folder."""
+    file = state / "local" / "engine"
+    if not file.exists():
+        return []
+    name = file.read_text().split()[0]
+    return [
+        one.pid
+        for one in processes()
+        if not one.zombie and f"{name}:" in (variable(one.pid, "FAIRLEAD_RUN") or "")
+    ]
+
+
+class TestContract(EngineContract):
+    """The common suite."""
+
+    @pytest.fixture
+    def bed(self, bed: LocalBed) -> Bed:
+        return bed
