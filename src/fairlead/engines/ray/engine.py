@@ -1,0 +1,311 @@
+"""The engine on Ray: one driver's connection to the launcher that owns the tasks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+import ray
+from ray import cloudpickle
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from fairlead.engines.interface import (
+    Assignment,
+    Attempt,
+    EngineError,
+    Node,
+    Output,
+    Report,
+    Started,
+    Stream,
+)
+from fairlead.engines.messages import report_of
+from fairlead.engines.ray import command, files, function, launcher, sightings, verdict
+from fairlead.engines.ray.cluster import node_of_row, options_of
+
+BY_VALUE = (command, files, function, launcher, sightings, verdict)
+"""What runs on the nodes goes there as it is: they need not have Fairlead."""
+
+NAMESPACE = "fairlead"
+
+LAUNCHER = "fairlead-launcher"
+
+PATIENCE = 10.0
+"""Seconds in which the launcher has to answer."""
+
+QUIET = 30.0
+"""Seconds after which a service that has not been heard of may be replaced by another one."""
+
+Tree = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who this service is, and which launcher knows all that it ever launched."""
+
+    service: str
+    launcher: str | None = None
+
+
+def read_identity(path: Path) -> Identity:
+    """The identity that is kept there; a new one, kept from now on, where there is none."""
+    if path.exists():
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        return Identity(tree["service"], tree["launcher"])
+    identity = Identity(uuid4().hex)
+    write_identity(path, identity)
+    return identity
+
+
+def write_identity(path: Path, identity: Identity) -> None:
+    """Keeps the identity, durably."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    with new.open("w", encoding="utf-8") as file:
+        json.dump({"service": identity.service, "launcher": identity.launcher}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+class RayEngine:
+    """Runs attempts as Ray tasks that are owned by a launcher. Ray must be connected already.
+
+    `state`: a folder that outlives this process; the service's own. `pinning`: "affinity" or
+    "labels", how Ray is told the node."""
+
+    name = "ray"
+
+    def __init__(
+        self,
+        state: Path,
+        *,
+        namespace: str = NAMESPACE,
+        pinning: str = "affinity",
+        patience: float = PATIENCE,
+    ) -> None:
+        self._path = state / "ray.json"
+        self._namespace = namespace
+        self._pinning = pinning
+        self._patience = patience
+        self._identity = read_identity(self._path)
+        self._launcher: Any = None
+        self._epoch = 0
+        self._incarnation = ""
+        self._reconciled = False
+        self._read_lock = Lock()
+        self._last_read: tuple[Attempt, bytes] | None = None
+        self._closed = False
+        self._told: set[int] = set()
+        self._connect()
+
+    def nodes(self) -> Sequence[Node]:
+        rows = self._call("nodes")
+        return [node for node in map(node_of_row, rows) if node is not None]
+
+    def launch(self, batch: Sequence[Assignment]) -> None:
+        self._check()
+        trees = [_tree(assignment) for assignment in batch]
+        jobs = {a.attempt.job: a.call for a in batch if a.call is not None}
+        new = {job: call for job, call in jobs.items() if job not in self._told}
+        missing = self._call("launch", trees, new)
+        if missing:
+            self._call("launch", trees, {job: jobs[job] for job in missing})
+        self._told.update(jobs)
+
+    def poll(self) -> Sequence[Report]:
+        self._check()
+        return [report_of(tree) for tree in self._call("poll")]
+
+    def acknowledge(self, reports: Sequence[Report]) -> None:
+        self._check()
+        told = [(_key(r.attempt), "started" if isinstance(r, Started) else "end") for r in reports]
+        self._call("acknowledge", told)
+
+    def cancel(self, batch: Sequence[Attempt]) -> None:
+        self._check()
+        self._call("cancel", [_key(attempt) for attempt in batch])
+
+    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+        if self._launcher is None:
+            self._connect()
+        # Another launcher than the one we knew: what it does not know, that one may have started.
+        sure = self._identity.launcher in (None, self._incarnation)
+        trees = [{"key": _key(a.attempt)} for a in expected]
+        never = self._call("reconcile", trees, sure)["never"]
+        if self._identity.launcher != self._incarnation:
+            self._identity = replace(self._identity, launcher=self._incarnation)
+            write_identity(self._path, self._identity)
+        self._reconciled = True
+        return [Attempt(*key) for key in never]
+
+    def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
+        launcher_ = self._launcher
+        if launcher_ is None:
+            raise EngineError("the launcher in Ray is gone")
+        key = _key(attempt)
+        found = self._get(launcher_.locate.remote(key, stream.value))
+        if found is None:
+            return Output(b"", 0, 0, True)
+        if found["ref"]:
+            return _part(self._result(attempt, found["ref"][0]), 0, offset, most, True)
+        size, tail = found["size"], found["tail"]
+        if found["over"]:
+            begin = max(0, size + offset) if offset < 0 else min(offset, size)
+            # What is kept of an output is its end; the node may be gone with the rest.
+            if begin >= size - len(tail) or found["node"] is None:
+                return _part(tail, size - len(tail), offset, most, True)
+        if found["node"] is None:
+            return Output(b"", 0, 0, found["over"])
+        data, begin, size = self._get(
+            ray.remote(files.read_part)
+            .options(
+                num_cpus=0,
+                max_retries=0,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(found["node"], soft=False),
+            )
+            .remote(self._identity.service, key, stream.value, offset, most)
+        )
+        return Output(data, begin, size, found["over"])
+
+    def forget(self, attempts: Sequence[Attempt]) -> None:
+        self._check()
+        self._call("forget", [_key(attempt) for attempt in attempts])
+
+    def close(self) -> None:
+        self._launcher = None
+        self._closed = True
+
+    def _result(self, attempt: Attempt, reference: Any) -> bytes:
+        """What an attempt returned; the last one is kept, as it is read in parts."""
+        with self._read_lock:
+            if self._last_read is not None and self._last_read[0] == attempt:
+                return self._last_read[1]
+        data: bytes = self._get(reference)
+        with self._read_lock:
+            self._last_read = (attempt, data)
+        return data
+
+    def _check(self) -> None:
+        if not self._reconciled:
+            raise EngineError("reconcile comes first")
+
+    def _connect(self) -> None:
+        """Finds the launcher, or makes it; this is its driver from now on."""
+        if self._closed:
+            raise EngineError("the engine is closed")
+        handle = self._found_or_made()
+        hello = self._get(handle.hello.remote(self._identity.service))
+        if "taken" in hello:
+            if hello["quiet"] < QUIET:
+                raise EngineError(
+                    "another Fairlead service drives this Ray cluster; stop it, or wait"
+                    f" {QUIET:g} seconds after it has ended"
+                )
+            ray.kill(handle)
+            raise EngineError("the launcher of another service was replaced; try again")
+        self._launcher = handle
+        self._epoch, self._incarnation = hello["epoch"], hello["incarnation"]
+        self._told.clear()
+
+    def _found_or_made(self) -> Any:
+        for module in BY_VALUE:
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            head = sightings.head_of(ray.nodes())
+            if head is None:
+                raise EngineError("Ray's head is not there")
+            return (
+                ray.remote(launcher.Launcher)
+                .options(
+                    name=LAUNCHER,
+                    namespace=self._namespace,
+                    get_if_exists=True,
+                    lifetime="detached",
+                    num_cpus=0,
+                    max_restarts=0,
+                    max_concurrency=16,
+                    scheduling_strategy=NodeAffinitySchedulingStrategy(head, soft=False),
+                )
+                .remote(LAUNCHER, self._namespace, self._pinning)
+            )
+        except (ray.exceptions.RayError, ValueError, RuntimeError) as error:
+            raise EngineError(f"the launcher in Ray cannot be reached: {error}") from error
+
+    def _call(self, method: str, *args: Any) -> Any:
+        try:
+            if self._launcher is None:
+                self._connect()
+            return self._get(getattr(self._launcher, method).remote(self._epoch, *args))
+        except EngineError:
+            # What was asked may or may not have been done; the launcher may be another one next.
+            self._launcher, self._reconciled = None, False
+            raise
+
+    def _get(self, reference: Any) -> Any:
+        try:
+            return ray.get(reference, timeout=self._patience)
+        except ray.exceptions.GetTimeoutError as error:
+            raise EngineError(f"Ray did not answer within {self._patience:g} seconds") from error
+        except ray.exceptions.ActorDiedError as error:
+            raise EngineError("the launcher in Ray is gone") from error
+        except (ray.exceptions.RayError, PermissionError) as error:
+            raise EngineError(f"Ray failed: {error}") from error
+
+
+def _key(attempt: Attempt) -> tuple[int, int, int]:
+    return attempt.job, attempt.task, attempt.number
+
+
+def _tree(assignment: Assignment) -> Tree:
+    """What the launcher needs of an assignment."""
+    attempt = assignment.attempt
+    kind = "nothing"
+    if assignment.command is not None:
+        kind = "command"
+    elif assignment.call is not None:
+        kind = "function"
+    limit = assignment.time_limit
+    spec: Tree = {
+        "machine": assignment.machine,
+        "command": assignment.command,
+        "env": {**dict(assignment.env), **_variables(assignment)},
+        "cwd": assignment.cwd,
+        "limit": None if limit is None else float(limit),
+        "user": assignment.user,
+    }
+    options = {**options_of(assignment.demand), "name": assignment.name}
+    return {"key": _key(attempt), "kind": kind, "spec": spec, "options": options}
+
+
+def _variables(assignment: Assignment) -> dict[str, str]:
+    """What every task finds in its environment."""
+    attempt = assignment.attempt
+    return {
+        "FAIRLEAD_JOB": assignment.name,
+        "FAIRLEAD_JOB_ID": str(attempt.job),
+        "FAIRLEAD_TENANT": assignment.tenant,
+        "FAIRLEAD_TASK": str(attempt.task),
+        "FAIRLEAD_ATTEMPT": str(attempt.number),
+        "FAIRLEAD_MACHINE": assignment.machine,
+        "FAIRLEAD_PIECES": ",".join(f"{name}:{index}" for name, index in assignment.pieces),
+    }
+
+
+def _part(data: bytes, at: int, offset: int, most: int, over: bool) -> Output:
+    """A part of an output whose end, from `at`, is here."""
+    size = at + len(data)
+    begin = max(0, size + offset) if offset < 0 else min(offset, size)
+    begin = max(begin, at)
+    return Output(data[begin - at : begin - at + most], begin, size, over)

@@ -1,0 +1,167 @@
+"""On a node: calls a function that somebody submitted, and keeps what it returns or raises."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import signal
+import sys
+import threading
+import traceback
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray import cloudpickle
+
+from fairlead.engines.ray.command import HERALD, now, tell_started
+from fairlead.engines.ray.files import ended, path_of
+
+INLINE = 64 * 1024
+"""Bytes of a result up to which the launcher keeps it itself; larger ones stay in the object
+store."""
+
+FUNCTIONS = 32
+"""Functions that a worker keeps unpickled."""
+
+_functions: OrderedDict[tuple[str, int], Any] = OrderedDict()
+
+
+class _Written(io.TextIOBase):
+    """Text to a file that is made when something is written."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: Any = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self._file is None:
+            self._file = self._path.open("w", encoding="utf-8", buffering=1)
+        return int(self._file.write(text))
+
+    def flush(self) -> None:
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+class _Herald:
+    """Tells the launcher of calls that take longer than a moment."""
+
+    def __init__(self) -> None:
+        self._wake = threading.Condition()
+        self._spec: dict[str, Any] | None = None
+        self._began = 0
+        threading.Thread(target=self._run, name="herald", daemon=True).start()
+
+    def begin(self, spec: dict[str, Any] | None, began: int = 0) -> None:
+        """This is called now, or nothing any more."""
+        with self._wake:
+            self._spec, self._began = spec, began
+            if spec is not None:
+                self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while self._spec is None:
+                    self._wake.wait()
+                spec, began = self._spec, self._began
+                self._wake.wait(HERALD)
+                if self._spec is not spec:
+                    continue
+                self._spec = None
+            tell_started(spec, began)
+
+
+_heralds: list[_Herald] = []
+
+
+def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes | None]:
+    """Calls the function of a job with the item of this task. How it ended, with what it returned
+    if that is short; else that as the second value."""
+    began = now()
+    # A cluster that was started in the background of a shell ignores interrupts, and soft cancels
+    # with them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not _heralds:
+        _heralds.append(_Herald())
+    key = tuple(spec["key"])
+    out, err = (_Written(path_of(spec["service"], key, stream)) for stream in ("stdout", "stderr"))
+    end: dict[str, Any] = {"cause": "exited", "code": 0, "started": began, "message": ""}
+    result = b""
+    try:
+        _heralds[0].begin(spec, began)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            result = _called(spec, item, end)
+    except KeyboardInterrupt:
+        end.update(cause="stopped", code=int(signal.SIGTERM))
+    finally:
+        _heralds[0].begin(None)
+        out.close()
+        err.close()
+    end["stdout"] = ended(path_of(spec["service"], key, "stdout"))
+    end["stderr"] = ended(path_of(spec["service"], key, "stderr"))
+    if len(result) <= INLINE:
+        end["result"] = result
+        return end, None
+    end["result_size"] = len(result)
+    return end, result
+
+
+def _called(spec: dict[str, Any], item: Any, end: dict[str, Any]) -> bytes:
+    """The result as bytes: "v" and the value, or "e" and the error, pickled."""
+    name = spec["function"]
+    try:
+        function = _function(spec)
+        args, kwargs = cloudpickle.loads(_item(spec, item))
+        return b"v" + bytes(cloudpickle.dumps(function(*args, **kwargs)))
+    except SystemExit as error:
+        end.update(code=_exit_code(error), message=f"{name} called exit({error.code!r})")
+        return b"" if end["code"] else b"v" + bytes(cloudpickle.dumps(None))
+    except Exception as error:  # noqa: BLE001 - a task's own error is its result, told as Ray does
+        text = traceback.format_exc()
+        end.update(code=1, message=f"{type(error).__name__}: {error}"[:500])
+        sys.stderr.write(text)
+        try:
+            return b"e" + bytes(cloudpickle.dumps(ray.exceptions.RayTaskError(name, text, error)))
+        except Exception:  # noqa: BLE001 - not every error can be pickled; its text always can
+            plain = ray.exceptions.RayTaskError(name, text, RuntimeError(end["message"]))
+            return b"e" + bytes(cloudpickle.dumps(plain))
+
+
+def _exit_code(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    return error.code & 255 if isinstance(error.code, int) else 1
+
+
+def _function(spec: dict[str, Any]) -> Any:
+    key = (spec["service"], spec["key"][0])
+    if key in _functions:
+        _functions.move_to_end(key)
+        return _functions[key]
+    launcher: Any = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
+    pickled: str = ray.get(launcher.function.remote(spec["key"][0]))
+    _functions[key] = cloudpickle.loads(base64.b64decode(pickled))
+    while len(_functions) > FUNCTIONS:
+        _functions.popitem(last=False)
+    return _functions[key]
+
+
+def _item(spec: dict[str, Any], item: Any) -> bytes:
+    """The pickled arguments: they came with the call, or are kept in the object store."""
+    if isinstance(item, str):
+        return base64.b64decode(item)
+    launcher: Any = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
+    references: list[Any] = ray.get(launcher.kept.remote(item["kept"]))
+    data: bytes = ray.get(references[0])
+    return data

@@ -1,0 +1,115 @@
+"""Opens the engine on Ray: joins a cluster that runs, or starts one on this machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import ray
+
+from fairlead.engines.interface import EngineError
+from fairlead.engines.ray.engine import NAMESPACE, RayEngine
+from fairlead.model.errors import InputError, Mistake
+
+PINNINGS = ("affinity", "labels")
+
+
+def open_engine(
+    state: str,
+    address: str | None = None,
+    namespace: str = NAMESPACE,
+    pinning: str = "affinity",
+) -> RayEngine:
+    """The engine, connected to the cluster at `address` (as `ray.init` takes it; "auto" finds the
+    one on this machine), or, without one, to one that is started here and goes on when this
+    process ends. `state` is a folder of the service's own. Raises InputError and EngineError."""
+    if pinning not in PINNINGS:
+        raise InputError(
+            Mistake(f"{pinning!r} is no way to pin tasks", f"write {' or '.join(PINNINGS)}")
+        )
+    folder = Path(state)
+    if address is None:
+        _connect(_local(folder), namespace)
+    else:
+        _connect(address, namespace)
+    return RayEngine(folder, namespace=namespace, pinning=pinning)
+
+
+def _connect(address: str, namespace: str) -> None:
+    if address == "local" or address.startswith("ray://"):
+        raise InputError(
+            Mistake(
+                f"{address!r} is no address of a cluster that runs",
+                "write HOST:PORT of its head, or auto on one of its nodes",
+            )
+        )
+    try:
+        ray.init(
+            address=address,
+            namespace=namespace,
+            log_to_driver=False,
+            configure_logging=False,
+        )
+    except (ConnectionError, RuntimeError, TimeoutError, ValueError, OSError) as error:
+        raise EngineError(f"Ray at {address} cannot be joined: {error}") from error
+
+
+def _local(folder: Path) -> str:
+    """The address of the cluster on this machine that belongs to this state; started if it is not
+    there."""
+    kept = folder / "ray-local.json"
+    if kept.exists():
+        address = str(json.loads(kept.read_text(encoding="utf-8"))["address"])
+        if _answers(address):
+            return address
+    port = _free_port()
+    done = subprocess.run(
+        [
+            *_ray(),
+            "start",
+            "--head",
+            "--node-ip-address=127.0.0.1",
+            f"--port={port}",
+            "--include-dashboard=false",
+            "--disable-usage-stats",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise EngineError(f"Ray cannot be started: {(done.stderr or done.stdout).strip()[-500:]}")
+    address = f"127.0.0.1:{port}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept.write_text(json.dumps({"address": address}), encoding="utf-8")
+    return address
+
+
+def _ray() -> list[str]:
+    beside = Path(sys.executable).with_name("ray")
+    program = str(beside) if beside.exists() else shutil.which("ray")
+    if program is None:
+        raise EngineError("the command `ray` is not there")
+    return [program]
+
+
+def _answers(address: str) -> bool:
+    import socket
+
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,63 @@
+"""What an attempt's end means, from what Ray says of its task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ray import exceptions
+
+Tree = dict[str, Any]
+
+SIGTERM, SIGKILL = 15, 9
+
+
+def lost(why: str, started: bool, machine_at_fault: bool = True) -> Tree:
+    """The attempt is lost."""
+    return {"is": "lost", "started": started, "why": why, "machine_at_fault": machine_at_fault}
+
+
+def ended(cause: str, code: int, time: int, started: int | None = None, message: str = "") -> Tree:
+    """The attempt ended."""
+    tree: Tree = {"is": "ended", "cause": cause, "code": code, "time": time, "started": started}
+    return {**tree, "message": message}
+
+
+def of_result(result: Tree, time: int) -> Tree:
+    """The end that the task itself told of."""
+    return ended(result["cause"], result["code"], time, result["started"], result["message"])
+
+
+def of_error(
+    error: BaseException, time: int, started: int | None, stopping: str | None
+) -> tuple[Tree, bool]:
+    """The end of a task that Ray says failed, and whether its node is to be looked at.
+
+    `stopping`: why it was being stopped ("stopped", "time_limit"), None where it was not."""
+    cause = getattr(error, "cause", None)
+    cancelled = isinstance(error, exceptions.TaskCancelledError) or isinstance(
+        cause, exceptions.TaskCancelledError
+    )
+    if isinstance(error, exceptions.TaskUnschedulableError):
+        return lost(f"its node is not there: {_line(error)}", False), True
+    if isinstance(error, exceptions.NodeDiedError):
+        return lost(f"its node died: {_line(error)}", True), True
+    if stopping and (cancelled or isinstance(error, exceptions.WorkerCrashedError)):
+        code = SIGTERM if cancelled else SIGKILL
+        return ended(stopping, code, time, started), False
+    if isinstance(error, exceptions.OutOfMemoryError):
+        return ended("memory", SIGKILL, time, started, _line(error)), False
+    if isinstance(error, exceptions.WorkerCrashedError):
+        # Its own doing (an exit, a crash in a library) or the kernel's: nobody can tell.
+        return lost(f"Ray's worker died under it: {_line(error)}", True, False), False
+    if cancelled:
+        return lost("somebody else cancelled it in Ray", True, False), False
+    if isinstance(error, exceptions.RayTaskError):
+        return lost(f"it could not be run: {_line(error, last=True)}", True, False), False
+    return lost(f"Ray failed: {type(error).__name__}: {_line(error)}", True), True
+
+
+def _line(error: BaseException, last: bool = False) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    return lines[-1 if last else 0][:300]
