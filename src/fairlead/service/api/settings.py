@@ -9,6 +9,14 @@ from dataclasses import dataclass
 class ApiSettings:
     """Limits of the API. They protect the service from its clients, and clients from each other."""
 
+    connections: int = 2000
+    """That are open at one moment."""
+    address_connections: int = 256
+    """The same, from one address; not looked at behind a proxy."""
+    head_seconds: float = 30.0
+    """Within which a connection has sent the head of a request."""
+    head_bytes: int = 32 * 2**10
+    """Of the head of a request: its address and headers."""
     body_bytes: int = 8 * 2**20
     """Of a request's body."""
     bodies_bytes: int = 128 * 2**20

@@ -1,0 +1,233 @@
+"""The service as a process: where it listens, for whom, and how it stops."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from fairlead.model.errors import InputError
+from fairlead.service.server import check_listening
+from tests.service.api.serving import Served, served
+from tests.service.api.stage import job
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One service for all tests that leave it running. Its limits on time are short."""
+    api = {"body_seconds": 1, "head_seconds": 1, "address_connections": 20, "body_bytes": 100_000}
+    with served(tmp_path_factory.mktemp("state"), api) as one:
+        yield one
+
+
+def test_it_says_where_it_listens_in_a_file_that_only_its_owner_reads(running: Served) -> None:
+    file = running.folder / "address"
+    assert file.read_text() == running.url + "\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_the_first_token_is_an_admins_and_only_its_owner_reads_it(running: Served) -> None:
+    assert stat.S_IMODE((running.folder / "admin-token").stat().st_mode) == 0o600
+    answer = httpx.get(running.url + "/v1/me", headers=running.headers)
+    assert (answer.status_code, answer.json()["role"]) == (200, "admin")
+    assert httpx.get(running.url + "/v1/me").status_code == 401
+
+
+def test_a_job_submitted_over_the_wire_runs(running: Served) -> None:
+    answer = httpx.post(
+        running.url + "/v1/jobs", headers=running.headers, json={"jobs": [job("wire", "sales")]}
+    )
+    assert answer.status_code == 201
+    state = {}
+    for _ in range(500):
+        state = httpx.get(running.url + "/v1/jobs/wire", headers=running.headers).json()
+        if state["tasks"]["running"]:
+            break
+        time.sleep(0.01)
+    assert state["state"] == "running"
+
+
+def test_a_body_without_end_is_cut_off_where_it_is_too_long(running: Served) -> None:
+    with _request(running, "Transfer-Encoding: chunked") as connection:
+        chunk = b"ffff\r\n" + b"x" * 0xFFFF + b"\r\n"
+        try:
+            for _ in range(1000):
+                connection.sendall(chunk)
+        except OSError:
+            pass  # it is closed while we send
+        answer = _all(connection)
+    # The answer can be lost where the connection is closed with bytes of ours still on the way.
+    assert answer == b"" or b" 413 " in answer.split(b"\r\n")[0]
+
+
+def test_a_body_that_trickles_is_cut_off_in_time(running: Served) -> None:
+    with _request(running, "Content-Length: 1000") as connection:
+        connection.sendall(b"{")
+        answer = _all(connection)
+    assert b" 408 " in answer.split(b"\r\n")[0]
+    assert b'"slow"' in answer
+
+
+def test_a_head_that_trickles_is_cut_off_in_time(running: Served) -> None:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as connection:
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\n")
+        assert _all(connection) == b""
+
+
+def test_a_connection_that_says_nothing_after_an_answer_is_closed(running: Served) -> None:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as connection:
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b'{"ok":true}' in _all(connection)
+
+
+def test_a_head_that_is_too_long_is_refused(running: Served) -> None:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as connection:
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nX: " + b"x" * 100_000)
+        answer = _all(connection)
+    assert answer == b"" or b" 400 " in answer.split(b"\r\n")[0]
+
+
+def test_one_address_gets_only_so_many_connections(running: Served) -> None:
+    opened: list[socket.socket] = []
+    try:
+        where = ("127.0.0.1", running.port)
+        opened += [socket.create_connection(where, timeout=30) for _ in range(40)]
+        closed = 0
+        for connection in opened:
+            connection.settimeout(0.3)
+            try:
+                closed += connection.recv(1) == b""
+            except (TimeoutError, ConnectionResetError) as error:
+                closed += isinstance(error, ConnectionResetError)
+        assert closed >= 20
+    finally:
+        for connection in opened:
+            connection.close()
+    time.sleep(0.2)
+    assert httpx.get(running.url + "/v1/health").status_code == 200
+
+
+def test_a_stop_ends_streams_and_takes_the_address_away(tmp_path: Path) -> None:
+    with (
+        served(tmp_path) as one,
+        httpx.stream("GET", one.url + "/v1/events", headers=one.headers, timeout=30) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert next(lines) == ": fairlead"
+        one.process.send_signal(signal.SIGINT)
+        for _ in lines:  # raises where the stream is torn
+            pass
+        one.process.wait(30)
+        assert not (tmp_path / "address").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"host": "0.0.0.0"}, "TLS"),
+        ({"host": "::"}, "TLS"),
+        ({"host": "0.0.0.0", "no_auth": True, "behind_proxy": True}, "tokens"),
+        ({"host": "127.0.0.1", "no_auth": True, "behind_proxy": True}, "proxy"),
+        ({"host": "no.such.host.invalid"}, "host"),
+        ({"host": "127.0.0.1", "tls_cert": Path("/none")}, "key"),
+        ({"host": "127.0.0.1", "tls_cert": Path("/none"), "tls_key": Path("/none")}, "/none"),
+    ],
+)
+def test_it_refuses_to_listen_where_that_is_not_safe(options: dict[str, object], word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        check_listening(**options)  # type: ignore[arg-type]  # of several kinds
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"host": "127.0.0.1"},
+        {"host": "localhost"},
+        {"host": "::1"},
+        {"host": "127.0.0.1", "no_auth": True},
+        {"host": "0.0.0.0", "behind_proxy": True},
+    ],
+)
+def test_it_listens_where_it_is_safe(options: dict[str, object]) -> None:
+    check_listening(**options)  # type: ignore[arg-type]  # of several kinds
+
+
+def test_a_port_that_is_taken_is_a_sentence(running: Served, tmp_path: Path) -> None:
+    with (
+        pytest.raises(AssertionError, match=r"cannot be listened on: .*--listen"),
+        served(tmp_path, port=running.port),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_with_tls_it_listens_everywhere(tmp_path: Path) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x -addext"
+    made = subprocess.run(
+        ["openssl", *words.split(), "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert],
+        check=False,
+        capture_output=True,
+    )
+    assert made.returncode == 0, made.stderr
+    with served(tmp_path, host="0.0.0.0", tls_cert=str(cert), tls_key=str(key)) as one:
+        assert one.url.startswith("https://127.0.0.1:")
+        context = ssl.create_default_context(cafile=str(cert))
+        answer = httpx.get(one.url + "/v1/me", headers=one.headers, verify=context)
+        assert answer.json()["role"] == "admin"
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(one.url.replace("https", "http") + "/v1/health")
+
+
+class _Request:
+    """The head of a submission was sent; its body is to come."""
+
+    def __init__(self, running: Served, header: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", running.port), timeout=30)
+        head = [
+            "POST /v1/jobs HTTP/1.1",
+            "Host: localhost",
+            f"Authorization: Bearer {running.token}",
+            "Content-Type: application/json",
+            header,
+        ]
+        self._socket.sendall("\r\n".join([*head, "", ""]).encode())
+
+    def __enter__(self) -> socket.socket:
+        return self._socket
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+
+_request = _Request
+
+
+def _all(connection: socket.socket) -> bytes:
+    """What comes until the other side closes."""
+    parts = []
+    try:
+        while part := connection.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def test_a_body_that_is_whole_is_read_in_its_parts(running: Served) -> None:
+    body = json.dumps({"jobs": [job("parts", "sales")]}).encode()
+    with _request(running, "Transfer-Encoding: chunked\r\nConnection: close") as connection:
+        for at in range(0, len(body), 7):
+            part = body[at : at + 7]
+            connection.sendall(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+        connection.sendall(b"0\r\n\r\n")
+        assert b" 201 " in _all(connection).split(b"\r\n")[0]
