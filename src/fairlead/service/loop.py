@@ -55,6 +55,7 @@ class Service:
         self._keeper = Keeper(store, self.records, self.observer)
         self._begun = False
         self._time = 0
+        self._ahead = 0  # of the clock that `step` is told
 
     @property
     def trouble(self) -> str:
@@ -81,7 +82,7 @@ class Service:
 
         Raises TakenJournalError and CorruptJournalError: the service is over then, and InputError
         where the first step finds settings that cannot be."""
-        time = self._time = max(now, self.records.time)
+        time = self._time = self._clock(now)
         if self._keeper.stuck is not None and not self._finish(self._keeper.stuck):
             return [self._unavailable() for _ in requests]
         heard = self._reach.hear(time, self.machines.due(time))
@@ -102,14 +103,16 @@ class Service:
         return [self._reply(value, kept) for value in values]
 
     def wake(self) -> int | None:
-        """When `step` is to be called though nothing comes in and the engine reports nothing."""
+        """When `step` is to be called though nothing comes in and the engine reports nothing, on
+        the clock of whoever calls it."""
         if self._keeper.stuck is not None or self.core is None:
-            return self._time + RETRY
+            return self._time + RETRY - self._ahead
         times = [self.core.wake(), self._reach.wake(), self.machines.wake()]
         times.append(due(self.records, self.settings.retention))
         if self.watch is not None:
             times.append(self.watch.wake())
-        return min((time for time in times if time is not None), default=None)
+        known = [time for time in times if time is not None]
+        return min(known) - self._ahead if known else None
 
     def close(self) -> None:
         """Lets go of everything. Tasks go on running, and nothing is lost."""
@@ -117,6 +120,11 @@ class Service:
             self.watch.close()
         self.engine.close()
         self.store.close()
+
+    def _clock(self, now: int) -> int:
+        """The time of a step. It never goes back: where the clock did, it goes on from there."""
+        self._ahead = max(self._ahead, max(self._time, self.records.time) - now)
+        return now + self._ahead
 
     def _take_in(self, draft: Draft, heard: Heard) -> None:
         """Tells the core all that happened beside the requests."""

@@ -1,0 +1,301 @@
+"""Jobs as the loop takes them in, shows, changes, cancels and forgets them."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.engines.world import Fate
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.transitions import TaskState
+from fairlead.service.records.jobs import JobState
+from fairlead.service.requests import (
+    Caller,
+    CancelJob,
+    ChangeJob,
+    Done,
+    ForgetJob,
+    PutTenant,
+    Refused,
+    Role,
+    SubmitJobs,
+    Wrong,
+)
+from fairlead.service.settings import Limits, Retention, Settings
+from tests.service.loop.stage import ADMIN, SECOND, Stage, job
+
+
+def state(stage: Stage, name: str) -> JobState:
+    record = stage.service.records.job(name)
+    assert record is not None
+    return record.state
+
+
+def test_a_job_runs_to_its_end() -> None:
+    stage = Stage(fates={"x": [Fate(SECOND)]})
+    submitted = stage.submit(job("x", 6))
+    assert submitted.ids == (1,)
+    assert state(stage, "x") is JobState.RUNNING
+    stage.settle(3)
+    assert state(stage, "x") is JobState.FINISHED
+    record = stage.service.records.job(1)
+    assert record is not None
+    assert record.counts[TaskState.FINISHED] == 6
+    assert stage.world.started == 6
+    assert stage.world.tasks == {}  # every end was acknowledged
+
+
+def test_a_job_without_room_is_pending() -> None:
+    stage = Stage()
+    stage.submit(job("x", 1, demand={"cpu": 3}))
+    assert state(stage, "x") is JobState.PENDING
+
+
+def test_nothing_is_launched_before_the_journal_holds_it() -> None:
+    stage = Stage()
+    stage.submit(job("x", 2))
+    held = {(e.body["task"], e.body["attempt"]) for e in stage.entries("launch")}
+    assert {(a.task, a.number) for a in stage.running()} <= held
+
+
+def test_a_step_in_which_nothing_happens_writes_nothing() -> None:
+    stage = Stage()
+    stage.submit(job("x"))
+    stage.settle(1)
+    before = stage.service.records.seq
+    stage.settle(3)
+    assert stage.service.records.seq == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (Job("x", {"cpu": 1}, tasks=1), "it says not what it runs"),
+        (Job("x", {"cpu": 1}, command="true"), "it says not how many tasks it has"),
+        (job("x", tenant="nobody"), 'there is no tenant "nobody"'),
+        (job("x", demand={"phone": 1}), "nothing counts this resource"),
+        (job("x", 1_000_001), "1000001 tasks are more than one job may have"),
+    ],
+)
+def test_a_job_that_cannot_be_is_refused_with_a_sentence(wrong: Job, said: str) -> None:
+    stage = Stage()
+    stage.step()
+    refused = stage.refused(SubmitJobs(ADMIN, (wrong,)))
+    assert refused.wrong is Wrong.INPUT
+    assert said in refused.what
+    assert '"x"' in refused.what
+
+
+def test_of_several_jobs_all_are_taken_or_none() -> None:
+    stage = Stage()
+    stage.step()
+    refused = stage.refused(SubmitJobs(ADMIN, (job("x"), job("y", tenant="nobody"), job("x"))))
+    assert "nobody" in refused.what
+    assert "there is a job of this name" in refused.what
+    assert not stage.service.records.jobs
+
+
+def test_jobs_for_which_only_the_core_sees_what_is_wrong_leave_nothing() -> None:
+    stage = Stage(settings=Settings(policy="cmmf(cpu)"))
+    stage.step()
+    (reply,) = stage.step(SubmitJobs(ADMIN, (job("x"), job("y", demand={"memory": 1}))))
+    assert isinstance(reply, Refused)
+    assert reply.wrong is Wrong.INPUT
+    assert "cpu" in reply.what
+    assert not stage.service.records.jobs
+    assert not stage.world.running()
+    stage.submit(job("x"))
+    stage.restart()
+    assert list(stage.service.records.jobs) == [2]
+
+
+def test_the_same_key_gives_the_same_answer_also_after_a_restart() -> None:
+    stage = Stage()
+    first = stage.submit(job("x"), job("y"), key="k")
+    again = stage.submit(job("x"), job("y"), key="k")
+    assert (again.ids, again.names, again.again) == (first.ids, first.names, True)
+    stage.restart()
+    assert stage.submit(job("x"), job("y"), key="k").again
+    assert len(stage.entries("job_submitted")) == 2
+
+
+def test_the_same_key_twice_in_one_step_is_one_submission() -> None:
+    stage = Stage()
+    request = SubmitJobs(ADMIN, (job("x"),), "k")
+    first, second = stage.step(request, request)
+    assert isinstance(first, Done)
+    assert isinstance(second, Done)
+    assert len(stage.entries("job_submitted")) == 1
+
+
+def test_a_key_of_other_jobs_is_refused() -> None:
+    stage = Stage()
+    stage.submit(job("x"), key="k")
+    refused = stage.refused(SubmitJobs(ADMIN, (job("y"),), "k"))
+    assert refused.wrong is Wrong.CONFLICT
+
+
+def test_a_key_is_its_callers_own() -> None:
+    stage = Stage()
+    stage.submit(job("x"), key="k", caller=Caller("one"))
+    assert not stage.submit(job("y"), key="k", caller=Caller("two")).again
+
+
+def test_two_jobs_of_one_name_in_one_step() -> None:
+    stage = Stage()
+    stage.step()
+    first, second = stage.step(SubmitJobs(ADMIN, (job("x"),)), SubmitJobs(ADMIN, (job("x"),)))
+    assert isinstance(first, Done)
+    assert isinstance(second, Refused)
+
+
+def test_a_name_is_taken_until_its_job_is_forgotten() -> None:
+    stage = Stage(fates={"x": [Fate(SECOND, out=b"said")]})
+    stage.submit(job("x"))
+    assert stage.refused(ForgetJob(ADMIN, "x")).wrong is Wrong.CONFLICT
+    stage.settle(2)
+    refused = stage.refused(SubmitJobs(ADMIN, (job("x"),)))
+    assert "not forgotten yet" in refused.what
+    assert stage.world.outputs
+    (done,) = stage.step(ForgetJob(ADMIN, "x"))
+    assert isinstance(done, Done)
+    assert not stage.world.outputs
+    assert stage.submit(job("x")).ids == (2,)
+    stage.restart()
+    assert list(stage.service.records.jobs) == [2]
+
+
+def test_a_cancelled_job_stops_and_is_over() -> None:
+    stage = Stage(fates={"x": [Fate(None, grace=SECOND)]})
+    stage.submit(job("x", 10))
+    (done,) = stage.step(CancelJob(ADMIN, "x"))
+    assert isinstance(done, Done)
+    record = stage.service.records.job("x")
+    assert record is not None
+    assert (record.state, record.held, record.over) == (JobState.CANCELLED, 4, False)
+    stage.settle(2)
+    assert record.over
+    assert record.counts[TaskState.DROPPED] == 10
+    assert stage.running() == []
+
+
+def test_to_cancel_again_changes_nothing() -> None:
+    stage = Stage()
+    stage.submit(job("x"))
+    one, two = stage.step(CancelJob(ADMIN, 1), CancelJob(ADMIN, 1))
+    assert isinstance(one, Done)
+    assert isinstance(two, Done)
+    assert len(stage.entries("job_cancelled")) == 1
+    stage.settle(1)
+    (three,) = stage.step(CancelJob(ADMIN, 1))
+    assert isinstance(three, Done)
+
+
+def test_a_task_that_ends_well_though_it_was_cancelled_has_finished() -> None:
+    stage = Stage(fates={"x": [Fate(SECOND // 2, grace=2 * SECOND)]})
+    stage.submit(job("x"))
+    stage.step(CancelJob(ADMIN, "x"))
+    stage.settle(3)
+    assert stage.task("x").state in (TaskState.FINISHED, TaskState.DROPPED)
+    assert state(stage, "x") is JobState.CANCELLED
+
+
+def test_a_job_grows_and_shrinks() -> None:
+    stage = Stage(fates={"x": [Fate(SECOND)]})
+    stage.submit(job("x", 2))
+    stage.step(ChangeJob(ADMIN, "x", 20))
+    stage.settle(1)
+    assert "at least" in stage.refused(ChangeJob(ADMIN, "x", 1)).what
+    stage.step(ChangeJob(ADMIN, "x", 10))
+    stage.settle(5)
+    record = stage.service.records.job("x")
+    assert record is not None
+    assert (record.tasks, record.state) == (10, JobState.FINISHED)
+    assert stage.refused(ChangeJob(ADMIN, "x", 9)).wrong is Wrong.CONFLICT
+
+
+def test_who_is_not_there_is_not_found() -> None:
+    stage = Stage()
+    stage.step()
+    for request in (CancelJob(ADMIN, "x"), ChangeJob(ADMIN, 7, 1), ForgetJob(ADMIN, "x")):
+        assert stage.refused(request).wrong is Wrong.NOT_FOUND
+
+
+def test_tenants_act_on_their_own_jobs_and_on_those_below() -> None:
+    stage = Stage(settings=Settings(tenants=(Tenant("b", parent="a"), Tenant("a"), Tenant("c"))))
+    a, c = Caller("ta", Role.TENANT, "a"), Caller("tc", Role.TENANT, "c")
+    stage.submit(job("x"), caller=a)
+    record = stage.service.records.job("x")
+    assert record is not None
+    assert record.tenant == "a"
+    stage.submit(job("y", tenant="b"), caller=a)
+    refused = stage.refused(SubmitJobs(c, (job("z", tenant="a"),)))
+    assert refused.wrong is Wrong.FORBIDDEN
+    for name in ("x", "y"):
+        for request in (CancelJob(c, name), ChangeJob(c, name, 5), ForgetJob(c, name)):
+            assert stage.refused(request).wrong is Wrong.FORBIDDEN
+    (done,) = stage.step(CancelJob(a, "y"))
+    assert isinstance(done, Done)
+    viewer = Caller("v", Role.VIEWER)
+    assert stage.refused(SubmitJobs(viewer, (job("z"),))).wrong is Wrong.FORBIDDEN
+    assert stage.refused(CancelJob(viewer, "x")).wrong is Wrong.FORBIDDEN
+
+
+def test_tenants_are_kept_and_parents_stay() -> None:
+    stage = Stage(settings=Settings(tenants=(Tenant("a", weight=2),)))
+    stage.step()
+    (done,) = stage.step(PutTenant(ADMIN, Tenant("b", parent="a", user="bob")))
+    assert isinstance(done, Done)
+    assert "parent" in stage.refused(PutTenant(ADMIN, Tenant("b", user="bob"))).what
+    refused = stage.refused(PutTenant(Caller("t", Role.TENANT, "a"), Tenant("c")))
+    assert refused.wrong is Wrong.FORBIDDEN
+    stage.restart()
+    assert stage.service.records.user_of("b") == "bob"
+    before = stage.service.records.seq
+    stage.step()
+    assert "tenant_changed" not in stage.kinds(before)
+
+
+def test_limits_of_a_tenant() -> None:
+    limits = Limits(jobs_per_tenant=2, tasks_per_tenant=10)
+    stage = Stage(settings=Settings(limits=limits, tenants=(Tenant("a"), Tenant("b"))))
+    stage.step()
+    stage.submit(job("x", 4, tenant="a"))
+    assert "tasks" in stage.refused(SubmitJobs(ADMIN, (job("y", 7, tenant="a"),))).what
+    assert stage.refused(ChangeJob(ADMIN, "x", 11)).wrong is Wrong.UNAVAILABLE
+    one, two = (SubmitJobs(ADMIN, (job(name, tenant="a"),)) for name in "yz")
+    first, second = stage.step(one, two)
+    assert isinstance(first, Done)
+    assert isinstance(second, Refused)
+    assert "2 is the most" in second.what
+    stage.submit(job("w", 10, tenant="b"))
+
+
+def test_jobs_that_are_over_are_forgotten_in_time() -> None:
+    retention = Retention(time=10 * SECOND, jobs=3)
+    stage = Stage(settings=Settings(retention=retention), fates={"x0": [Fate(0)]})
+    for number in range(5):
+        stage.fates[f"x{number}"] = [Fate(0)]
+        stage.submit(job(f"x{number}"), key=f"k{number}")
+        stage.settle(1)
+    assert [record.name for record in stage.service.records.jobs.values()] == ["x2", "x3", "x4"]
+    assert len(stage.service.records.keys) == 3
+    stage.settle(15)
+    assert not stage.service.records.jobs
+    assert not stage.service.records.totals
+    assert stage.service.records.over_tasks == 0
+    assert not stage.world.outputs
+
+
+def test_a_job_that_turns_out_to_have_no_scale_has_failed() -> None:
+    """Under CMMF(gpu) a job without a GPU has no scale; that is seen once it could run."""
+    stage = Stage(machines=[], settings=Settings(policy="cmmf(gpu)"))
+    stage.submit(job("x"))
+    assert state(stage, "x") is JobState.PENDING
+    stage.world.join(Machine("a", {"cpu": 2, "gpu": 1}))
+    stage.settle(2)
+    record = stage.service.records.job("x")
+    assert record is not None
+    assert record.state is JobState.FAILED
+    assert "gpu" in record.reason
