@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,18 +61,20 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.model.job import read_duration
 
     live = sys.stdout.isatty()
-    lasting = args.lasting or (None if live else IN_A_PIPE)
-    until = None if lasting is None else time.monotonic() + float(read_duration(lasting))
+    said = args.lasting or (None if live else IN_A_PIPE)
+    lasting = None if said is None else float(read_duration(said))
     with _terminated_is_interrupted(), _folder() as folder:
         try:
             with _service(folder) as process:
-                return _shown(folder, process, live, until)
+                return _shown(folder, process, live, lasting)
         except KeyboardInterrupt:
             say(["stopped"])
             return 0
 
 
-def _shown(folder: Path, process: subprocess.Popen[bytes], live: bool, until: float | None) -> int:
+def _shown(
+    folder: Path, process: subprocess.Popen[bytes], live: bool, lasting: float | None
+) -> int:
     """The example, from the first line to the last."""
     from fairlead.cli.start_work import Work
     from fairlead.cli.top import watch
@@ -82,12 +83,12 @@ def _shown(folder: Path, process: subprocess.Popen[bytes], live: bool, until: fl
 
     place = find_place(environ={"FAIRLEAD_STATE": str(folder), "HOME": str(folder)})
     say(introduction(place.url, folder))
-    enough = threading.Event()
+    until = None if lasting is None else time.monotonic() + lasting
     work = Work(place)
 
     def goes_on() -> bool:
         late = until is not None and time.monotonic() >= until
-        return not (late or enough.is_set() or process.poll() is not None or work.failed)
+        return not (late or process.poll() is not None or work.failed)
 
     work.start()
     try:

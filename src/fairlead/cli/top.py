@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from fairlead.cli.service import add_service
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from fairlead.client.client import Client
 
 EPILOG = """\
@@ -29,6 +27,10 @@ On a terminal `q` or Ctrl-C ends it. In a pipe it prints one picture, or as many
 
 TICK = 0.1
 """Seconds after which a key has its effect."""
+
+
+WIDE = 140
+"""Columns of a picture in a pipe."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -70,17 +72,19 @@ def watch(
     from fairlead.cli.top_view import look, picture
     from fairlead.client.errors import BusyError, UnreachableError
 
-    console = Console(highlight=False, soft_wrap=False)
+    terminal = sys.stdout.isatty()
+    # In a pipe nobody's terminal is too narrow.
+    console = Console(highlight=False, width=None if terminal else WIDE)
     blocks = "utf" in (console.encoding or "").lower()
     where = service.place.url
     seen = look(service)
-    if not sys.stdout.isatty():
+    if not terminal:
         for index in range(pictures or 1):
             if index:
                 time.sleep(interval)
                 seen = look(service)
                 console.print()
-            console.print(picture(seen, where, "", _plain_width(console), None, blocks, keys=""))
+            console.print(picture(seen, where, "", WIDE, None, blocks, keys=""))
         return
     trouble, shown = "", 1
     try:
@@ -105,11 +109,6 @@ def watch(
                 shown += 1
     except KeyboardInterrupt:
         return  # this is how one leaves
-
-
-def _plain_width(console: Console) -> int:
-    """In a pipe nobody's terminal is too narrow."""
-    return max(120, console.size.width)
 
 
 @contextmanager

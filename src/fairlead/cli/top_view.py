@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_JOBS = 200
 """Jobs that are looked at: no terminal shows more."""
 
-MOST_REASONS = 5
+MOST_REASONS = 8
 """Waiting jobs whose reasons are asked for at a time."""
 
 LONGEST = 16
@@ -58,11 +58,11 @@ def look(service: Client) -> Look:
     reasons: dict[str, str] = {}
     for job in [job for job in jobs if job.tasks.waiting][:MOST_REASONS]:
         try:
-            sentences = service.why(job.name).sentences
+            why = service.why(job.name)
         except (NotAllowedError, UnknownNameError):  # another tenant's, or it is over by now
             continue
-        if sentences:
-            reasons[job.name] = sentences[0]
+        if why.reasons:
+            reasons[job.name] = why.reasons[0].sentence
     return Look(shares, machines, jobs[:MOST_JOBS], len(jobs) > MOST_JOBS, reasons)
 
 

@@ -332,8 +332,5 @@ def _said(tree: object) -> tuple[str, ...]:
     mistakes = error.get("mistakes") if isinstance(error, dict) else None
     if not isinstance(mistakes, list):
         return ()
-    return tuple(
-        each["message"]
-        for each in mistakes
-        if isinstance(each, dict) and isinstance(each.get("message"), str)
-    )
+    found = (each.get("message") for each in mistakes if isinstance(each, dict))
+    return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))
