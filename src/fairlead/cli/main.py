@@ -69,6 +69,7 @@ SERVICE = {
     "drain": ("fairlead.cli.drain", "give machines nothing new"),
     "undrain": ("fairlead.cli.drain", "let machines take tasks again"),
     "tenants": ("fairlead.cli.tenants", "the tenants, and changes of them"),
+    "journal": ("fairlead.cli.journal", "check, export or replay what the service wrote down"),
     "token": ("fairlead.cli.token", "who may ask the service for what"),
     "completion": ("fairlead.cli.completion", "completion of commands for bash, zsh and fish"),
 }

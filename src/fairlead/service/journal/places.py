@@ -11,6 +11,9 @@ from fairlead.service.journal.sqlite import open_sqlite, read_sqlite
 FILE = "journal.db"
 """The journal's name in a folder."""
 
+HEAD = "journal-head"
+"""The name, in a state folder, of what tells how far a journal in a database went."""
+
 POSTGRES = ("postgresql://", "postgres://")
 
 

@@ -1,0 +1,271 @@
+"""`fairlead journal`: is a service's journal whole, what does it say, and does it still follow?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from fairlead.cli.inputs import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fairlead.service.journal.entry import Entry
+    from fairlead.service.journal.sql import SqlReader
+
+EPILOG = """\
+examples:
+  fairlead journal check                             of the service's own state folder
+  fairlead journal replay /srv/fairlead
+  fairlead journal export postgresql://db/fairlead --out journal.jsonl
+
+A journal is only read, also while a service writes it. The exit code is 1 where it is damaged or
+a replay decides otherwise, and 2 where there is no journal that can be read.
+"""
+
+CHECK_SCHEMA = "fairlead.journal-check/1"
+REPLAY_SCHEMA = "fairlead.journal-replay/1"
+EXPORT_SCHEMA = "fairlead.journal/1"
+
+ACTIONS = {
+    "check": "is every entry what was written, none missing, and does each follow from the others",
+    "export": "every entry as a line of JSON",
+    "replay": "tell all events to a new core, and compare every decision",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    actions = parser.add_subparsers(dest="action", required=True, metavar="|".join(ACTIONS))
+    for name, summary in ACTIONS.items():
+        action = actions.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[:1].upper()}{summary[1:]}.",
+            allow_abbrev=False,
+        )
+        action.add_argument(
+            "place",
+            nargs="?",
+            metavar="PLACE",
+            help="a state folder, a journal's file, or a postgresql:// URL (default: the state"
+            " folder)",
+        )
+        action.add_argument(
+            "--state",
+            metavar="DIR",
+            help="the service's state folder (default: FAIRLEAD_STATE, or ~/.local/state/fairlead)",
+        )
+        # Its place is before or after the action; the value is read in `main`.
+        action.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+        if name == "export":
+            action.add_argument(
+                "--after", type=int, default=0, metavar="SEQ", help="only entries after this one"
+            )
+            action.add_argument("--out", metavar="FILE", help="write there (default: print)")
+        else:
+            action.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Does what was asked; damage and disagreement are exit code 1."""
+    from fairlead.cli.main import Exit
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.service.journal.entry import CorruptJournalError, JournalError
+    from fairlead.service.recovery import DisagreementError
+
+    try:
+        reader = _reader(args)
+        {"check": _check, "export": _export, "replay": _replay}[args.action](reader, args)
+    except (CorruptJournalError, DisagreementError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return Exit.REFUTED
+    except JournalError as error:
+        raise InputError(Mistake(str(error))) from error
+    return Exit.OK
+
+
+def _reader(args: argparse.Namespace) -> SqlReader:
+    """The journal that is meant."""
+    import os
+    from pathlib import Path
+
+    from fairlead.client.places import state_folder
+    from fairlead.service.journal.places import HEAD, open_reader
+
+    state = Path(args.state) if args.state else state_folder(os.environ)
+    # Of another database than the service's own, the head of the default folder says nothing.
+    own = args.state or not args.place
+    return open_reader(args.place or state, state / HEAD if own else None)
+
+
+def _check(reader: SqlReader, args: argparse.Namespace) -> None:
+    """The files, the chain, and the state that follows from the entries."""
+    from fairlead.scheduling.core import Core
+    from fairlead.service.records.book import Records
+    from fairlead.service.recovery import Recovery
+
+    reader.check()
+    recovery = Recovery(None, Records())
+    count, step = 0, 0
+    for entry in _seen(reader, "entries"):
+        recovery.take(entry)
+        count, step = count + 1, entry.step
+    recovery.finish()
+    core: Core | None = recovery.core
+    if core is not None:
+        core.check()
+    snapshot = reader.snapshot()
+    result = {
+        "schema": CHECK_SCHEMA,
+        "entries": count,
+        "steps": step,
+        "time": recovery.records.time,
+        "snapshot": None if snapshot is None else snapshot[0],
+        "digest": None if core is None else core.digest(),
+    }
+    kept = "no snapshot" if snapshot is None else f"a snapshot of {snapshot[0]:,} entries"
+    _told(
+        args,
+        result,
+        [
+            f"{reader} is whole: {_counted(count, 'entry', 'entries')}, {kept}",
+            *_stands(result),
+        ],
+    )
+
+
+def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
+    from fairlead.service.replay import replay
+
+    found = replay(_seen(reader, "entries"))
+    size = (
+        f"{_counted(found.entries, 'entry', 'entries')}, {_counted(found.steps, 'step', 'steps')}"
+    )
+    result = {
+        "schema": REPLAY_SCHEMA,
+        "entries": found.entries,
+        "steps": found.steps,
+        "events": found.events,
+        "decisions": found.decisions,
+        "time": found.time,
+        "digest": found.digest,
+    }
+    _told(
+        args,
+        result,
+        [
+            f"{reader}: {size}",
+            f"all {found.decisions:,} decisions follow from the {found.events:,} events",
+            *_stands(result),
+        ],
+    )
+
+
+def _export(reader: SqlReader, args: argparse.Namespace) -> None:
+    """All entries, once all of them were found whole."""
+    from itertools import islice
+
+    from fairlead.model.errors import InputError, Mistake
+
+    last = reader.last()
+    if not 0 <= args.after <= last:
+        raise InputError(
+            Mistake(f"--after {args.after}, but the last entry is {last}", "write one from 0 on")
+        )
+    if args.out is None:  # nothing is printed of a journal that turns out to be damaged
+        for _ in islice(_seen(reader, "entries checked", args.after), last - args.after):
+            pass
+    entries = islice(_seen(reader, "entries", args.after), last - args.after)
+    lines = _lines(entries, args.after, last)
+    if args.out is None:
+        try:
+            sys.stdout.writelines(lines)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            from fairlead.cli.inputs import forget_stdout
+            from fairlead.model.errors import OutputError
+
+            forget_stdout()
+            raise OutputError(f"the entries cannot be written: {error.strerror}") from error
+        return
+    from pathlib import Path
+
+    _write(Path(args.out), lines)
+    say([f"wrote {args.out}: {_counted(last - args.after, 'entry', 'entries')}"])
+
+
+def _lines(entries: Iterator[Entry], after: int, last: int) -> Iterator[str]:
+    from fairlead.service.journal.codec import to_text
+
+    yield to_text({"schema": EXPORT_SCHEMA, "after": after, "entries": last - after}) + "\n"
+    for entry in entries:
+        tree = {
+            "seq": entry.seq,
+            "step": entry.step,
+            "time": entry.time,
+            "kind": entry.kind,
+            "body": entry.body,
+        }
+        yield to_text(tree) + "\n"
+
+
+def _write(target: Path, lines: Iterator[str]) -> None:
+    """Writes the file whole or not at all. Nobody else may read it: commands are in it."""
+    import os
+    import tempfile
+
+    from fairlead.model.errors import OutputError
+
+    beside = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        beside = target.with_name(name.rpartition("/")[2])
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.writelines(lines)
+        beside.replace(target)
+        beside = None
+    except OSError as error:
+        raise OutputError(f"{target} cannot be written: {error.strerror}") from error
+    finally:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
+
+
+def _seen(reader: SqlReader, unit: str, after: int = 0) -> Iterator[Entry]:
+    """The entries, with a bar on a terminal."""
+    from tqdm import tqdm
+
+    # disable=None: a bar on a terminal, nothing in a pipe.
+    with tqdm(
+        total=reader.last() - after, unit=f" {unit}", disable=None, leave=False, unit_scale=True
+    ) as bar:
+        for number, entry in enumerate(reader.read(after), 1):
+            yield entry
+            if number % 1000 == 0:
+                bar.update(1000)
+
+
+def _told(args: argparse.Namespace, result: dict[str, Any], lines: list[str]) -> None:
+    from fairlead.model.report import json_text
+
+    say([json_text(result)] if args.json else lines)
+
+
+def _stands(result: dict[str, Any]) -> list[str]:
+    """Until when it goes, and how the core stands."""
+    from datetime import UTC, datetime
+
+    if result["digest"] is None:
+        return ["no service has begun to write it"]
+    until = datetime.fromtimestamp(result["time"] // 10**6, UTC)
+    return [f"until {until:%Y-%m-%d %H:%M:%S} UTC", f"digest {result['digest']}"]
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"

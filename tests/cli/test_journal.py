@@ -1,0 +1,161 @@
+"""`fairlead journal`: what it finds of a journal, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from fairlead.cli.main import Exit, main
+from fairlead.service.journal.entry import Entry
+from fairlead.service.journal.places import open_store
+from tests.service.journal.lived import kept, lived, simulated
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "src/fairlead/model/schemas"
+
+
+@pytest.fixture(scope="module")
+def entries() -> list[Entry]:
+    return lived()
+
+
+@pytest.fixture
+def state(entries: list[Entry], tmp_path: Path) -> Path:
+    """A state folder with a journal."""
+    folder = tmp_path / "state"
+    folder.mkdir()
+    kept(entries, folder / "journal.db")
+    return folder
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> str:
+    """What the command prints; where it fails, on stderr and nothing on stdout."""
+    assert main(["journal", *map(str, words)]) == code
+    printed = capsys.readouterr()
+    if code:
+        assert printed.out == ""
+        return printed.err
+    assert printed.err == ""
+    return printed.out
+
+
+def valid(schema: str, tree: object) -> None:
+    Draft202012Validator(json.loads((SCHEMAS / schema).read_text())).validate(tree)
+
+
+def change(state: Path, sql: str) -> None:
+    connection = sqlite3.connect(state / "journal.db", isolation_level=None)
+    connection.execute(sql)
+    connection.close()
+
+
+def test_check_and_replay_say_how_the_core_stands(
+    state: Path, entries: list[Entry], capsys: pytest.CaptureFixture[str]
+) -> None:
+    checked = said(capsys, "check", state).splitlines()
+    assert checked[0].endswith(f"is whole: {len(entries):,} entries, no snapshot")
+    replayed = said(capsys, "replay", state / "journal.db").splitlines()
+    assert "decisions follow from the" in replayed[1]
+    assert checked[-1] == replayed[-1]
+    assert checked[-1].startswith("digest ")
+
+
+def test_the_same_as_json(
+    state: Path, entries: list[Entry], capsys: pytest.CaptureFixture[str]
+) -> None:
+    checked = json.loads(said(capsys, "check", state, "--json"))
+    valid("journal-check-1.json", checked)
+    replayed = json.loads(said(capsys, "replay", "--state", state, "--json"))
+    valid("journal-replay-1.json", replayed)
+    assert checked["entries"] == replayed["entries"] == len(entries)
+    assert checked["digest"] == replayed["digest"]
+    assert checked["steps"] == replayed["steps"]
+
+
+def test_a_simulated_run_replays_to_the_simulations_digest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result, written = simulated("random(jobs=25)", 5, "tsf")
+    path = kept(written, tmp_path / "simulated.db")
+    found = json.loads(said(capsys, "replay", path, "--json"))
+    assert found["digest"] == result.digest
+    assert found["decisions"] == result.launches
+
+
+def test_export_writes_every_entry_as_a_line(
+    state: Path, entries: list[Entry], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [json.loads(line) for line in said(capsys, "export", state).splitlines()]
+    for line in lines:
+        valid("journal-1.json", line)
+    assert lines[0] == {"schema": "fairlead.journal/1", "after": 0, "entries": len(entries)}
+    assert [Entry(**line) for line in lines[1:]] == entries
+    file = tmp_path / "out.jsonl"
+    after = len(entries) - 3
+    said(capsys, "export", state, "--after", after, "--out", file)
+    written = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [Entry(**line) for line in written[1:]] == entries[-3:]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_it_reads_while_a_service_writes(
+    state: Path, entries: list[Entry], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = open_store(state)
+    before = json.loads(said(capsys, "check", state, "--json"))
+    last = entries[-1]
+    store.append([Entry(last.seq + 1, last.step + 1, last.time, "token_revoked", {"name": "x"})])
+    assert json.loads(said(capsys, "replay", state, "--json"))["entries"] == before["entries"] + 1
+    store.close()
+
+
+@pytest.mark.parametrize("action", ["check", "replay", "export"])
+def test_damage_is_refuted(
+    state: Path, capsys: pytest.CaptureFixture[str], action: str, tmp_path: Path
+) -> None:
+    change(state, "UPDATE journal_entry SET body = replace(body, '1', '2') WHERE seq = 20")
+    text = said(capsys, action, state, code=Exit.REFUTED)
+    assert "entry 20 is damaged" in text
+    if action == "export":
+        out = tmp_path / "out"
+        said(capsys, action, state, "--out", out, code=Exit.REFUTED)
+        assert not out.exists()
+
+
+def test_a_decision_that_does_not_follow_is_refuted(
+    entries: list[Entry], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = next(i for i, entry in enumerate(entries) if entry.kind == "launch")
+    launch = entries[place]
+    other = "c" if launch.body["machine"] != "c" else "a"
+    wrong = Entry(launch.seq, launch.step, launch.time, "launch", {**launch.body, "machine": other})
+    path = kept([*entries[:place], wrong, *entries[place + 1 :]], tmp_path / "wrong.db")
+    for action in ("check", "replay"):
+        text = said(capsys, action, path, code=Exit.REFUTED)
+        assert f"entry {launch.seq} " in text
+
+
+def test_what_is_no_journal_is_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for action in ("check", "replay", "export"):
+        assert "there is no journal" in said(capsys, action, tmp_path / "no", code=Exit.BAD_INPUT)
+        assert "there is no journal" in said(capsys, action, tmp_path, code=Exit.BAD_INPUT)
+    assert "postgresql://" in said(capsys, "check", "mysql://x/y", code=Exit.BAD_INPUT)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_after_is_an_entry_of_the_journal(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in ("-1", "1000000"):
+        text = said(capsys, "export", state, "--after", wrong, code=Exit.BAD_INPUT)
+        assert "the last entry is" in text
+
+
+def test_a_new_journal_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept([], tmp_path / "journal.db")
+    assert "no service has begun" in said(capsys, "check", tmp_path)
+    assert "no service has begun" in said(capsys, "replay", tmp_path)
