@@ -147,11 +147,15 @@ class LocalEngine:
             return self._follow.finish(
                 task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, str(error))
             )
-        spawner.start(self._order(assignment, someone, attempt in self._fenced))
-        self._fenced.discard(attempt)
+        if someone is not None:
+            self._records.belongs(attempt, someone.uid)
+        if attempt in self._fenced:
+            self._records.allow(attempt)
+            self._fenced.discard(attempt)
+        spawner.start(self._order(assignment, someone))
         return None
 
-    def _order(self, assignment: Assignment, someone: Person | None, again: bool) -> Order:
+    def _order(self, assignment: Assignment, someone: Person | None) -> Order:
         attempt = assignment.attempt
         env = environment(
             assignment,
@@ -165,16 +169,15 @@ class LocalEngine:
         work = self._records.folder(attempt) if assignment.cwd is None else None
         return Order(
             attempt,
-            self._records.record(attempt),
+            self._records.place(attempt),
             work,
             (
                 self._records.output(attempt, Stream.OUT),
                 self._records.output(attempt, Stream.ERR),
             ),
-            (SHELL, SHELL, "-c", SHIM, NAME, work or assignment.cwd or "/", *words),
+            (SHELL, SHELL, "-c", SHIM, NAME, str(attempt), work or assignment.cwd or "/", *words),
             env,
             someone,
-            again,
         )
 
     def _visible(self, assignment: Assignment) -> tuple[int, ...] | None:
@@ -210,9 +213,10 @@ class LocalEngine:
 
     def _remove(self, spawner: Spawner, attempts: Sequence[Attempt]) -> None:
         """Remove the records of these, and their working folders if they are empty."""
+        for attempt in attempts:
+            self._records.remove(attempt)
         if attempts:
-            paths = [self._records.record(attempt) for attempt in attempts]
-            spawner.remove(paths + ["?" + self._records.folder(attempt) for attempt in attempts])
+            spawner.remove(["?" + self._records.folder(attempt) for attempt in attempts])
 
     def _tidy(self, spawner: Spawner) -> None:
         silenced, self._follow.silenced = self._follow.silenced, []
@@ -248,11 +252,12 @@ class LocalEngine:
             self._follow.close()
             self._follow = self._follower()
             self._fenced.clear()
-            self._spawner = Spawner(self._records.lock)
+            self._spawner = Spawner(self._records.lock, self._records.work, self._records.outputs)
         self._work_folder()
+        present = self._records.present()
         wanted = {one.attempt: one for one in expected}
         never = [one.attempt for one in wanted.values() if not self._find(one.attempt, one)]
-        for attempt in self._records.present():
+        for attempt in present:
             if attempt not in wanted and attempt not in self._fenced:
                 self._find(attempt, None)
         for task in [task for key, task in self._follow.tasks.items() if key not in wanted]:
@@ -290,6 +295,11 @@ class LocalEngine:
         if attempt in self._fenced:
             return False
         task = Task(attempt, assignment, own=False, silent=assignment is None)
+        if assignment is not None and assignment.user is not None:
+            with contextlib.suppress(NoSuchUserError):
+                someone = person(assignment.user)
+                if someone is not None:
+                    self._records.belongs(attempt, someone.uid)
         claim = self._claim(attempt)
         if claim is Unclaimed.ABSENT and assignment is not None and not self._same_boot:
             # What was written right before a power failure may be gone, the claim too.
@@ -327,7 +337,7 @@ class LocalEngine:
         """Who claimed the attempt; if nobody did, nobody will."""
         claim = self._records.claim(attempt)
         # A shim may be on its way: who creates the file first has the attempt.
-        if claim is Unclaimed.ABSENT and self._same_boot and self._records.known(attempt):
+        if claim is Unclaimed.ABSENT and self._same_boot:
             if self._records.forbid(attempt):
                 return Unclaimed.ABSENT
             claim = self._records.claim(attempt)

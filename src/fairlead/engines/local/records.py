@@ -1,17 +1,19 @@
 """What is on disk of each attempt: its claim, why it was stopped, its end, and its output.
 
-    live/1.0.1/claim    process number and start of the shim that runs it; "never": nobody may;
-                        "unknown": nobody can say any more
-    live/1.0.1/why      why the engine stopped it, written before the first signal
-    live/1.0.1/status   how it ended, written by the shim
-    live/1.0.1/missed   the command could not be started
+    live/0/1.0.1.claim      process number and start of the shim that runs it; "never": nobody
+                            may; "unknown": nobody can say any more
+    live/0/1.0.1.why        why the engine stopped it, written before the first signal
+    live/0/1.0.1.status     how it ended, written by the shim
+    live/0/1.0.1.missed     the command could not be started
     output/0/1.0.1.stdout, .stderr
-    work/1.0.1          its working folder, where it has no other
+    work/1.0.1              its working folder, where its job names no other
 
+The records are in one folder a user of the system, named by his number, which he owns: a folder for
+each attempt would cost as much as starting it.
 A record goes when the end is acknowledged, output and working folder when the attempt is
-forgotten. A tenant's user owns the record, the working folder and the output files, nothing else;
-the folders above are closed to him, so that he reaches no more of them than what his processes were
-started with. Everything below is read as if its owner wished us ill.
+forgotten. A user owns his records, the working folders and the output files of his attempts,
+nothing else; the folders above are closed to him, so that he reaches no more of them than what his
+processes were started with. Everything below is read as if its owner wished us ill.
 """
 
 from __future__ import annotations
@@ -25,15 +27,13 @@ from enum import Enum
 from pathlib import Path
 
 from fairlead.engines.interface import Attempt, Cause, Stream
+from fairlead.engines.local.spawner import JOBS_A_FOLDER
 
 NEVER = "never\n"
 UNKNOWN = "unknown\n"
 
 LONGEST = 200
 """Bytes of a record's file that are looked at."""
-
-JOBS_A_FOLDER = 1000
-"""Jobs whose outputs share a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +70,44 @@ def parse(name: str) -> Attempt | None:
 
 
 class Records:
-    """The folders of one engine."""
+    """The folders of one engine. Whose an attempt is, is said once (`belongs`, `present`); of the
+    service's own user, where it was not."""
 
     def __init__(self, base: Path, work: Path) -> None:
         self.live = base / "live"
         self.outputs = base / "output"
         self.work = work
         self.lock = base / "lock"
+        self._me = os.geteuid()
+        self._owners: dict[Attempt, int] = {}
+        self._places: dict[int, str] = {}
         for folder in (base, self.live, self.outputs):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
+    def belongs(self, attempt: Attempt, uid: int) -> None:
+        """An attempt is this user's."""
+        if uid != self._me:
+            self._owners[attempt] = uid
+
+    def owner(self, attempt: Attempt) -> int:
+        """Whose attempt it is."""
+        return self._owners.get(attempt, self._me)
+
+    def place(self, attempt: Attempt) -> str:
+        """The folder that its record is in, which is made where it is missing."""
+        uid = self.owner(attempt)
+        place = self._places.get(uid)
+        if place is None:
+            place = self._places[uid] = f"{self.live}/{uid}"
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(place, 0o700)
+                if uid != self._me:
+                    os.chown(place, uid, -1)
+        return place
+
     def record(self, attempt: Attempt) -> str:
-        """Where the record of an attempt is."""
-        return f"{self.live}/{attempt}"
+        """Where the record of an attempt is: its files have this name and an ending."""
+        return f"{self.place(attempt)}/{attempt}"
 
     def folder(self, attempt: Attempt) -> str:
         """Its working folder, where it has none of its job's."""
@@ -93,13 +118,33 @@ class Records:
         return f"{self.outputs}/{attempt.job // JOBS_A_FOLDER}/{attempt}.{stream.value}"
 
     def present(self) -> list[Attempt]:
-        """The attempts that have records, in their order."""
-        found = (parse(name) for name in os.listdir(self.live))
-        return sorted(attempt for attempt in found if attempt is not None)
+        """The attempts that have records, in their order; whose they are is known from now on."""
+        found = set()
+        for name in sorted(os.listdir(self.live)):
+            if name.isdigit():
+                for file in os.listdir(self.live / name):
+                    attempt = parse(file.rpartition(".")[0])
+                    if attempt is not None:
+                        self.belongs(attempt, int(name))
+                        found.add(attempt)
+        return sorted(found)
+
+    def remove(self, attempt: Attempt) -> None:
+        """Remove its record."""
+        record = self.record(attempt)
+        for name in ("why", "missed", "status", "claim"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{record}.{name}")
+        self._owners.pop(attempt, None)
+
+    def allow(self, attempt: Attempt) -> None:
+        """Give back a claim that the engine took, so that a shim may."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self.record(attempt)}.claim")
 
     def claim(self, attempt: Attempt) -> Claim | Unclaimed:
         """Who claimed the attempt."""
-        found = _read(f"{self.record(attempt)}/claim")
+        found = _read(f"{self.record(attempt)}.claim")
         if found is None:
             return Unclaimed.ABSENT
         text, time = found
@@ -114,21 +159,11 @@ class Records:
 
     def forbid(self, attempt: Attempt, text: str = NEVER) -> bool:
         """Take the claim, so that no shim ever runs the attempt. Whether nobody had it."""
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(self.record(attempt), 0o700)
-        return _create(f"{self.record(attempt)}/claim", text)
-
-    def known(self, attempt: Attempt) -> bool:
-        """Whether there is a record of it: without one no shim can come to claim it."""
-        return os.path.isdir(self.record(attempt))
-
-    def owner(self, attempt: Attempt) -> int:
-        """Whose record it is: the user of the system as whom it runs."""
-        return os.stat(self.record(attempt)).st_uid
+        return _create(f"{self.record(attempt)}.claim", text)
 
     def status(self, attempt: Attempt) -> Status | None:
         """How it ended, if its shim wrote that down."""
-        found = _read(f"{self.record(attempt)}/status")
+        found = _read(f"{self.record(attempt)}.status")
         if found is None:
             return None
         text, time = found
@@ -137,12 +172,11 @@ class Records:
 
     def stop(self, attempt: Attempt, cause: Cause) -> None:
         """Write down why the engine is going to stop it; the first cause stays."""
-        with contextlib.suppress(FileNotFoundError):
-            _create(f"{self.record(attempt)}/why", f"{cause.value}\n")
+        _create(f"{self.record(attempt)}.why", f"{cause.value}\n")
 
     def why(self, attempt: Attempt) -> tuple[Cause, int] | None:
         """Why the engine stopped it, and since when (nanoseconds)."""
-        found = _read(f"{self.record(attempt)}/why")
+        found = _read(f"{self.record(attempt)}.why")
         if found is None:
             return None
         for cause in (Cause.STOPPED, Cause.TIME_LIMIT, Cause.MEMORY):

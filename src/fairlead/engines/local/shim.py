@@ -1,7 +1,8 @@
 """The shell program that stands over one attempt: it claims it, runs it, and writes down its end.
 
 It uses only what every POSIX shell has built in, so that an attempt costs one process beside its
-own. Its working folder is the attempt's record.
+own. Its arguments are the name of the attempt's record, the folder of the task, and the task's
+words; its working folder is the one of the records.
 """
 
 from __future__ import annotations
@@ -30,18 +31,19 @@ trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE XCPU
 read -r stat </proc/$$/stat || exit {UNCLAIMED}
 start() {{ shift 19; start=$1; }}
 start ${{stat##*) }}
-{{ printf '%s %s\\n' $$ "$start" >claim; }} 2>/dev/null || exit {UNCLAIMED}
-work=$1
-shift
+record=$1
+{{ printf '%s %s\\n' $$ "$start" >"$record.claim"; }} 2>/dev/null || exit {UNCLAIMED}
+work=$2
+shift 2
 (
-trap 'printf "missed\\n" >/proc/$$/cwd/missed' EXIT
+trap 'printf "missed\\n" >"/proc/$$/cwd/$record.missed"' EXIT
 {{ printf 500 >|/proc/self/oom_score_adj; }} 2>/dev/null
 cd -- "$work" || exit {NO_FOLDER}
 exec "$@"
 )
 code=$?
 said=exit
-if [ $code -ge {NO_FOLDER} ] && [ -e missed ]; then said=missed; fi
-printf '%s %s\\n' $said $code >status
+if [ $code -ge {NO_FOLDER} ] && [ -e "$record.missed" ]; then said=missed; fi
+printf '%s %s\\n' $said $code >"$record.status"
 exit $code
 """

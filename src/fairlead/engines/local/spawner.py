@@ -1,4 +1,4 @@
-"""A small process of one thread: it starts the shims, waits for them, inherits what they leave.
+"""A small process: it starts the shims, waits for them, and inherits what they leave behind.
 
 It is run as a program of its own and imports nothing of Fairlead. It goes away with the engine: at
 the end of its input, or once its parent is another. Forking from here is cheap and safe, whatever
@@ -23,6 +23,8 @@ import socket
 import subprocess
 import sys
 import time
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -31,6 +33,9 @@ COMMAND, MACHINE = "command", "machine"
 """Who is to blame where an attempt could not be started."""
 
 BLAMELESS_MACHINE = (errno.E2BIG, errno.EINVAL, errno.ENAMETOOLONG)
+
+JOBS_A_FOLDER = 1000
+"""Jobs whose outputs share a folder."""
 
 LOOK = 0.5
 """Seconds until it looks whether its parent is still there."""
@@ -64,10 +69,14 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     _say(door, f"ready {os.getpid()}\n")
-    _serve(door, awake, nothing, parent)
+    old: SimpleQueue[str] = SimpleQueue()
+    Thread(target=_remove_all, args=(old, door, sys.argv[3], sys.argv[4]), daemon=True).start()
+    _serve(door, awake, nothing, parent, old)
 
 
-def _serve(door: socket.socket, awake: int, nothing: int, parent: int) -> None:
+def _serve(
+    door: socket.socket, awake: int, nothing: int, parent: int, old: SimpleQueue[str]
+) -> None:
     shims: set[int] = set()
     buffer = bytearray()
     while True:
@@ -83,7 +92,7 @@ def _serve(door: socket.socket, awake: int, nothing: int, parent: int) -> None:
                 return
             buffer += data
         for message in _messages(buffer):
-            _do(message, nothing, shims, door)
+            _do(message, nothing, shims, door, old)
             _reap(shims, door)  # a long batch must not hold back the ends of short tasks
         _reap(shims, door)
 
@@ -106,13 +115,11 @@ def _say(door: socket.socket, text: str) -> None:
         os._exit(0)  # the engine is gone
 
 
-def _do(message: Any, nothing: int, shims: set[int], door: socket.socket) -> None:
+def _do(
+    message: Any, nothing: int, shims: set[int], door: socket.socket, old: SimpleQueue[str]
+) -> None:
     for path in message.get("remove", ()):
-        try:
-            _remove(path)
-        except OSError as error:
-            why = " ".join(str(error).split())
-            _say(door, f"kept {why}\n")
+        old.put(path)
     if "attempt" not in message:
         return
     try:
@@ -129,19 +136,15 @@ def _do(message: Any, nothing: int, shims: set[int], door: socket.socket) -> Non
 
 def _start(message: Any, nothing: int) -> int:
     """Start the shim of an attempt in a session of its own; its process number."""
-    record, work, owner = message["record"], message["work"], message["owner"]
+    records, work, owner = message["records"], message["work"], message["owner"]
     argv = [os.fsencode(word) for word in message["argv"]]
     env = {os.fsencode(key): os.fsencode(value) for key, value in message["env"].items()}
-    _folder(record, owner)
-    if message["again"]:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{record}/claim")
-    if work:
-        _folder(work, owner)
     opened: list[int] = []
     try:
         opened.extend(_output(path, owner) for path in message["outputs"])
-        os.chdir(record)
+        if work:  # after the outputs, so that a folder without them is a forgotten one
+            _folder(work, owner)
+        os.chdir(records)
         if owner is None:
             return os.posix_spawn(
                 argv[0],
@@ -199,22 +202,30 @@ def _output(path: str, owner: list[Any] | None) -> int:
     return file
 
 
-def _remove(path: str) -> None:
-    """Remove a folder with all that is in it; `?` before it: only if it is empty."""
-    if path.startswith("?"):
-        with contextlib.suppress(OSError):
-            os.rmdir(path[1:])
-        return
-    with contextlib.suppress(FileNotFoundError):
-        for name in ("claim", "status", "why", "missed"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{path}/{name}")
+def _remove_all(old: SimpleQueue[str], door: socket.socket, work: str, outputs: str) -> None:
+    """Remove folders for ever: a large one must not hold back the starts. `?` before a path: only
+    if it is empty."""
+    for name in os.listdir(work) if os.path.isdir(work) else ():
+        # What a spawner of before did not get round to: outputs are forgotten first.
+        job = name.partition(".")[0]
+        if job.isdigit() and not os.path.exists(
+            f"{outputs}/{int(job) // JOBS_A_FOLDER}/{name}.stdout"
+        ):
+            old.put(f"{work}/{name}")
+    while True:
+        path = old.get()
         try:
-            os.rmdir(path)
+            os.rmdir(path.removeprefix("?"))
+        except FileNotFoundError:
+            continue
         except OSError as error:
-            if error.errno != errno.ENOTEMPTY:
-                raise
-            shutil.rmtree(path)
+            if error.errno == errno.ENOTEMPTY and path.startswith("?"):
+                continue
+            try:
+                shutil.rmtree(path)
+            except OSError as worse:
+                why = " ".join(str(worse).split())
+                _say(door, f"kept {why}\n")
 
 
 def _reap(shims: set[int], door: socket.socket) -> None:

@@ -23,16 +23,15 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the spawner needs to start a shim. `again`: the claim is the engine's own, and goes."""
+    """What the spawner needs to start a shim."""
 
     attempt: Attempt
-    record: str
+    records: str  # the folder of the records
     work: str | None
     outputs: tuple[str, str]
     argv: tuple[str, ...]  # the program, then its argv
     env: dict[str, str]
     someone: Person | None
-    again: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +73,12 @@ Word = Spawned | Failed | Dead | Kept
 class Spawner:
     """A running spawner, the only one over its lock. Raises EngineError once it is gone."""
 
-    def __init__(self, lock: Path) -> None:
+    def __init__(self, lock: Path, work: Path, outputs: Path) -> None:
         mine, its = socket.socketpair()
         program = [sys.executable, "-I", "-S", "-X", "utf8", spawner.__file__]
         with its:
             self._process = subprocess.Popen(
-                [*program, str(its.fileno()), str(lock)],
+                [*program, str(its.fileno()), str(lock), str(work), str(outputs)],
                 pass_fds=[its.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -118,13 +117,12 @@ class Spawner:
         self._put(
             {
                 "attempt": str(order.attempt),
-                "record": order.record,
+                "records": order.records,
                 "work": order.work,
                 "outputs": order.outputs,
                 "argv": order.argv,
                 "env": order.env,
                 "owner": someone and (someone.uid, someone.gid, someone.groups),
-                "again": order.again,
             }
         )
 
