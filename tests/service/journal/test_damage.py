@@ -182,6 +182,21 @@ def test_an_older_copy_put_in_its_place_is_noticed(path: Path) -> None:
     assert read(path) == some(1, 40)
 
 
+def test_a_backup_that_was_taken_meanwhile_can_be_started_from(path: Path) -> None:
+    store = open_store(path)
+    other, backup = sqlite3.connect(path), path.with_name("backup")
+    other.execute(f"VACUUM INTO '{backup}'")
+    other.close()
+    store.append(some(41, 3))
+    store.close()
+    backup.chmod(0o600)
+    backup.rename(path)
+    with pytest.raises(CorruptJournalError, match="43 entries were written, and 40 are there"):
+        open_store(path)
+    beside(path, "head").unlink()
+    assert read(path) == some(1, 40)
+
+
 def test_another_journal_put_in_its_place_is_noticed(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     store = open_store(other)
