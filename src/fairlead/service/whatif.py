@@ -13,6 +13,8 @@ from fairlead.audit.whatif_tree import tree
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.model.words import counted, listing, number
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.tables import UNLIMITED
@@ -62,17 +64,26 @@ def take_input(core: Core) -> Input:
             present.append(_bare(job, left, there))
     if not present:
         raise InputError(Mistake("no job is present", "submit one first"))
-    devices = [unit.name for unit in ids.units if unit.piece]
-    tenants = []
-    for slot in tenant_slots(core):
-        tenant = ids.tenant_at[slot]
-        if tenant.pool is not None:
-            pool = tuple(name for name in tenant.pool if name in there)
-            # A pool that is gone weighs nothing, which no file can say: as little as may be.
-            weight = None if pool else Fraction(1, 10**9)
-            tenant = replace(tenant, pool=pool or None, weight=weight)
-        tenants.append(tenant)
+    resources = {name for machine in machines for name in machine.capacity}
+    devices = [unit.name for unit in ids.units if unit.piece and unit.name in resources]
+    tenants = [_tenant(ids.tenant_at[slot], there, resources) for slot in tenant_slots(core)]
     return Input(Cluster(machines, tenants, devices), tuple(present))
+
+
+def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
+    """The tenant with what is there of its pool, and limits of what there is."""
+    pool = None
+    if tenant.pool is not None:
+        pool = tuple(name for name in tenant.pool if name in there)
+        if not pool:
+            raise InputError(
+                Mistake(
+                    f"no machine of the pool of {tenant.name} takes tasks now",
+                    "ask again when one does",
+                )
+            )
+    limit = FrozenMap({name: tenant.limit[name] for name in tenant.limit if name in resources})
+    return replace(tenant, pool=pool, limit=limit)
 
 
 def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:

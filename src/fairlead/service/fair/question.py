@@ -17,9 +17,15 @@ NO_SCALE = "tsf"
 
 
 def question(
-    core: Core, number: int, *, guarantees: bool = False, advice: bool = False
+    core: Core,
+    number: int,
+    time: int | None = None,
+    *,
+    guarantees: bool = False,
+    advice: bool = False,
 ) -> Question:
     """The present machines, tenants and jobs, on the scales that the core orders by."""
+    now = core.now if time is None else time
     ids, state = core.ids, core.state
     machines = machines_there(core)
     jobs = jobs_there(core)
@@ -32,14 +38,14 @@ def question(
     fifo = bool(state.whole[0]["fifo"])
     return Question(
         number=number,
-        time=core.now,
+        time=now,
         policy=NO_SCALE if fifo else core.book.scaler.spec,
         resources=tuple(unit.name for unit in ids.units),
         machines=tuple(ids.machine_at[m].name for m in machines.tolist()),
         jobs=tuple(ids.job_at[j].name for j in jobs.tolist()),
         tenants=tuple(ids.tenant_at[t].name for t in slots),
         now=Snapshot(
-            time=core.now,
+            time=now,
             capacity=state.capacity[machines],
             satisfies=state.satisfies[machines],
             job=np.arange(len(jobs)),

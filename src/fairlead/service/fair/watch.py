@@ -108,7 +108,9 @@ class Watch:
     def _ask(self, time: int, core: Core) -> None:
         self._number += 1
         settings = self.settings
-        asked = question(core, self._number, guarantees=settings.guarantees, advice=settings.advice)
+        asked = question(
+            core, self._number, time, guarantees=settings.guarantees, advice=settings.advice
+        )
         self._adviser.ask(asked)
         self._stale = False
         self._due = time + settings.every * max(1, len(asked.jobs) // MANY_JOBS)
