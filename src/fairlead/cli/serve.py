@@ -79,6 +79,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="everybody on this machine may do everything; on loopback only",
     )
     parser.add_argument(
+        "--log",
+        choices=("off", "few", "all"),
+        help="lines of JSON on the standard error: none, what an administrator wants to know, or"
+        " everything (default: off on a terminal, else few)",
+    )
+    parser.add_argument(
         "--detach", action="store_true", help="go into the background once it accepts work"
     )
 
@@ -98,6 +104,7 @@ class Plan:
     tls_key: str | None
     behind_proxy: bool
     no_auth: bool
+    log: str | None
     configured: Configured
 
 
@@ -148,6 +155,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         tls_key=said("tls_key"),
         behind_proxy=bool(said("behind_proxy", False)),
         no_auth=bool(said("no_auth", False)),
+        log=said("log"),
         configured=configured,
     )
 
@@ -168,7 +176,7 @@ def listening(text: str) -> tuple[str, int]:
 def words_of(args: argparse.Namespace) -> list[str]:
     """The same command line without --detach."""
     words = ["serve"]
-    for name in ("engine", "cluster", "address", "state", "journal", "listen", "config"):
+    for name in ("engine", "cluster", "address", "state", "journal", "listen", "config", "log"):
         if getattr(args, name) is not None:
             words += [f"--{name}", getattr(args, name)]
     for name in ("tls_cert", "tls_key"):

@@ -21,7 +21,7 @@ Node = Any
 PATHS = ("cluster", "state", "tls_cert", "tls_key")
 """Options that name files: from where the configuration is."""
 
-OPTIONS = ("engine", "listen", "journal", "address", *PATHS, "behind_proxy", "no_auth")
+OPTIONS = ("engine", "listen", "journal", "address", "log", *PATHS, "behind_proxy", "no_auth")
 """What can be said on the command line, too: that goes first."""
 
 _SWITCHES = ("behind_proxy", "no_auth", "whole", "threads")

@@ -35,8 +35,10 @@ def serve_now(plan: Plan) -> int:
     where it cannot go on: nothing that was accepted is lost then."""
     from fairlead.service.fair.worker import WorkerAdviser
     from fairlead.service.journal.places import open_store
+    from fairlead.service.logs import Level, Logs
     from fairlead.service.loop import Service
     from fairlead.service.metrics import Metrics
+    from fairlead.service.runner import wall_clock
     from fairlead.service.server import Serving, check_listening, serve
 
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)
@@ -60,7 +62,9 @@ def serve_now(plan: Plan) -> int:
             open_.callback(adviser.close)
             metrics = Metrics()
             service = Service(store, engine, settings, adviser, metrics)
-            service.listeners.append(metrics.heard)
+            level = plan.log or ("off" if sys.stderr.isatty() else "few")
+            logs = Logs(sys.stderr, wall_clock, Level(level))
+            service.listeners.extend([metrics.heard, logs.heard])
             open_.pop_all()  # from here on the service closes what it has
             note_process(plan.state)
             if sys.stderr.isatty():
@@ -82,6 +86,7 @@ def serve_now(plan: Plan) -> int:
                 no_auth=plan.no_auth,
                 api=plan.configured.api,
                 metrics=lambda door: told(metrics, door),
+                seen=metrics.api,
             )
             code = serve(serving, ready)
         except (JournalError, EngineError) as error:

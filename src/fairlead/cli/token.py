@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,10 @@ examples:
 
 The token is printed once; the service keeps no more than what recognises it.
 """
+
+
+NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+"""What a token may be called, as the API has it."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +87,13 @@ def run(args: argparse.Namespace) -> int:
                 Mistake(
                     "fairlead token create: it is not said what the token may do",
                     "write --tenant TENANT, --role viewer or --role admin",
+                )
+            )
+        if not NAME.fullmatch(args.name):
+            raise InputError(
+                Mistake(
+                    f"{args.name[:80]!r} is not the name of a token",
+                    "write small letters, digits and -, as in ada-laptop",
                 )
             )
         with service_of(args) as service:
