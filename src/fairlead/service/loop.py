@@ -16,11 +16,12 @@ from fairlead.service.keeping import Keeper, Listener, Made
 from fairlead.service.machines import Machines
 from fairlead.service.operations import Value, take_request
 from fairlead.service.reach import Heard, Reach
-from fairlead.service.recovery import recover
+from fairlead.service.recovery import follow, newest
 from fairlead.service.reports import take_report
 from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
 from fairlead.service.retention import due, forget_old
 from fairlead.service.settings import Settings
+from fairlead.service.snapshots import Aside, Snapshots, at_once
 from fairlead.service.starting import begin, check_start, fair_settings, first_core
 
 RETRY = 1_000_000
@@ -32,7 +33,7 @@ class Service:
 
     The constructor recovers what the journal holds, and asks nothing of the engine. It raises
     JournalError, DisagreementError and InputError; nothing has changed then. `core` is None until
-    the engine could be asked for its machines for the first time."""
+    the engine could be asked for its machines for the first time. `aside` writes snapshots."""
 
     def __init__(
         self,
@@ -41,18 +42,22 @@ class Service:
         settings: Settings | None = None,
         adviser: Adviser | None = None,
         observer: Observer | None = None,
+        aside: Aside = at_once,
     ) -> None:
         self.settings = settings or Settings()
         self.store, self.engine = store, engine
         self.observer: Observer = observer or Unobserved()
         self.core: Core | None
-        self.core, self.records = recover(store)
+        self.core, self.records = newest(store)
+        every, snapshot = self.settings.snapshot_every, self.records.seq
+        self.core = follow(store, self.core, self.records)
         if self.records.start is not None:
             check_start(self.records.start, self.settings)
         self.machines = Machines(self.settings)
         self.watch = None if adviser is None else Watch(adviser, fair_settings(self.settings))
         self._reach = Reach(engine, self.records, self.observer)
         self._keeper = Keeper(store, self.records, self.observer)
+        self._snapshots = Snapshots(store, every, snapshot, self.observer, aside)
         self._begun = False
         self._time = 0
         self._ahead = 0  # of the clock that `step` is told
@@ -98,6 +103,8 @@ class Service:
         with self.observer.timed(Timed.DECIDE):
             draft.decide()
         kept = self._finish(Made(draft, heard.reports))
+        if kept:
+            self._snapshots.look(core, self.records)
         if self.watch is not None:
             self.watch.after(time, core, changed=bool(draft.entries))
         return [self._reply(value, kept) for value in values]
@@ -118,6 +125,8 @@ class Service:
         """Lets go of everything. Tasks go on running, and nothing is lost."""
         if self.watch is not None:
             self.watch.close()
+        if self.core is not None and self._keeper.stuck is None:
+            self._snapshots.finish(self.core, self.records)
         self.engine.close()
         self.store.close()
 

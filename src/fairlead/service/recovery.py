@@ -12,6 +12,7 @@ from fairlead.service.journal.codec import DECISIONS, EVENTS, decision_of, event
 from fairlead.service.journal.entry import CorruptJournalError, Entry, Store
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
+from fairlead.service.snapshots import load
 from fairlead.service.starting import core_of
 from fairlead.version import __version__
 
@@ -89,10 +90,30 @@ class Recovery:
         return "" if start is None else f" (it was written by version {start.version})"
 
 
-def recover(store: Store) -> tuple[Core | None, Records]:
-    """The core (None if there never was one) and the records that the journal says."""
-    recovery = Recovery(None, Records())
-    for entry in store.read(recovery.records.seq):
+def newest(store: Store) -> tuple[Core | None, Records]:
+    """The core and the records of the newest snapshot; of the beginning if there is none."""
+    found = store.snapshot()
+    if found is None:
+        return None, Records()
+    core, records = load(found[1])
+    if found[0] != records.seq:
+        raise CorruptJournalError(
+            f"the snapshot of entry {found[0]} says that it is of {records.seq}"
+        )
+    return core, records
+
+
+def follow(store: Store, core: Core | None, records: Records) -> Core | None:
+    """Takes in all entries after those that the records know; the core (None if there never was
+    one)."""
+    recovery = Recovery(core, records)
+    for entry in store.read(records.seq):
         recovery.take(entry)
     recovery.finish()
-    return recovery.core, recovery.records
+    return recovery.core
+
+
+def recover(store: Store) -> tuple[Core | None, Records]:
+    """The core and the records that the journal says."""
+    core, records = newest(store)
+    return follow(store, core, records), records

@@ -75,6 +75,12 @@ def core_of(body: dict[str, Any]) -> Core:
     return Core(units, body["policy"], body["placement"], Options(**body["options"]))
 
 
+def core_like(start: Start) -> Core:
+    """A new core, made as the service's was when it was started."""
+    body = {name: getattr(start, name) for name in ("units", "policy", "placement", "options")}
+    return core_of(body)
+
+
 def check_start(start: Start, settings: Settings) -> None:
     """Refuses to go on with a journal under another policy, placement rule or option than it was
     written under."""

@@ -92,6 +92,13 @@ class TaskTable:
     def __len__(self) -> int:
         return len(self.state)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TaskTable):
+            return NotImplemented
+        return self.columns() == other.columns() and self.free == other.free
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
     def columns(self) -> dict[str, array[int]]:
         """The columns by their names."""
         return {name: getattr(self, name) for name in COLUMNS}

@@ -1,0 +1,260 @@
+"""The records as bytes, and back, without loss: columns of tasks as they are, all else as JSON."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from fairlead.engines.interface import Attempt
+from fairlead.model.errors import InputError
+from fairlead.model.plain import (
+    job_of,
+    machine_of,
+    plain_job,
+    plain_machine,
+    plain_tenant,
+    tenant_of,
+)
+from fairlead.service.journal.entry import CorruptJournalError
+from fairlead.service.records.book import Records, Totals
+from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.people import (
+    KeyRecord,
+    MachineRecord,
+    Quarantine,
+    Start,
+    TokenRecord,
+)
+from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
+from fairlead.service.requests import Role
+
+VERSION = 1
+
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RecordsDump:
+    """The records as they were at one moment. Taking one is quick; `written` takes longer, and may
+    run in another thread."""
+
+    records: Records
+    firsts: Sequence[int]
+    columns: dict[str, bytes]
+
+    def written(self) -> bytes:
+        """The bytes."""
+        records = self.records
+        header = {
+            "version": VERSION,
+            "seq": records.seq,
+            "step": records.step,
+            "time": records.time,
+            "start": None if records.start is None else _plain(records.start),
+            "next_id": records.next_id,
+            "jobs": [
+                _plain_job(job, first)
+                for job, first in zip(records.jobs.values(), self.firsts, strict=True)
+            ],
+            "over": list(records.over),
+            "over_tasks": records.over_tasks,
+            "free": records.table.free,
+            "tenants": [plain_tenant(tenant) for tenant in records.tenants.values()],
+            "machines": [_plain_machine(machine) for machine in records.machines.values()],
+            "tokens": [
+                _plain(token) | {"role": token.role.value} for token in records.tokens.values()
+            ],
+            "keys": [
+                [by, key, known.request, known.ids] for (by, key), known in records.keys.items()
+            ],
+            "totals": [
+                [name, each.known, each.jobs, each.tasks] for name, each in records.totals.items()
+            ],
+            "machine_names": records.machine_names,
+            "columns": {name: len(column) for name, column in self.columns.items()},
+        }
+        text = json.dumps(header, separators=(",", ":")).encode()
+        return b"".join([len(text).to_bytes(8, "little"), text, *self.columns.values()])
+
+
+def take(records: Records) -> RecordsDump:
+    """The records as they are now. Jobs that are over do not change any more."""
+    jobs = {number: job if job.over else _copy(job) for number, job in records.jobs.items()}
+    table = TaskTable()
+    table.free = records.table.free
+    copied = replace(
+        records,
+        jobs=jobs,
+        names={},
+        over=dict(records.over),
+        table=table,
+        tenants=dict(records.tenants),
+        machines={name: _machine_copy(each) for name, each in records.machines.items()},
+        tokens=dict(records.tokens),
+        keys=dict(records.keys),
+        totals={name: replace(each) for name, each in records.totals.items()},
+        machine_names=list(records.machine_names),
+        machine_numbers={},
+    )
+    columns = {name: column.tobytes() for name, column in records.table.columns().items()}
+    return RecordsDump(copied, [job.first for job in records.jobs.values()], columns)
+
+
+def _copy(job: JobRecord) -> JobRecord:
+    past = None if job.past is None else {task: list(each) for task, each in job.past.items()}
+    return replace(
+        job,
+        why=None if job.why is None else dict(job.why),
+        pieces=None if job.pieces is None else dict(job.pieces),
+        past=past,
+        counts=list(job.counts),
+    )
+
+
+def _machine_copy(machine: MachineRecord) -> MachineRecord:
+    return replace(machine, held=dict(machine.held), given_up=dict(machine.given_up))
+
+
+def load(data: bytes) -> Records:
+    """The records of these bytes. Raises CorruptJournalError where they are none."""
+    try:
+        return _load(data)
+    except (ValueError, KeyError, TypeError, IndexError, InputError) as error:
+        raise CorruptJournalError(f"a snapshot's records cannot be read: {error!r}") from error
+
+
+def _load(data: bytes) -> Records:
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    if header["version"] != VERSION:
+        raise ValueError(f"their version is {header['version']}, known is {VERSION}")
+    table = TaskTable()
+    table.free = header["free"]
+    for name, kind in COLUMNS.items():
+        size = header["columns"][name]
+        column = array(kind)
+        column.frombytes(data[end : end + size])
+        setattr(table, name, column)
+        end += size
+    if end != len(data):
+        raise ValueError("they have not the length that they say")
+    jobs = [_job(*each) for each in header["jobs"]]
+    machines = [_machine(each) for each in header["machines"]]
+    tenants = [tenant_of(each) for each in header["tenants"]]
+    tokens = [TokenRecord(**(each | {"role": Role(each["role"])})) for each in header["tokens"]]
+    names: list[str] = header["machine_names"]
+    return Records(
+        seq=header["seq"],
+        step=header["step"],
+        time=header["time"],
+        start=None if header["start"] is None else Start(**header["start"]),
+        next_id=header["next_id"],
+        jobs={job.id: job for job in jobs},
+        names={job.name: job.id for job in jobs},
+        over=dict.fromkeys(header["over"]),
+        over_tasks=header["over_tasks"],
+        table=table,
+        tenants={tenant.name: tenant for tenant in tenants},
+        machines={machine.name: machine for machine in machines},
+        tokens={token.name: token for token in tokens},
+        keys={
+            (by, key): KeyRecord(request, tuple(ids)) for by, key, request, ids in header["keys"]
+        },
+        totals={name: Totals(*counts) for name, *counts in header["totals"]},
+        machine_names=names,
+        machine_numbers={name: number for number, name in enumerate(names)},
+    )
+
+
+def _plain(value: Any) -> Plain:
+    """A frozen value whose fields are all plain."""
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
+def _plain_job(job: JobRecord, first: int) -> list[Any]:
+    past = [
+        [task, [_plain_attempt(each) for each in attempts]]
+        for task, attempts in (job.past or {}).items()
+    ]
+    return [
+        *(job.id, plain_job(job.job), job.submitted, first, job.tasks, job.by, job.key),
+        *(job.began, job.ended, job.cancelled, job.reason),
+        None if job.why is None else list(job.why.items()),
+        None if job.pieces is None else list(job.pieces.items()),
+        None if job.past is None else past,
+        job.counts,
+    ]
+
+
+def _job(
+    number: int,
+    tree: Plain,
+    submitted: int,
+    first: int,
+    tasks: int,
+    by: str | None,
+    key: str | None,
+    began: int | None,
+    ended: int | None,
+    cancelled: bool,
+    reason: str,
+    why: list[Any] | None,
+    pieces: list[Any] | None,
+    past: list[Any] | None,
+    counts: list[int],
+) -> JobRecord:
+    return JobRecord(
+        id=number,
+        job=job_of(tree),
+        submitted=submitted,
+        first=first,
+        tasks=tasks,
+        by=by,
+        key=key,
+        began=began,
+        ended=ended,
+        cancelled=cancelled,
+        reason=reason,
+        why=None if why is None else dict(why),
+        pieces=None
+        if pieces is None
+        else {task: tuple((name, piece) for name, piece in each) for task, each in pieces},
+        past=None
+        if past is None
+        else {task: [_attempt(*each) for each in attempts] for task, attempts in past},
+        counts=counts,
+    )
+
+
+def _plain_attempt(each: AttemptRecord) -> list[Any]:
+    return [getattr(each, name.name) for name in fields(each)]
+
+
+def _attempt(attempt: int, machine: str, outcome: int, *rest: Any) -> AttemptRecord:
+    return AttemptRecord(attempt, machine, Outcome(outcome), *rest)
+
+
+def _plain_machine(record: MachineRecord) -> Plain:
+    quarantine = record.quarantine
+    return _plain(record) | {
+        "machine": None if record.machine is None else plain_machine(record.machine),
+        "quarantine": None if quarantine is None else _plain(quarantine),
+        "held": [[job, task, attempt] for (job, task), attempt in record.held.items()],
+        "given_up": [[a.job, a.task, a.number, time] for a, time in record.given_up.items()],
+    }
+
+
+def _machine(tree: Plain) -> MachineRecord:
+    quarantine = tree["quarantine"]
+    values = tree | {
+        "machine": None if tree["machine"] is None else machine_of(tree["machine"]),
+        "quarantine": None if quarantine is None else Quarantine(**quarantine),
+        "held": {(job, task): attempt for job, task, attempt in tree["held"]},
+        "given_up": {
+            Attempt(job, task, number): time for job, task, number, time in tree["given_up"]
+        },
+    }
+    return MachineRecord(**values)

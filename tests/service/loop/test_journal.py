@@ -1,0 +1,370 @@
+"""The loop and its journal: recovery, failures of the journal, disagreement, the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from fairlead.engines.fake import FakeEngine
+from fairlead.engines.world import Fate
+from fairlead.model.errors import InputError
+from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.options import Options
+from fairlead.scheduling.transitions import TaskState
+from fairlead.service.journal.chain import first_link, rows_of
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    Entry,
+    JournalError,
+    TakenJournalError,
+)
+from fairlead.service.journal.memory import NAME, MemoryStore, Place
+from fairlead.service.loop import Service
+from fairlead.service.records.book import Records
+from fairlead.service.recovery import DisagreementError, Recovery, recover
+from fairlead.service.requests import (
+    CancelJob,
+    Done,
+    MakeToken,
+    Refused,
+    Role,
+    SubmitJobs,
+    Wrong,
+)
+from fairlead.service.settings import Settings
+from fairlead.service.snapshots import load, take
+from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job
+
+DRAIN = {"machine": "a", "back": False}
+
+
+class Failing(MemoryStore):
+    """A journal that fails when it is told to, before it wrote or after."""
+
+    failure: JournalError | None = None
+    written = False
+    full = False
+
+    def keep(self, seq: int, snapshot: bytes) -> None:
+        if self.full:
+            raise JournalError("no room")
+        super().keep(seq, snapshot)
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        if self.failure is None or self.written:
+            super().append(entries)
+        if self.failure is not None:
+            raise self.failure
+
+
+def failing(stage: Stage) -> Failing:
+    """Gives the stage's service a journal that can fail."""
+    stage.place.writer = None
+    store = Failing(stage.place)
+    stage.service = Service(store, FakeEngine(stage.world, stage.faults), stage.settings)
+    return store
+
+
+def same(stage: Stage) -> None:
+    """A service that starts now knows what this one knows."""
+    core, records = recover(stage.service.store)
+    assert core is not None
+    assert stage.service.core is not None
+    assert core.digest() == stage.service.core.digest()
+    assert records == stage.service.records
+
+
+def test_a_restart_at_every_step_changes_nothing() -> None:
+    fates = {"x": [Fate(SECOND)], "y": [Fate(SECOND, code=1), Fate(SECOND // 2)]}
+    stage = Stage(fates={name: list(fate) for name, fate in fates.items()})
+    stage.submit(job("x", 5), job("y", 3, retries=1))
+    for _ in range(24):
+        same(stage)
+        stage.restart()
+        stage.step(after=SECOND // 4)
+    assert [record.state.value for record in stage.service.records.jobs.values()] == [
+        "finished",
+        "failed",
+    ] or stage.service.records.over == {1: None, 2: None}
+    assert stage.world.overloaded() == []
+    ends = [(e.body["id"], e.body["task"]) for e in stage.entries("task_finished")]
+    assert len(ends) == len(set(ends))
+
+
+def test_what_runs_goes_on_over_a_restart() -> None:
+    stage = Stage()
+    stage.submit(job("x", 3))
+    stage.settle(1)
+    before = stage.running()
+    stage.restart()
+    stage.settle(1)
+    assert stage.running() == before
+    assert stage.world.started == 3
+    assert {stage.task("x", number).state for number in range(3)} == {TaskState.RUNNING}
+
+
+def test_what_was_decided_and_not_launched_is_launched_after_a_restart() -> None:
+    """Killed between the append and the launch."""
+    stage = Stage()
+    stage.submit(job("x", 2))
+    place, now = Place(list(stage.place.rows)), stage.now
+    other = Stage()
+    other.place, other.now = place, now
+    other.restart()
+    assert other.world.started == 0
+    other.step()
+    assert [(a.task, a.number) for a in other.running()] == [(0, 1), (1, 1)]
+
+
+def test_a_cancel_that_was_not_carried_out_is_carried_out_after_a_restart() -> None:
+    stage = Stage()
+    stage.submit(job("x", 2))
+    world, running = stage.world, stage.running()
+    stage.settle(1)
+    stage.step(CancelJob(ADMIN, "x"))
+    rows = list(stage.place.rows)
+    fresh = Stage()
+    fresh.submit(job("x", 2))
+    assert fresh.running() == running
+    fresh.place, fresh.now = Place(rows), stage.now
+    fresh.restart()
+    fresh.settle(2)
+    assert fresh.running() == []
+    record = fresh.service.records.job("x")
+    assert record is not None
+    assert record.over
+    assert world is not fresh.world
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_an_append_that_fails_is_made_again_and_nothing_is_done_before(written: bool) -> None:
+    stage = Stage(fates={"x": [Fate(SECOND)]})
+    store = failing(stage)
+    stage.step()
+    store.failure, store.written = JournalError("the disk is full; make room"), written
+    (refused,) = stage.step(SubmitJobs(ADMIN, (job("x"),)))
+    assert refused == Refused(Wrong.UNAVAILABLE, "the disk is full; make room", unknown=True)
+    assert stage.service.trouble == "the disk is full; make room"
+    assert stage.service.records.job("x") is None
+    assert stage.world.started == 0
+    (refused,) = stage.step(SubmitJobs(ADMIN, (job("y"),)), after=SECOND)
+    assert refused == Refused(Wrong.UNAVAILABLE, "the disk is full; make room")
+    store.failure = None
+    (done,) = stage.step(SubmitJobs(ADMIN, (job("z"),)), after=SECOND)
+    assert isinstance(done, Done)
+    assert not stage.service.trouble
+    assert list(stage.service.records.names) == ["x", "z"]
+    assert len(stage.running()) == 2
+    same(stage)
+
+
+def test_ends_are_acknowledged_only_once_the_journal_holds_them() -> None:
+    stage = Stage(fates={"x": [Fate(SECOND)]})
+    store = failing(stage)
+    stage.submit(job("x"))
+    store.failure = JournalError("no")
+    stage.settle(2)
+    assert len(stage.world.tasks) == 1
+    assert stage.task("x").state is TaskState.LAUNCHED
+    store.failure = None
+    stage.settle(1)
+    assert stage.world.tasks == {}
+    assert stage.task("x").state is TaskState.FINISHED
+
+
+@pytest.mark.parametrize("failure", [TakenJournalError("taken"), CorruptJournalError("broken")])
+def test_a_journal_of_another_or_a_broken_one_ends_the_service(failure: JournalError) -> None:
+    stage = Stage()
+    store = failing(stage)
+    stage.step()
+    store.failure = failure
+    with pytest.raises(type(failure)):
+        stage.step(SubmitJobs(ADMIN, (job("x"),)))
+    assert stage.world.started == 0
+
+
+def recovered(entries: Sequence[Entry]) -> Records:
+    """What the records say after these entries."""
+    recovery = Recovery(None, Records())
+    for entry in entries:
+        recovery.take(entry)
+    recovery.finish()
+    return recovery.records
+
+
+def test_decisions_that_are_not_the_cores_are_not_believed() -> None:
+    stage = Stage()
+    stage.submit(job("x"), job("y"))
+    entries = stage.entries()
+    at = next(index for index, entry in enumerate(entries) if entry.kind == "launch")
+    first = entries[at]
+    elsewhere = "b" if first.body["machine"] == "a" else "a"
+    changed = replace(first, body=first.body | {"machine": elsewhere})
+    with pytest.raises(DisagreementError, match="it was written by version"):
+        recovered([*entries[:at], changed])
+    later = replace(first, step=first.step + 1, kind="drain_asked", body=DRAIN)
+    with pytest.raises(DisagreementError, match="which the journal does not hold"):
+        recovered([*entries[:at], later])
+    with pytest.raises(DisagreementError, match="decides nothing"):
+        recovered([*entries, replace(entries[-1], seq=entries[-1].seq + 1)])
+
+
+def test_entries_that_cannot_follow_are_damage() -> None:
+    """Whichever entry is left out, it is missed; but for the start of a task."""
+    stage = Stage(machines=MACHINES[:1], fates={"x": [Fate(SECOND)]})
+    stage.submit(job("x"))
+    stage.settle(2)
+    entries = stage.entries()
+    kinds = []
+    for index, entry in enumerate(entries[:-1]):
+        left = [replace(each, seq=each.seq - 1) for each in entries[index + 1 :]]
+        try:
+            recovered([*entries[:index], *left])
+        except (CorruptJournalError, DisagreementError):
+            kinds.append(entry.kind)
+        else:
+            assert entry.kind == "task_started"
+    assert kinds == ["service_started", "job_submitted", "machine_joined", "launch"]
+
+
+def test_an_unknown_kind_of_entry_is_not_passed_over() -> None:
+    place = Place()
+    place.rows += list(rows_of([Entry(1, 1, 1, "what", {})], first_link(NAME)))
+    with pytest.raises(CorruptJournalError, match="what"):
+        recover(MemoryStore(place))
+
+
+def test_the_clock_may_go_back_by_hours() -> None:
+    stage = Stage(fates={"x": [Fate(SECOND)]})
+    stage.submit(job("x"))
+    stage.step()
+    last = stage.service.records.time
+    clock = stage.now - 3600 * SECOND
+    for _ in range(10):
+        clock += SECOND
+        stage.now += SECOND
+        stage.service.step(clock)
+        wake = stage.service.wake()
+        assert wake is not None
+        assert clock < wake <= clock + 2 * SECOND
+    assert stage.task("x").state is TaskState.FINISHED
+    assert last <= stage.service.records.time < last + 20 * SECOND
+
+
+def test_the_loop_is_not_woken_for_nothing() -> None:
+    stage = Stage()
+    stage.submit(job("x", 9))
+    stage.settle(1)
+    for _ in range(50):
+        wake = stage.service.wake()
+        assert wake is not None
+        assert wake > stage.now
+        stage.step(after=wake - stage.now)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Settings(policy="drfh"),
+        Settings(placement="first-fit"),
+        Settings(options=Options(reserve_after=None)),
+    ],
+)
+def test_another_policy_rule_or_option_is_refused(other: Settings) -> None:
+    stage = Stage()
+    stage.submit(job("x"))
+    with pytest.raises(InputError, match="the journal was written with"):
+        stage.restart(other)
+
+
+def test_tenants_that_cannot_be_end_the_start_with_a_sentence() -> None:
+    stage = Stage(settings=Settings(tenants=(Tenant("a", parent="b"),)))
+    with pytest.raises(InputError, match='there is no tenant "b"'):
+        stage.step()
+    assert stage.service.store.last() == 0
+    circle = (Tenant("a", parent="b"), Tenant("b", parent="a"))
+    with pytest.raises(InputError, match="circle"):
+        Stage(settings=Settings(tenants=circle)).step()
+
+
+def test_listeners_hear_what_is_durable() -> None:
+    stage = Stage()
+    store = failing(stage)
+    heard: list[Entry] = []
+    stage.service.listeners.append(heard.extend)
+    stage.step()
+    store.failure = JournalError("no")
+    stage.step(SubmitJobs(ADMIN, (job("x"),)))
+    assert [entry.seq for entry in heard] == list(range(1, store.last() + 1))
+    store.failure = None
+    stage.settle(2)
+    assert heard == stage.entries()
+
+
+def test_a_service_from_a_snapshot_is_the_same_and_decides_the_same() -> None:
+    """With everything that records hold: retries, tokens, keys, quarantine, what was given up."""
+    fates = {"x": [Fate(SECOND, code=1), Fate(2 * SECOND)], "z": [Fate(0)]}
+    fates["u"] = [Fate(None, grace=9 * SECOND)]
+    settings = Settings(lost_after=5 * SECOND, snapshot_every=5, tenants=(Tenant("t"),))
+    stage = Stage(
+        machines=[*MACHINES, Machine("g", {"cpu": 8, "gpu": 2}, {"zone": "east"})],
+        settings=settings,
+        fates=fates,
+    )
+    stage.submit(job("u", machines=["a"]))
+    stage.submit(job("x", 3, retries=2), job("y", 5, tenant="t", where="zone = east"), key="k")
+    stage.submit(
+        job("z"), job("w", 2, demand={"gpu": 1}), job("v", 9, prefer="zone = west", prefer_for=9)
+    )
+    stage.step(MakeToken(ADMIN, "n", Role.TENANT, "t", "salt", "hash"))
+    stage.world.trouble("a", "smoke")
+    for _ in range(40):
+        stage.step(after=SECOND // 4)
+        found = stage.service.store.snapshot()
+        assert found is not None
+        assert load(found[1])[1].seq == found[0]
+        again, now = recover(stage.service.store)
+        assert again is not None
+        assert stage.service.core is not None
+        assert again.digest() == stage.service.core.digest()
+        assert now == stage.service.records
+    assert len(stage.service.records.machines["a"].given_up) == 1
+    assert stage.service.records.job("x") is not None
+    stage.restart()
+    stage.world.mend("a")
+    stage.settle(30)
+    assert stage.world.overloaded() == []
+    same(stage)
+
+
+def test_a_stop_leaves_a_snapshot() -> None:
+    stage = Stage()
+    stage.submit(job("x"))
+    stage.service.close()
+    found = stage.place.snapshots
+    assert list(found) == [len(stage.place.rows)]
+
+
+def test_a_snapshot_that_cannot_be_read_is_damage() -> None:
+    stage = Stage()
+    stage.submit(job("x"))
+    assert stage.service.core is not None
+    data = take(stage.service.core, stage.service.records).written()
+    core, records = load(data)
+    assert (core.digest(), records) == (stage.service.core.digest(), stage.service.records)
+    for broken in (b"", data[:-1], data[1:], data.replace(b'"jobs"', b'"sobj"'), data + b"0"):
+        with pytest.raises(CorruptJournalError):
+            load(broken)
+
+
+def test_a_snapshot_that_cannot_be_kept_is_not_missed() -> None:
+    stage = Stage(settings=Settings(snapshot_every=1))
+    store = failing(stage)
+    store.full = True
+    stage.submit(job("x"))
+    stage.settle(2)
+    assert stage.place.snapshots == {}
+    same(stage)
