@@ -45,7 +45,8 @@ STOPPING = 60.0
 
 @dataclass(frozen=True)
 class Serving:
-    """What is served and where. `port` 0: any that is free. `metrics`: tells all of them."""
+    """What is served and where. `port` 0: any that is free. `metrics`: tells all of them;
+    `seen`: is told of every answer (`api.app.application`)."""
 
     service: Service
     state: Path
@@ -58,6 +59,7 @@ class Serving:
     api: ApiSettings = field(default_factory=ApiSettings)
     poll: float = 0.02
     metrics: Callable[[Door[Service]], Awaitable[bytes]] | None = None
+    seen: Callable[[str, str, int, float], None] | None = None
 
 
 def check_listening(
@@ -150,6 +152,7 @@ def _gate(serving: Serving, door: Door[Service]) -> Gate:
         no_auth=serving.no_auth,
         behind_proxy=serving.behind_proxy,
         tell_metrics=None if metrics is None else lambda: metrics(door),
+        seen=serving.seen,
     )
 
 

@@ -12,6 +12,5 @@ from tests.service.api.stage import Stage
 @pytest.fixture
 def stage() -> Iterator[Stage]:
     """A service on two machines, whose tasks run until they are stopped."""
-    made = Stage()
-    yield made
-    made.close()
+    with Stage() as made:
+        yield made

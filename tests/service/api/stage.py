@@ -132,8 +132,11 @@ class Stage:
         )
         self.run(self.app.api.begin())
 
-    def close(self) -> None:
-        """No more is asked."""
+    def __enter__(self) -> Stage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.app.api.stop()
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
 
@@ -160,8 +163,10 @@ class Stage:
         body: object = None,
         headers: Mapping[str, str] | None = None,
         chunks: Iterable[bytes] | None = None,
+        impatient: bool = False,
     ) -> Answer:
-        """The answer to a request. `body`: bytes as they are, all else as JSON."""
+        """The answer to a request. `body`: bytes as they are, all else as JSON. `impatient`: the
+        client goes away after the first part of the answer."""
         given = dict(headers or {})
         if token is not None:
             given.setdefault("Authorization", f"Bearer {self.tokens.get(token, token)}")
@@ -171,7 +176,7 @@ class Stage:
             given.setdefault("Content-Type", "application/json")
             given.setdefault("Content-Length", str(len(data)))
             parts = [data]
-        return self.run(call(self.app, method, path, given, parts))
+        return self.run(call(self.app, method, path, given, parts, impatient))
 
     def get(self, path: str, token: str | None = "root", **more: Any) -> Answer:
         """The answer to a GET."""
@@ -201,7 +206,7 @@ def scope_of(method: str, path: str, headers: Mapping[str, str]) -> dict[str, An
         "raw_path": raw.encode(),
         "query_string": query.encode(),
         "headers": [
-            (b"host", b"localhost:7370"),
+            *([] if "Host" in headers else [(b"host", b"localhost:7370")]),
             *((name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()),
         ],
         "client": ("127.0.0.1", 50000),
@@ -210,7 +215,12 @@ def scope_of(method: str, path: str, headers: Mapping[str, str]) -> dict[str, An
 
 
 async def call(
-    app: ASGIApp, method: str, path: str, headers: Mapping[str, str], parts: list[bytes]
+    app: ASGIApp,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    parts: list[bytes],
+    impatient: bool = False,
 ) -> Answer:
     """The whole answer to a request whose body comes in these parts."""
     left = list(parts) or [b""]
@@ -231,6 +241,8 @@ async def call(
             answered = {k.decode().lower(): v.decode("latin-1") for k, v in message["headers"]}
         else:
             body += message.get("body", b"")
+            if impatient:
+                over.set()
 
     try:
         await app(scope_of(method, path, headers), receive, send)

@@ -58,6 +58,7 @@ HANDLERS: Mapping[str, Handler] = {
         fairness.shares,
         fairness.shares_history,
         fairness.why,
+        fairness.whatif,
         fairness.audit,
         tokens.list_tokens,
         tokens.make_token,
@@ -89,11 +90,13 @@ def application(
     draw: Callable[[int], bytes] = secrets.token_bytes,
     wall: Callable[[], int] | None = None,
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None,
+    seen: Callable[[str, str, int, float], None] | None = None,
 ) -> Gate:
     """The API as an ASGI application; `gate.api` is what its requests share.
 
     It reads no clock but the event loop's (or `clock`) and draws nothing but the secrets of tokens,
-    so that a simulation can call it without sockets."""
+    so that a simulation can call it without sockets. `seen` is told of every answer: the route's
+    address, the method, the status, and seconds until it began."""
     chosen = settings or ApiSettings()
     api = Api(
         door,
@@ -102,6 +105,7 @@ def application(
         no_auth=no_auth,
         draw=draw,
         tell_metrics=tell_metrics,
+        seen=seen,
     )
     if wall is not None:
         api.wall = wall
@@ -116,8 +120,6 @@ def application(
     )
     app.state.api = api
     for route in ROUTES:
-        if route.name == "whatif":
-            continue
         _add(app, route)
     app.add_exception_handler(RefusalError, _refused)
     app.add_exception_handler(InputError, _mistaken)

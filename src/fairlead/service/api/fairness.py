@@ -8,18 +8,22 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
+from fairlead.audit.finding import Input
 from fairlead.scheduling.core import Core
 from fairlead.service.api.jobs import own
+from fairlead.service.api.keys import may_see
 from fairlead.service.api.live import Live
 from fairlead.service.api.queries import LAST, Filter, Name
 from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.solving import changes_of
 from fairlead.service.api.visit import Enter
 from fairlead.service.fair import told
-from fairlead.service.requests import Caller
+from fairlead.service.requests import Caller, Role
+from fairlead.service.whatif import answer_what_if, take_input
 from fairlead.service.why import Taken, explained, take
 from fairlead.service.why_told import told as why_told
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory
+from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, WhatIfAsked
 
 
 async def shares(
@@ -56,7 +60,7 @@ async def shares_history(
 async def why(visit: Enter, job: Name) -> Response:
     """Why a job waits."""
     visit.slow_down_heavy()
-    async with visit.api.solving:
+    async with visit.api.heavy_room:
         now = visit.api.wall()
         taken = await visit.api.read(lambda live: _taken(live, visit.caller, job, now))
         if visit.api.settings.threads:
@@ -64,6 +68,18 @@ async def why(visit: Enter, job: Name) -> Response:
         else:
             found = explained(taken)
     return visit.answer(why_told(found))
+
+
+async def whatif(visit: Enter) -> Response:
+    """Who would gain and who would lose."""
+    visit.slow_down_heavy()
+    asked = await visit.asked(WhatIfAsked)
+    changes = changes_of(asked)
+    async with visit.api.heavy_room:
+        now = visit.api.wall()
+        given, policy = await visit.api.read(lambda live: _given(live, visit.caller, asked))
+        found = await visit.api.solving.solve(answer_what_if, now, given, changes, policy)
+    return visit.answer(found)
 
 
 async def audit(visit: Enter) -> Response:
@@ -75,6 +91,22 @@ async def audit(visit: Enter) -> Response:
 def _taken(live: Live, caller: Caller, job: str, now: int) -> Taken:
     record = own(live, caller, job)
     return take(_time(live, now), live.records, live.core, live.watch, record.id)
+
+
+def _given(live: Live, caller: Caller, asked: WhatIfAsked) -> tuple[Input, str]:
+    """What is present, and the policy. Raises RefusalError where the constraint or the demand of a
+    job of others would be tried: the answer could tell what they are."""
+    core = _core(live)
+    if caller.role is not Role.ADMIN:
+        texts = [*asked.drop_constraint, *asked.set_demand]
+        for record in live.records.jobs.values() if texts else ():
+            beginning = record.name + ":"
+            named = any(text == record.name or text.startswith(beginning) for text in texts)
+            if named and not may_see(live, caller, record.tenant):
+                raise RefusalError(
+                    ErrorKind.FORBIDDEN, f'job "{record.name}" belongs to "{record.tenant}"'
+                )
+    return take_input(core), core.book.scaler.spec
 
 
 def _audit(live: Live, now: int) -> LiveAudit:

@@ -23,6 +23,8 @@ HEADERS = [
 STALLED = 60.0
 """Seconds in which a reader takes no byte; then his connection is closed."""
 
+METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+
 Headers = Iterable[tuple[bytes, bytes]]
 
 
@@ -51,8 +53,11 @@ class Gate:
         if self._behind_proxy:
             scope["client"] = _client(scope)
 
+        began = self.api.clock()
+
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
+                self._seen(scope, message["status"], began)
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
             async with asyncio.timeout(STALLED):
                 await send(message)
@@ -62,6 +67,13 @@ class Gate:
             await answer(refused)(scope, receive, sent)
             return
         await self.app(scope, receive, sent)
+
+    def _seen(self, scope: Scope, status: int, began: float) -> None:
+        if self.api.seen is not None:
+            route = scope.get("route")  # nothing of what was sent, where there is no such route
+            path = "none" if route is None else route.path
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self.api.seen(path, method, status, self.api.clock() - began)
 
     def _refuse(self, headers: Headers) -> RefusalError | None:
         """What another page in the user's browser sends: it may name any host, or come from any."""

@@ -6,10 +6,8 @@ from starlette.responses import Response
 
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.visit import Enter
+from fairlead.service.metrics import CONTENT_TYPE
 from fairlead.wire.errors import ErrorKind
-
-TYPE = "text/plain; version=0.0.4; charset=utf-8"
-"""The text format of Prometheus."""
 
 
 async def metrics(visit: Enter) -> Response:
@@ -17,4 +15,4 @@ async def metrics(visit: Enter) -> Response:
     tell = visit.api.tell_metrics
     if tell is None:
         raise RefusalError(ErrorKind.NOT_FOUND, "this service keeps no metrics")
-    return Response(await tell(), 200, {"Cache-Control": "no-store"}, TYPE)
+    return Response(await tell(), 200, {"Cache-Control": "no-store"}, CONTENT_TYPE)

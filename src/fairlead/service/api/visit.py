@@ -22,6 +22,7 @@ from fairlead.service.api.limits import Buckets, neighbourhood
 from fairlead.service.api.live import Entrance, Live
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.door import DoorClosedError
@@ -54,6 +55,7 @@ class Api:
     no_auth: bool = False
     wall: Callable[[], int] = lambda: time_ns() // 1000
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None
+    seen: Callable[[str, str, int, float], None] | None = None
     draw: Callable[[int], bytes] = secrets.token_bytes
     held: int = 0  # bytes of bodies
     streams: dict[str, int] = field(default_factory=dict)  # that are open, by whom
@@ -66,7 +68,8 @@ class Api:
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.feed = Feed(settings.kept_events)
-        self.solving = asyncio.Semaphore(settings.heavy)
+        self.heavy_room = asyncio.Semaphore(settings.heavy)
+        self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:
         """Listens to what happens. Called once, in the event loop that answers."""
@@ -76,6 +79,7 @@ class Api:
     def stop(self) -> None:
         """Ends all streams."""
         self.stopping = True
+        self.solving.close()
         self.feed.wake_all()
 
     async def read(self, function: Callable[[Live], T]) -> T:

@@ -1,0 +1,203 @@
+"""Who may do what: every route, asked with every kind of token, from the table of routes."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.engines.interface import Assignment
+from fairlead.engines.world import Fate
+from fairlead.service.api.app import HANDLERS
+from fairlead.wire.routes import ROUTES, STREAM, Access, Route
+from tests.service.api.stage import Answer, Stage, job, stream
+
+IN_PATHS = {"job": "mine", "task": "0", "tenant": "sales", "machine": "m0", "token": "spare"}
+"""What stands in the routes' paths. The job is of the tenant vision."""
+
+BODIES: dict[str, object] = {
+    "submit": {"jobs": [job("another", "vision")]},
+    "grow_job": {"tasks": 7},
+    "put_tenant": {"weight": 3},
+    "whatif": {"remove": ["m1"]},
+    "make_token": {"name": "fresh", "role": "viewer"},
+}
+"""A route with a body that is not here fails its tests."""
+
+OWNERS = ("root", "research", "vision")
+"""Who may act on what is vision's: its own token, that of the tenant above, and an admin's."""
+
+NO_TOKENS = {
+    "none": None,
+    "wrong": "fl_root_0000000000000000000000000000000000000000000",
+    "half": "fl_root_",
+    "strange": "fl_nobody_x",
+    "empty": "",
+}
+
+
+def allowed(route: Route, token: str) -> bool:
+    """Whether the holder of the token may use the route as it is asked here."""
+    match route.access:
+        case Access.PUBLIC | Access.SEE:
+            return True
+        case Access.OWN:
+            return token in OWNERS
+        case Access.ADMIN:
+            return token == "root"
+
+
+def ask(stage: Stage, route: Route, token: str | None) -> Answer:
+    """The route's answer."""
+    path = route.path.format(**IN_PATHS)
+    body = BODIES[route.name] if route.body is not None else None
+    return stage.ask(route.method, path, token, body, impatient=route.media == STREAM)
+
+
+def prepare(stage: Stage, route: Route) -> None:
+    """There is a job of vision's, over where the route forgets it, and a token to revoke."""
+    assert stage.submit("mine", "vision", 2).status == 201
+    spare = {"name": "spare", "role": "viewer"}
+    assert stage.ask("POST", "/v1/tokens", body=spare).status == 201
+    stage.step()
+    if route.name == "forget_job":
+        assert stage.ask("POST", "/v1/jobs/mine/cancel").status == 200
+        for _ in range(3):
+            stage.step()
+
+
+def test_every_route_has_its_handler() -> None:
+    assert sorted(HANDLERS) == sorted(route.name for route in ROUTES)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def test_who_may_not_use_a_route_is_refused_and_nothing_happens(stage: Stage, route: Route) -> None:
+    prepare(stage, route)
+    before = stage.service.records.seq
+    for name, text in NO_TOKENS.items():
+        answer = ask(stage, route, text)
+        if route.access is Access.PUBLIC:
+            assert answer.status < 400, name
+        else:
+            assert (answer.status, answer.kind) == (401, "unauthenticated"), name
+            assert answer.headers["www-authenticate"] == "Bearer"
+    for token in stage.tokens:
+        if not allowed(route, token):
+            answer = ask(stage, route, token)
+            assert (answer.status, answer.kind) == (403, "forbidden"), token
+    assert stage.service.records.seq == before
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def test_who_may_use_a_route_is_answered(route: Route) -> None:
+    for token in ("root", "research", "vision", "sales", "watcher"):
+        if allowed(route, token):
+            with Stage() as stage:
+                prepare(stage, route)
+                answer = ask(stage, route, token)
+            if route.name == "metrics":  # a service without metrics
+                assert answer.status == 404
+            else:
+                assert answer.status == route.status, (token, answer.body)
+
+
+SECRET = "hunter2"
+
+
+def secretive(_: Assignment) -> Fate:
+    return Fate(1_000_000, code=3, out=SECRET.encode(), err=SECRET.encode(), message=SECRET)
+
+
+@pytest.mark.parametrize("token", ["sales", "watcher", "research", "root"])
+def test_what_is_anothers_own_is_in_no_answer(token: str) -> None:
+    owned = job("mine", "vision", 2, command=SECRET, env={SECRET: SECRET}, cwd=f"/{SECRET}")
+    with Stage(secretive) as stage:
+        given = {"jobs": [owned | {"where": f"zone != {SECRET}"}]}
+        assert stage.ask("POST", "/v1/jobs", "vision", given).status == 201
+        for _ in range(4):
+            stage.step(2)
+        shown = stage.get("/v1/jobs/mine", "vision").tree
+        assert shown["state"] == "failed"
+        assert SECRET in str(shown)
+        events = stage.run(_events(stage, token))
+        gets = [route for route in ROUTES if route.method == "GET" and route.media != STREAM]
+        bodies = [stage.get(route.path.format(**IN_PATHS), token).body for route in gets]
+    assert any(SECRET.encode() in body for body in bodies) is (token in OWNERS)
+    assert SECRET.encode() not in events
+    assert (b'"code":3' in events) is (token in OWNERS)
+
+
+async def _events(stage: Stage, token: str) -> bytes:
+    """All that has happened so far, as that token sees it."""
+    headers = {"Authorization": f"Bearer {stage.tokens[token]}"}
+    found = b""
+    async for part in stream(stage.app, "/v1/events?since=0", headers):
+        found += part
+        if b"task_failed" in found:
+            break
+    assert b"task_failed" in found
+    return found
+
+
+def test_a_tenant_submits_for_itself_and_those_below_only(stage: Stage) -> None:
+    for token, tenant, status in [
+        ("vision", None, 201),
+        ("vision", "vision", 201),
+        ("vision", "research", 403),
+        ("vision", "language", 403),
+        ("vision", "sales", 403),
+        ("vision", "nobody", 403),
+        ("research", "vision", 201),
+        ("research", "research", 201),
+        ("sales", "vision", 403),
+        ("watcher", None, 403),
+    ]:
+        before = len(stage.service.records.jobs)
+        given = {"jobs": [job(f"{token}-{tenant}", tenant)]}
+        answer = stage.ask("POST", "/v1/jobs", token, given)
+        assert answer.status == status, (token, tenant)
+        assert len(stage.service.records.jobs) == before + (status == 201)
+    assert stage.get("/v1/jobs/vision-None").tree["tenant"] == "vision"
+
+
+def test_one_job_of_anothers_refuses_the_whole_batch(stage: Stage) -> None:
+    batch = {"jobs": [job("a", "vision"), job("b", "sales")]}
+    assert stage.ask("POST", "/v1/jobs", "vision", batch).status == 403
+    assert stage.get("/v1/jobs?all=true").tree["jobs"] == []
+
+
+def test_a_revoked_token_is_refused_at_once(stage: Stage) -> None:
+    assert stage.get("/v1/me", "watcher").status == 200
+    assert stage.ask("DELETE", "/v1/tokens/watcher").status == 204
+    assert stage.get("/v1/me", "watcher").status == 401
+
+
+def test_a_new_token_is_good_at_once_and_its_secret_is_told_once(stage: Stage) -> None:
+    made = stage.ask(
+        "POST", "/v1/tokens", body={"name": "v2", "role": "tenant", "tenant": "vision"}
+    )
+    text = made.tree["token"]
+    assert stage.get("/v1/me", text).tree["tenants"] == ["vision"]
+    assert stage.get("/v1/me", "research").tree["tenants"] == ["language", "research", "vision"]
+    secret = text.rpartition("_")[2].encode()
+    assert secret not in stage.get("/v1/tokens").body
+    journal = b"".join(bytes(str(entry.body), "utf-8") for entry in stage.service.store.read())
+    assert secret not in journal
+
+
+def test_without_tokens_this_machine_alone_may_ask() -> None:
+    with Stage(no_auth=True) as stage:
+        assert stage.get("/v1/tokens", None).status == 200
+        assert stage.ask("POST", "/v1/jobs", None, {"jobs": [job("any")]}).status == 201
+        for origin in ("http://evil.example", "null", "http://localhost:1"):
+            headers = {"Origin": origin}
+            answer = stage.ask("POST", "/v1/jobs/any/cancel", None, headers=headers)
+            assert (answer.status, answer.kind) == (403, "forbidden"), origin
+        own = {"Origin": "http://localhost:7370"}
+        assert stage.ask("POST", "/v1/jobs/any/cancel", None, headers=own).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:7370", "localhost.evil.example", ""]
+)
+def test_without_tokens_no_other_name_of_the_host_is_answered(host: str) -> None:
+    with Stage(no_auth=True) as stage:
+        assert stage.get("/v1/jobs", None, headers={"Host": host}).status == 403
