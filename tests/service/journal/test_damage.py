@@ -478,6 +478,50 @@ def test_what_was_appended_survives_a_kill(tmp_path: Path, cases: int) -> None:
             assert snapshot[1].startswith(str(snapshot[0]).encode())
 
 
+def test_what_a_killed_writer_started_does_not_keep_others_out(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    program = f"""
+        import os, subprocess, time
+        from pathlib import Path
+        from fairlead.service.journal.places import open_store
+        from tests.service.journal.test_stores import some
+        store = open_store(Path({str(path)!r}))
+        store.append(some(1, 3))
+        child = subprocess.Popen(["sleep", "60"], close_fds=False)
+        forked = os.fork()
+        if not forked:
+            time.sleep(60)
+            os._exit(0)
+        print(child.pid, forked, flush=True)
+        os.kill(os.getpid(), 9)
+    """
+    writer = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+    )  # fmt: skip
+    assert writer.stdout is not None
+    left = [int(word) for word in writer.stdout.readline().split()]
+    assert writer.wait() == -signal.SIGKILL
+    writer.stdout.close()
+    try:
+        assert read(path) == some(1, 3)
+    finally:
+        for process in left:
+            os.kill(process, signal.SIGKILL)
+
+
+def test_what_a_start_that_was_killed_left_is_cleared_away(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    for what in ("new", "new-wal", "new-shm"):
+        beside(path, what).write_bytes(b"half of it")
+    store = open_store(path)
+    store.append(some(1, 2))
+    store.close()
+    assert read(path) == some(1, 2)
+    assert not beside(path, "new").exists()
+
+
 # PostgreSQL
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from fairlead.cli.main import Exit, main
 from fairlead.service.journal.codec import DECISIONS
 from fairlead.service.journal.entry import CorruptJournalError, Entry
 from fairlead.service.journal.memory import MemoryStore, Place
+from fairlead.service.journal.places import open_store
 from fairlead.service.recovery import DisagreementError, recover
 from fairlead.service.replay import replay
 from tests.service.journal.lived import lived, simulated
@@ -47,6 +50,21 @@ def test_what_was_simulated_is_what_a_journal_replays(policy: str, cases: int) -
         found = replay(entries)
         assert found.digest == result.digest
         assert found.decisions == result.launches
+
+
+def test_a_journal_in_a_database_is_checked_and_replayed(
+    entries: list[Entry], postgres: Callable[[], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = postgres()
+    store = open_store(url)
+    store.append(entries)
+    store.close()
+    digest = f"digest {replay(entries).digest}"
+    for action in ("check", "replay"):
+        assert main(["journal", action, url]) == Exit.OK
+        assert capsys.readouterr().out.splitlines()[-1] == digest
+    assert main(["journal", "export", url]) == Exit.OK
+    assert len(capsys.readouterr().out.splitlines()) == len(entries) + 1
 
 
 def test_another_decision_is_noticed(entries: list[Entry]) -> None:
