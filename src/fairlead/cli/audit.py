@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from fairlead.cli.inputs import read, say, write_whole
+from fairlead.cli.inputs import add_live, read, say, write_whole
 
 if TYPE_CHECKING:
     from fairlead.audit.finding import Finding, Input
@@ -22,6 +22,7 @@ examples:
   fairlead audit cluster.yaml --witness witnesses/
   fairlead audit --replay witnesses/cdrf-envy-freeness.json
   fairlead audit --table --trials 100
+  fairlead audit --live    of a running service: who is short now, and why
 
 `holds` was computed exactly for this input; `violated` has a witness; `none in N` means that N
 changes were tried and none violated the property, which proves nothing.
@@ -105,6 +106,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="no file: look for witnesses against every property of every policy (or of those"
         " named) in small inputs, and draw the papers' table",
     )
+    add_live(parser, "who has less than is guaranteed now, in a running service, and why")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -115,10 +117,14 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.cli.main import Exit
     from fairlead.model.errors import InputError, Mistake
 
+    if args.live:
+        from fairlead.cli.audit_live import run_live
+
+        return run_live(args)
     if args.replay is not None:
         return _replay(args)
     if not args.files and not args.table:
-        right = "give a file, or --table, or --replay WITNESS"
+        right = "give a file, or --table, --replay WITNESS or --live"
         raise InputError(Mistake("no file is given", right))
     for name, least in (("trials", 1), ("seed", 0), ("shrink", 0)):
         value = getattr(args, name)

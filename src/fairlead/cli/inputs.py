@@ -13,14 +13,20 @@ if TYPE_CHECKING:  # the model is imported when a command runs, not to print its
     from fairlead.model.machine import Cluster
 
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    """The input: one or more files or directories."""
+def add_files(parser: argparse.ArgumentParser, least: int = 1) -> None:
+    """The input: files or directories, one or more (or none where `least` is 0)."""
     parser.add_argument(
         "files",
-        nargs="+",
+        nargs="+" if least else "*",
         metavar="FILE",
         help="a YAML or JSON file, or a directory of them; `-` is the standard input",
     )
+
+
+def add_live(parser: argparse.ArgumentParser, what: str) -> None:
+    """A running service instead of files."""
+    parser.add_argument("--live", action="store_true", help=f"no file: {what}")
+    parser.add_argument("--url", metavar="URL", help="with --live: the service's address")
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:

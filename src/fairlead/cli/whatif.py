@@ -7,7 +7,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.inputs import add_files, add_policy, read, say
+from fairlead.cli.inputs import add_files, add_live, add_policy, read, say
 
 if TYPE_CHECKING:
     from fairlead.audit.catalogue import Offer
@@ -22,6 +22,7 @@ examples:
   fairlead whatif cluster.yaml --set-demand train:cpu=2
   fairlead whatif cluster.yaml --to other.yaml
   fairlead whatif cluster.yaml --buy catalogue.yaml --budget 500000 --for language
+  fairlead whatif --live --add "2 x h01"    what is present in a running service
 
 Several changes together are one change. Names are those of the input as it is given, so the order
 of the changes does not matter. Both inputs are shared, and both answers checked.
@@ -34,7 +35,7 @@ SOLVES = 200
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
-    add_files(parser)
+    add_files(parser, least=0)
     add_policy(parser)
     for option, metavar, text in (
         ("--add", "N x NAME", "more machines like this one of the input, or of --catalogue"),
@@ -71,12 +72,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"with --buy: allocations to spend on the search at most (default: {SOLVES})",
     )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+    add_live(parser, "what is present in a running service, under its policy")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints what would change."""
     from fairlead.audit.finding import Input
 
+    if args.live:
+        from fairlead.cli.whatif_live import run_live
+
+        return run_live(args, {name: getattr(args, name) for name in CHANGES})
     _check(args)
     given = Input(*read(args.files))
     if args.buy is not None:
@@ -90,6 +96,8 @@ def _check(args: argparse.Namespace) -> None:
     """Raises InputError where the options do not go together."""
     from fairlead.model.errors import InputError, Mistake
 
+    if not args.files:
+        raise InputError(Mistake("no file is given", "give a file, or --live"))
     edits = any(getattr(args, name) for name in CHANGES)
     kinds = [edits, args.to is not None, args.buy is not None]
     if sum(kinds) == 0:

@@ -73,13 +73,14 @@ class Measured:
 class Short:
     """A tenant (or a job that is its own) that has less than the exact allocation guarantees it.
 
-    Shares are divided by the weight. `tasks`: what its jobs lack together; `job`: the one that
-    lacks most. `since`: when that was first seen, without a gap; None: just now."""
+    Shares are divided by the weight. `tasks`: what `jobs` of its jobs lack together; `job`: the one
+    that lacks most. `since`: when that was first seen, without a gap; None: just now."""
 
     tenant: str
     owed: float
     has: float
     tasks: int
+    jobs: int
     job: str
     since: int | None
     cause: Cause | None
@@ -209,7 +210,7 @@ def audited(
         explained = place < EXPLAINED
         cause = cause_of(core, found.exact, slot, quarantined) if explained else None
         job = core.book.name_of(slot)
-        short.append(Short(name, owed, has, lacks, job, since.get(name), cause))
+        short.append(Short(name, owed, has, lacks, len(jobs), job, since.get(name), cause))
     lone = int((found.owner < 0).sum())
     return Audit(
         time=time,

@@ -139,6 +139,7 @@ def _short(short: Short, audit: Audit) -> wire.Shortfall:
     lasts = "" if since is None else f" for {(audit.time - since) / 1e6:.0f} s"
     why = "" if cause is None else f": {cause.sentence}"
     tasks = "1 task" if short.tasks == 1 else f"{short.tasks} tasks"
+    whose = f"of {short.job}" if short.jobs == 1 else f"of {short.jobs} jobs, most of {short.job}"
     return wire.Shortfall(
         tenant=short.tenant,
         guaranteed=short.owed,
@@ -149,5 +150,5 @@ def _short(short: Short, audit: Audit) -> wire.Shortfall:
         since=since,
         cause=JUST_NOW if cause is None else cause.kind.value,
         counts={} if cause is None else dict(cause.counts),
-        sentence=f"{short.tenant} lacks {tasks}{lasts}, most of them of {short.job}{why}",
+        sentence=f"{short.tenant} lacks {tasks} {whose}{lasts}{why}",
     )
