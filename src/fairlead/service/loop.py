@@ -21,7 +21,7 @@ from fairlead.service.reports import take_report
 from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
 from fairlead.service.retention import due, forget_old
 from fairlead.service.settings import Settings
-from fairlead.service.snapshots import Aside, Snapshots, at_once
+from fairlead.service.snapshots import Snapshots
 from fairlead.service.starting import begin, check_start, fair_settings, first_core
 
 RETRY = 1_000_000
@@ -33,7 +33,7 @@ class Service:
 
     The constructor recovers what the journal holds, and asks nothing of the engine. It raises
     JournalError, DisagreementError and InputError; nothing has changed then. `core` is None until
-    the engine could be asked for its machines for the first time. `aside` writes snapshots."""
+    the engine could be asked for its machines for the first time."""
 
     def __init__(
         self,
@@ -42,7 +42,6 @@ class Service:
         settings: Settings | None = None,
         adviser: Adviser | None = None,
         observer: Observer | None = None,
-        aside: Aside = at_once,
     ) -> None:
         self.settings = settings or Settings()
         self.store, self.engine = store, engine
@@ -57,7 +56,7 @@ class Service:
         self.watch = None if adviser is None else Watch(adviser, fair_settings(self.settings))
         self._reach = Reach(engine, self.records, self.observer)
         self._keeper = Keeper(store, self.records, self.observer)
-        self._snapshots = Snapshots(store, every, snapshot, self.observer, aside)
+        self.snapshots = Snapshots(store, every, snapshot, self.observer)
         self._begun = False
         self._time = 0
         self._ahead = 0  # of the clock that `step` is told
@@ -104,7 +103,7 @@ class Service:
             draft.decide()
         kept = self._finish(Made(draft, heard.reports))
         if kept:
-            self._snapshots.look(core, self.records)
+            self.snapshots.look(core, self.records)
         if self.watch is not None:
             self.watch.after(time, core, changed=bool(draft.entries))
         return [self._reply(value, kept) for value in values]
@@ -126,7 +125,7 @@ class Service:
         if self.watch is not None:
             self.watch.close()
         if self.core is not None and self._keeper.stuck is None:
-            self._snapshots.finish(self.core, self.records)
+            self.snapshots.finish(self.core, self.records)
         self.engine.close()
         self.store.close()
 

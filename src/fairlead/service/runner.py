@@ -41,16 +41,21 @@ class Runner:
         clock: Callable[[], int] = wall_clock,
         ended: Callable[[], None] = lambda: None,
     ) -> None:
-        self.service, self.door, self.failure = service, door, None
+        self.service, self.door = service, door
+        self.failure: BaseException | None = None
         self._poll, self._clock, self._ended = poll, clock, ended
+        self._first = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
-
-    failure: BaseException | None
+        service.snapshots.aside = self._write_aside
+        self._writer: threading.Thread | None = None
 
     def start(self) -> None:
         """Begins. The first step is made by then, and raises here what it raises."""
-        self._step()
         self._thread.start()
+        self._first.wait()
+        if self.failure is not None:
+            self._thread.join()
+            raise self.failure
 
     def stop(self, timeout: float | None = None) -> bool:
         """Closes the door and waits until the loop has ended; whether it has. What was accepted
@@ -60,8 +65,15 @@ class Runner:
             self._thread.join(timeout)
         return not self._thread.is_alive()
 
+    def _write_aside(self, work: Callable[[], None]) -> None:
+        """Writes a snapshot while the loop goes on."""
+        self._writer = threading.Thread(target=work, name="snapshot", daemon=True)
+        self._writer.start()
+
     def _run(self) -> None:
         try:
+            self._step()
+            self._first.set()
             while not (self.door.closed and not self.door.waiting()):
                 self.door.wait(self._wait())
                 self._step()
@@ -69,6 +81,9 @@ class Runner:
             self.failure = error
         finally:
             self.door.turn_away()
+            if self._writer is not None:
+                self._writer.join()
+            self._first.set()
             self._ended()
 
     def _step(self) -> None:

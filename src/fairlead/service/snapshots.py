@@ -59,19 +59,19 @@ def load(data: bytes) -> tuple[Core, Records]:
 
 
 class Snapshots:
-    """Keeps a snapshot of a store every so many entries, one at a time."""
+    """Keeps a snapshot of a store every so many entries, one at a time. `aside`
+    is how they are written."""
 
-    def __init__(
-        self, store: Store, every: int, seq: int, observer: Observer, aside: Aside
-    ) -> None:
-        self._store, self._every, self._observer, self._aside = store, every, observer, aside
+    def __init__(self, store: Store, every: int, seq: int, observer: Observer) -> None:
+        self.aside: Aside = at_once
+        self._store, self._every, self._observer = store, every, observer
         self._last = seq
         self._busy = False
 
     def look(self, core: Core, records: Records) -> None:
         """Begins one if it is time."""
         if self._every and not self._busy and records.seq >= self._last + self._every:
-            self._begin(core, records, self._aside)
+            self._begin(core, records, self.aside)
 
     def finish(self, core: Core, records: Records) -> None:
         """One more at the end, so that the next start is quick. Nothing depends on it."""
