@@ -79,6 +79,7 @@ def _shown(
     from fairlead.cli.start_work import Work
     from fairlead.cli.top import watch
     from fairlead.client.client import Client
+    from fairlead.client.errors import UnreachableError
     from fairlead.client.places import find_place
 
     place = find_place(environ={"FAIRLEAD_STATE": str(folder), "HOME": str(folder)})
@@ -102,15 +103,22 @@ def _shown(
     finally:
         work.stop()
     if process.poll() is not None:
-        complain(f"error: the service ended by itself; its last words:\n{_last_words(folder)}")
-        return 70
+        return _ended_by_itself(folder)
     if work.failed:
         complain(f"error: the example's tenants cannot submit: {work.failed}")
         return 70
     complain("stopping: tasks are cancelled, then the service ends")
-    finished = _cancelled(place)
+    try:
+        finished = _cancelled(place)
+    except UnreachableError:
+        return _ended_by_itself(folder)
     say([f"{finished} tasks had run to their end; nothing of the example is left"])
     return 0
+
+
+def _ended_by_itself(folder: Path) -> int:
+    complain(f"error: the service ended by itself; its last words:\n{_last_words(folder)}")
+    return 70
 
 
 def introduction(url: str, folder: Path) -> list[str]:

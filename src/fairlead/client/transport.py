@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +37,9 @@ Query = Mapping[str, str | int | bool | None]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 """Seconds between repeats: each pause is twice the one before it."""
+
+
+_LOADING = threading.Lock()
 
 
 class Transport:
@@ -172,10 +177,8 @@ class Transport:
 
 def _library() -> Any:
     """httpx without its own command line, which would double the time that its import takes."""
-    import sys
-
-    if "httpx" not in sys.modules:
-        blocked = "httpx._main" not in sys.modules
+    with _LOADING:
+        blocked = "httpx" not in sys.modules and "httpx._main" not in sys.modules
         if blocked:
             sys.modules["httpx._main"] = None  # type: ignore[assignment]  # "cannot be imported"
         try:
@@ -183,8 +186,7 @@ def _library() -> Any:
         finally:
             if blocked:
                 del sys.modules["httpx._main"]
-        return httpx
-    return sys.modules["httpx"]
+    return httpx
 
 
 def _trust(place: Place) -> ssl.SSLContext | bool:
