@@ -156,7 +156,8 @@ class FakeEngine:
         self._end(error)
         task = self.world.tasks.get(attempt)
         over = task is None or task.over is not None
-        text = self.world.outputs.get(attempt, (b"", b""))[stream is Stream.ERR]
+        out, err = self.world.outputs.get(attempt, (b"", b""))
+        text = {Stream.OUT: out, Stream.ERR: err}.get(stream, b"")
         begin = max(0, len(text) + offset) if offset < 0 else min(offset, len(text))
         return Output(text[begin : begin + max(0, most)], begin, len(text), over)
 

@@ -32,7 +32,7 @@ from fairlead.engines.interface import (
 from fairlead.engines.local import hardware
 from fairlead.engines.local.environment import (
     RUN,
-    NoSuchUserError,
+    CannotRunError,
     Person,
     argv,
     environment,
@@ -81,6 +81,9 @@ class LocalEngine:
             self._first_gpu[machine.name] = gpus
             gpus += ceil(machine.capacity.get("gpu", 0))
         state = state.absolute()
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if state.stat().st_mode & 0o077:
+            self.notes.append(f"others can look into {state}: chmod 700 keeps tasks of users out")
         base = state / "local"
         # Tasks as other users cannot pass the state folder, which is closed to them.
         self._records = Records(
@@ -142,17 +145,18 @@ class LocalEngine:
             return self._follow.finish(task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, why))
         try:
             someone = person(assignment.user) if assignment.user is not None else None
-        except NoSuchUserError as error:
+            if someone is not None:
+                self._records.belongs(attempt, someone.uid)
+            order = self._order(assignment, someone)
+        except CannotRunError as error:
             now = time.time_ns() // 1000
             return self._follow.finish(
                 task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, str(error))
             )
-        if someone is not None:
-            self._records.belongs(attempt, someone.uid)
         if attempt in self._fenced:
             self._records.allow(attempt)
             self._fenced.discard(attempt)
-        spawner.start(self._order(assignment, someone))
+        spawner.start(order)
         return None
 
     def _order(self, assignment: Assignment, someone: Person | None) -> Order:
@@ -296,7 +300,7 @@ class LocalEngine:
             return False
         task = Task(attempt, assignment, own=False, silent=assignment is None)
         if assignment is not None and assignment.user is not None:
-            with contextlib.suppress(NoSuchUserError):
+            with contextlib.suppress(CannotRunError):
                 someone = person(assignment.user)
                 if someone is not None:
                     self._records.belongs(attempt, someone.uid)

@@ -36,20 +36,20 @@ class Person:
     shell: str
 
 
-class NoSuchUserError(Exception):
-    """Tasks cannot run as this user here; the text says why."""
+class CannotRunError(Exception):
+    """A task cannot run here as it is; the text says why."""
 
 
 def person(name: str) -> Person | None:
-    """The user as whom to run; None: as the service, who that is. Raises NoSuchUserError."""
+    """The user as whom to run; None: as the service, who that is. Raises CannotRunError."""
     try:
         found = pwd.getpwnam(name)
     except KeyError:
-        raise NoSuchUserError(f'there is no user "{name}" on this machine') from None
+        raise CannotRunError(f'there is no user "{name}" on this machine') from None
     if found.pw_uid == os.geteuid():
         return None
     if os.geteuid() != 0:
-        raise NoSuchUserError(f'the service does not run as root, so it cannot become "{name}"')
+        raise CannotRunError(f'the service does not run as root, so it cannot become "{name}"')
     if found.pw_uid == 0:
         return None
     groups = tuple(sorted(os.getgrouplist(name, found.pw_gid)))
@@ -93,11 +93,16 @@ def environment(
 
 def argv(assignment: Assignment, env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """The program and arguments of a task, and the environment of its shim. Shells drop variables
-    whose names are none of theirs, so these are set by the program `env` on the way."""
+    whose names are none of theirs, so these are set by the program `env` on the way. Raises
+    CannotRunError."""
     command = assignment.command
     assert command is not None
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     odd = [name for name in env if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)]
-    if odd or words[0].startswith("-") or "=" in words[0]:
-        words = ["/usr/bin/env", *(f"{name}={env[name]}" for name in odd), *words]
+    if odd and "=" in words[0]:
+        raise CannotRunError(
+            f"{words[0]!r} cannot run with the variable {odd[0]!r}: rename one of the two"
+        )
+    if odd or words[0].startswith("-"):
+        words = ["/usr/bin/env", "--", *(f"{name}={env[name]}" for name in odd), *words]
     return words, {name: value for name, value in env.items() if name not in odd}

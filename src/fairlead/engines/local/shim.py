@@ -39,6 +39,7 @@ shift 2
 trap 'printf "missed\\n" >"/proc/$$/cwd/$record.missed"' EXIT
 {{ printf 500 >|/proc/self/oom_score_adj; }} 2>/dev/null
 cd -- "$work" || exit {NO_FOLDER}
+unset OLDPWD
 exec "$@"
 )
 code=$?
