@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
@@ -251,7 +251,9 @@ async def call(
     return Answer(status, answered, body)
 
 
-async def stream(app: ASGIApp, path: str, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+async def stream(
+    app: ASGIApp, path: str, headers: Mapping[str, str]
+) -> AsyncGenerator[bytes, None]:
     """The parts of an answer as they come; the client goes away when nobody wants more."""
     parts: asyncio.Queue[bytes | None] = asyncio.Queue()
     gone = asyncio.Event()

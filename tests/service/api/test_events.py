@@ -1,0 +1,194 @@
+"""What happens, as server-sent events: whole, in order, from wherever a reader comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from fairlead.model.job import Job
+from fairlead.service.api.settings import ApiSettings
+from fairlead.service.requests import Caller, SubmitJobs
+from fairlead.wire.events import EventKind
+from tests.service.api.stage import Stage, stream
+
+
+@dataclass(frozen=True)
+class Told:
+    """One event."""
+
+    seq: int
+    kind: str
+    data: dict[str, Any]
+
+
+async def follow(
+    stage: Stage, token: str = "root", query: str = "", **headers: str
+) -> AsyncGenerator[Told | str, None]:
+    """The events, and the comments as text."""
+    given = {"Authorization": f"Bearer {stage.tokens[token]}"} | headers
+    left = ""
+    async with aclosing(stream(stage.app, f"/v1/events{query}", given)) as parts:
+        async for part in parts:
+            left += part.decode()
+            *whole, left = left.split("\n\n")
+            for block in whole:
+                if block.startswith(":"):
+                    yield block
+                    continue
+                lines = dict(line.split(": ", 1) for line in block.split("\n"))
+                yield Told(int(lines["id"]), lines["event"], json.loads(lines["data"]))
+
+
+async def until(events: AsyncGenerator[Told | str, None], last: int) -> list[Told]:
+    """The events up to that entry of the journal, or to the end of the stream."""
+    found = []
+    async for event in events:
+        if isinstance(event, Told):
+            found.append(event)
+            if event.seq >= last or event.kind == "gone":
+                break
+    await events.aclose()
+    return found
+
+
+def shown(stage: Stage) -> list[tuple[int, str]]:
+    """What of the journal everybody may follow."""
+    kinds = {kind.value for kind in EventKind}
+    entries = stage.service.store.read()
+    return [(entry.seq, entry.kind) for entry in entries if entry.kind in kinds]
+
+
+def busy(stage: Stage) -> int:
+    """Much happens; the last entry that is shown."""
+    stage.submit("a", "vision", 3)
+    stage.submit("b", "sales", 9)
+    stage.step()
+    stage.ask("POST", "/v1/jobs/a/cancel")
+    stage.step()
+    stage.step()
+    return shown(stage)[-1][0]
+
+
+def test_the_events_are_the_journals_entries_in_their_order(stage: Stage) -> None:
+    last = busy(stage)
+    found = stage.run(until(follow(stage, query="?since=0"), last))
+    assert [(event.seq, event.kind) for event in found] == shown(stage)
+
+
+async def first(events: AsyncIterator[Told | str]) -> Told:
+    """The next event; comments are passed over."""
+    while True:
+        event = await anext(events)
+        if isinstance(event, Told):
+            return event
+
+
+def test_what_happens_while_one_listens_comes_at_once(stage: Stage) -> None:
+    async def listened() -> Told:
+        events = follow(stage)
+        assert await anext(events) == ": fairlead"
+        reader = asyncio.ensure_future(first(events))
+        await asyncio.sleep(0.02)
+        assert not reader.done()
+        job = Job("x", {"cpu": 1}, tasks=1, command="true", tenant="sales")
+        await stage.door.ask(SubmitJobs(Caller(), (job,)))
+        event = await reader
+        await events.aclose()
+        return event
+
+    event = stage.run(listened())
+    assert (event.kind, event.data["job"], event.data["tenant"]) == ("job_submitted", "x", "sales")
+
+
+def test_a_reader_that_comes_back_misses_nothing_and_sees_nothing_twice(stage: Stage) -> None:
+    last = busy(stage)
+    every = shown(stage)
+    for place in (1, len(every) // 2, len(every) - 2):
+        seen = str(every[place][0])
+        found = stage.run(until(follow(stage, **{"Last-Event-ID": seen}), last))
+        assert [(event.seq, event.kind) for event in found] == every[place + 1 :]
+
+
+def test_a_reader_that_comes_back_after_a_restart_reads_on_from_the_journal() -> None:
+    small = ApiSettings(threads=False, kept_events=5)
+    with Stage(settings=small) as stage:
+        last = busy(stage)
+        assert len(shown(stage)) > 10
+        found = stage.run(until(follow(stage, query="?since=0"), last))
+        assert [(event.seq, event.kind) for event in found] == shown(stage)
+
+
+def test_a_reader_from_another_journal_is_told_to_begin_anew(stage: Stage) -> None:
+    busy(stage)
+    [gone] = stage.run(until(follow(stage, query="?since=999999"), 10**9))
+    assert gone.kind == "gone"
+    assert gone.data["since"] == stage.service.records.seq
+
+
+@pytest.mark.parametrize("wrong", ["-1", "x", "1.5", "9" * 30, ""])
+def test_a_last_id_that_is_none_is_refused(stage: Stage, wrong: str) -> None:
+    answer = stage.get("/v1/events", headers={"Last-Event-ID": wrong})
+    assert (answer.status, answer.kind) == (422, "invalid")
+
+
+def test_a_stream_on_which_nothing_happens_shows_that_it_lives() -> None:
+    quick = ApiSettings(threads=False, heartbeat_seconds=0.01)
+    with Stage(settings=quick) as stage:
+
+        async def listened() -> list[Told | str]:
+            events = follow(stage)
+            found = [await anext(events) for _ in range(3)]
+            await events.aclose()
+            return found
+
+        assert stage.run(listened()) == [": fairlead", ": still here", ": still here"]
+
+
+def test_how_a_task_ended_is_for_its_owner_alone(stage: Stage) -> None:
+    last = busy(stage)
+    for token, sees in (("root", "ab"), ("vision", "a"), ("sales", "b"), ("watcher", "")):
+        found = stage.run(until(follow(stage, token, "?since=0"), last))
+        assert len(found) == len(shown(stage))
+        assert {event.data["tenant"] for event in found if event.data.get("job") == "a"} == {
+            "vision"
+        }
+        ends = [event.data for event in found if "cause" in event.data]
+        assert all(end["job"] in sees for end in ends), token
+        assert bool(ends) is ("a" in sees), token
+
+
+def test_a_token_has_so_many_streams_and_gets_them_back() -> None:
+    few = ApiSettings(threads=False, token_streams=2)
+    with Stage(settings=few) as stage:
+
+        async def listened() -> None:
+            one, two = follow(stage), follow(stage)
+            assert [await anext(each) for each in (one, two)] == [": fairlead"] * 2
+            assert [each async for each in follow(stage)] == []  # 429, and no events
+            other = follow(stage, "sales")
+            assert await anext(other) == ": fairlead"
+            await one.aclose()
+            three = follow(stage)
+            assert await anext(three) == ": fairlead"
+            for each in (two, three, other):
+                await each.aclose()
+
+        stage.run(listened())
+        assert stage.app.api.streams == {}
+
+
+def test_streams_end_when_the_service_stops(stage: Stage) -> None:
+    async def listened() -> list[Told | str]:
+        events = follow(stage)
+        found = [await anext(events)]
+        asyncio.get_running_loop().call_later(0.01, stage.app.api.stop)
+        found += [each async for each in events if isinstance(each, Told)]
+        return found
+
+    assert stage.run(listened()) == [": fairlead"]
