@@ -84,9 +84,7 @@ class Draft:
         self.note("job_forgotten", job=job.name, id=job.id)
 
     def decide(self) -> None:
-        """Writes down what the core decides now, if it was told anything."""
-        if not self.told:
-            return
+        """Writes down what the core decides now."""
         for decision in self.core.decide():
             self._add(entry_of(self._next(), self._step(), self.time, decision), decision)
 

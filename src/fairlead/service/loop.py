@@ -99,8 +99,9 @@ class Service:
         self.core, self._begun = core, True
         values = [take_request(draft, self.settings.limits, each) for each in requests]
         self._take_in(draft, heard)
-        with self.observer.timed(Timed.DECIDE):
-            draft.decide()
+        if draft.told:
+            with self.observer.timed(Timed.DECIDE):
+                draft.decide()
         kept = self._finish(Made(draft, heard.reports))
         if kept:
             self.snapshots.look(core, self.records)
@@ -111,9 +112,12 @@ class Service:
     def wake(self) -> int | None:
         """When `step` is to be called though nothing comes in and the engine reports nothing, on
         the clock of whoever calls it."""
+        if not self._time:
+            return 0  # the first step
         if self._keeper.stuck is not None or self.core is None:
             return self._time + RETRY - self._ahead
-        times = [self.core.wake(), self._reach.wake(), self.machines.wake()]
+        retry = self._reach.wake()
+        times = [self.core.wake(), self.machines.wake() if retry is None else retry]
         times.append(due(self.records, self.settings.retention))
         if self.watch is not None:
             times.append(self.watch.wake())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fairlead.service.draft import Draft
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord
@@ -15,27 +17,31 @@ def forget_old(draft: Draft, retention: Retention) -> None:
     """Forgets jobs that are over: the first of these first, until few and young enough are left.
     What may still run on a machine that is away is not forgotten."""
     records = draft.records
-    jobs = len(records.over) - len(draft.forgotten)
-    tasks = records.over_tasks
+    jobs, tasks = len(records.over) - len(draft.forgotten), records.over_tasks
     many = 0
-    for number in records.over:
-        job = records.jobs[number]
-        if many == AT_ONCE or not (
-            jobs > retention.jobs
-            or tasks > retention.tasks
-            or _ended(job) + retention.time <= draft.time
-        ):
+    for job in _forgettable(records):
+        old = _ended(job) + retention.time <= draft.time
+        if many == AT_ONCE or not (old or jobs > retention.jobs or tasks > retention.tasks):
             return
-        if number in draft.forgotten or records.given_up_of(number):
-            continue
-        draft.forget(job)
-        jobs, tasks, many = jobs - 1, tasks - job.tasks, many + 1
+        if job.id not in draft.forgotten:
+            draft.forget(job)
+            jobs, tasks, many = jobs - 1, tasks - job.tasks, many + 1
 
 
 def due(records: Records, retention: Retention) -> int | None:
     """When the next job has been over for long enough; None if none is over."""
-    first = next(iter(records.over), None)
-    return None if first is None else _ended(records.jobs[first]) + retention.time
+    first = next(_forgettable(records), None)
+    return None if first is None else _ended(first) + retention.time
+
+
+def _forgettable(records: Records) -> Iterator[JobRecord]:
+    """The jobs that are over, in the order of their ends, of which nothing may still run."""
+    away: set[int] | None = None
+    for number in records.over:
+        if away is None:
+            away = records.jobs_given_up()
+        if number not in away:
+            yield records.jobs[number]
 
 
 def _ended(job: JobRecord) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.engines.fake import FakeEngine
+from fairlead.engines.fake import Call, FakeEngine
 from fairlead.engines.world import Fate
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
@@ -34,7 +34,7 @@ from fairlead.service.requests import (
     SubmitJobs,
     Wrong,
 )
-from fairlead.service.settings import Settings
+from fairlead.service.settings import Retention, Settings
 from fairlead.service.snapshots import load, take
 from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job
 
@@ -368,3 +368,22 @@ def test_a_snapshot_that_cannot_be_kept_is_not_missed() -> None:
     stage.settle(2)
     assert stage.place.snapshots == {}
     same(stage)
+
+
+def test_the_loop_is_not_woken_for_nothing_while_the_engine_or_the_journal_fails() -> None:
+    stage = Stage(settings=Settings(retention=Retention(time=SECOND), lost_after=SECOND))
+    stage.submit(job("x", 2, retries=0))
+    stage.world.trouble("a")
+    stage.settle(4)
+    assert stage.service.records.machines["a"].given_up
+    store = failing(stage)
+    stage.faults.plant(Call.RECONCILE, times=3)
+    woken = 0
+    end = stage.now + 20 * SECOND
+    while stage.now < end:
+        store.failure = JournalError("no") if woken == 8 else None
+        wake = stage.service.wake()
+        assert wake is not None
+        stage.step(after=max(0, wake - stage.now))
+        woken += 1
+    assert woken <= 22

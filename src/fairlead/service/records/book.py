@@ -106,6 +106,11 @@ class Records:
             for number in range(1, count + 1)
         ]
 
+    def jobs_given_up(self) -> set[int]:
+        """The jobs of which anything may still run on machines that were given up."""
+        machines = self.machines.values()
+        return {attempt.job for each in machines if each.given_up for attempt in each.given_up}
+
     def given_up_of(self, job: int) -> list[Attempt]:
         """The attempts of a job that may still run on machines that were given up."""
         given = (attempt for machine in self.machines.values() for attempt in machine.given_up)
