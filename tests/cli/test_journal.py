@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from jsonschema import Draft202012Validator
 from fairlead.cli.main import Exit, main
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.places import open_store
-from tests.service.journal.lived import kept, lived, simulated
+from tests.service.journal.lived import kept, lived, simulated, snapshot_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "src/fairlead/model/schemas"
@@ -111,6 +112,22 @@ def test_it_reads_while_a_service_writes(
     store.append([Entry(last.seq + 1, last.step + 1, last.time, "token_revoked", {"name": "x"})])
     assert json.loads(said(capsys, "replay", state, "--json"))["entries"] == before["entries"] + 1
     store.close()
+
+
+def test_check_goes_through_the_snapshot_too(
+    state: Path, entries: list[Entry], capsys: pytest.CaptureFixture[str]
+) -> None:
+    digest = json.loads(said(capsys, "check", state, "--json"))["digest"]
+    ends = [one.seq for one, two in pairwise(entries) if one.step != two.step]
+    seq, earlier = ends[len(ends) // 2], ends[len(ends) // 2 - 1]
+    store = open_store(state)
+    store.keep(seq, snapshot_of(entries[:seq]))
+    found = json.loads(said(capsys, "check", state, "--json"))
+    assert (found["snapshot"], found["digest"]) == (seq, digest)
+    store.keep(seq, snapshot_of(entries[:earlier]))  # of another moment than it says
+    store.close()
+    text = said(capsys, "check", state, code=Exit.REFUTED)
+    assert f"entry {seq + 1} comes after entry {earlier}" in text
 
 
 @pytest.mark.parametrize("action", ["check", "replay", "export"])

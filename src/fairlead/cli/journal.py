@@ -104,35 +104,25 @@ def _reader(args: argparse.Namespace) -> SqlReader:
 
 def _check(reader: SqlReader, args: argparse.Namespace) -> None:
     """The files, the chain, and the state that follows from the entries."""
-    from fairlead.scheduling.core import Core
-    from fairlead.service.records.book import Records
-    from fairlead.service.recovery import Recovery
+    from fairlead.service.verify import verify
 
     reader.check()
-    recovery = Recovery(None, Records())
-    count, step = 0, 0
-    for entry in _seen(reader, "entries"):
-        recovery.take(entry)
-        count, step = count + 1, entry.step
-    recovery.finish()
-    core: Core | None = recovery.core
-    if core is not None:
-        core.check()
     snapshot = reader.snapshot()
+    found = verify(_seen(reader, "entries"), snapshot)
     result = {
         "schema": CHECK_SCHEMA,
-        "entries": count,
-        "steps": step,
-        "time": recovery.records.time,
+        "entries": found.entries,
+        "steps": found.steps,
+        "time": found.time,
         "snapshot": None if snapshot is None else snapshot[0],
-        "digest": None if core is None else core.digest(),
+        "digest": found.digest,
     }
     kept = "no snapshot" if snapshot is None else f"a snapshot of {snapshot[0]:,} entries"
     _told(
         args,
         result,
         [
-            f"{reader} is whole: {_counted(count, 'entry', 'entries')}, {kept}",
+            f"{reader} is whole: {_counted(found.entries, 'entry', 'entries')}, {kept}",
             *_stands(result),
         ],
     )

@@ -18,8 +18,11 @@ from fairlead.service.fair.answering import AtOnce
 from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.places import open_store
+from fairlead.service.records.book import Records
+from fairlead.service.recovery import Recovery
 from fairlead.service.requests import CancelJob, DrainMachine, PutTenant
 from fairlead.service.settings import Settings
+from fairlead.service.snapshots import take
 from fairlead.service.starting import start_body
 from fairlead.simulation.options import Options
 from fairlead.simulation.result import Result
@@ -53,6 +56,16 @@ def lived() -> list[Entry]:
     stage.step(DrainMachine(ADMIN, "b", back=True), CancelJob(ADMIN, "long"))
     stage.settle(10)
     return stage.entries()
+
+
+def snapshot_of(entries: Sequence[Entry]) -> bytes:
+    """The snapshot of what these entries, which end with a step, have led to."""
+    recovery = Recovery(None, Records())
+    for entry in entries:
+        recovery.take(entry)
+    recovery.finish()
+    assert recovery.core is not None
+    return take(recovery.core, recovery.records).written()
 
 
 def kept(entries: Sequence[Entry], path: Path) -> Path:
