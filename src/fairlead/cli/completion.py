@@ -153,7 +153,7 @@ def zsh() -> Iterator[str]:
         yield f"    {name})"
         said = " ".join(_quoted(f"{option}:{meaning}") for option, meaning in options)
         yield f"      offered=({said})"
-        yield "      [[ $PREFIX == -* ]] && _describe option offered && return"
+        yield "      [[ $PREFIX == -* ]] && _describe -o option offered && return"
         if actions:
             yield f"      compadd {' '.join(actions)}"
         if name in NAMES:
@@ -163,7 +163,12 @@ def zsh() -> Iterator[str]:
     yield "  esac"
     yield "  _files"
     yield "}"
-    yield "compdef _fairlead fairlead"
+    # Read as a file of functions, it is run the first time that it is needed; else it is sourced.
+    yield 'if [ "${funcstack[1]-}" = _fairlead ]; then'
+    yield '  _fairlead "$@"'
+    yield "else"
+    yield "  compdef _fairlead fairlead"
+    yield "fi"
 
 
 def fish() -> Iterator[str]:
