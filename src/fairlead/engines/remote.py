@@ -89,9 +89,13 @@ class _Child:
         self._told: IO[bytes] = self._process.stdin
         self._heard: IO[bytes] = self._process.stdout
         # A driver that hangs reads nothing: only a thread of its own may wait for it.
-        self._outbox: SimpleQueue[Tree] = SimpleQueue()
-        Thread(target=self._tell, name="to the engine's driver", daemon=True).start()
-        Thread(target=self._listen, name="from the engine's driver", daemon=True).start()
+        self._outbox: SimpleQueue[Tree | None] = SimpleQueue()
+        self._threads = [
+            Thread(target=self._tell, name="to the engine's driver", daemon=True),
+            Thread(target=self._listen, name="from the engine's driver", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
         self._outbox.put(request)
 
     @property
@@ -130,17 +134,19 @@ class _Child:
         self._process.wait()
         self._end()
 
+    def hang_up(self) -> None:
+        """Tells nothing any more."""
+        self._outbox.put(None)
+
     def leave(self, timeout: float) -> None:
         """Waits for the process to end by itself, then kills it."""
         self.over.wait(timeout)
         self.kill("it was closed")
+        for thread in self._threads:
+            thread.join()
 
     def _tell(self) -> None:
-        while not self.over.is_set():
-            try:
-                request = self._outbox.get(timeout=1.0)
-            except Empty:
-                continue
+        while (request := self._outbox.get()) is not None:
             try:
                 write_frame(self._told, request)
             except (OSError, ValueError):
@@ -167,6 +173,7 @@ class _Child:
         except BrokenFrameError as error:
             why = f"it wrote what nobody understands: {error}"
             self._process.kill()
+        self._heard.close()
         code = self._process.wait()
         how = f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
         self.why = self.why or why or how
@@ -174,6 +181,7 @@ class _Child:
 
     def _end(self) -> None:
         self.over.set()
+        self._outbox.put(None)
         with self._lock:
             waiting = list(self._waiting.values())
         for answers in waiting:
@@ -308,6 +316,12 @@ class RemoteEngine:
         self.restarts += 1
         self._child = _Child(self._request, self._environment)
         return self._child
+
+    def abandon(self) -> None:
+        """As if this process died: the driver hears the end of its pipe, and ends."""
+        child = self._child
+        if child is not None:
+            child.hang_up()
 
     def _ended(self, child: _Child) -> EngineError:
         """What to say of a child that is over; from now on there is none."""

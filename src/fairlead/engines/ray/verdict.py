@@ -6,7 +6,11 @@ from typing import Any
 
 from ray import exceptions
 
+Key = tuple[int, int, int]
+"""Of an attempt: job, task, number."""
+
 Tree = dict[str, Any]
+"""Plain data."""
 
 SIGTERM, SIGKILL = 15, 9
 
@@ -22,9 +26,13 @@ def ended(cause: str, code: int, time: int, started: int | None = None, message:
     return {**tree, "message": message}
 
 
-def of_result(result: Tree, time: int) -> Tree:
-    """The end that the task itself told of."""
-    return ended(result["cause"], result["code"], time, result["started"], result["message"])
+def of_result(result: Tree, time: int, stopping: str | None) -> Tree:
+    """The end that the task itself told of. A function that was interrupted does not know why:
+    that is `stopping`."""
+    cause = result["cause"]
+    if stopping and cause == "stopped":
+        cause = stopping
+    return ended(cause, result["code"], time, result["started"], result["message"])
 
 
 def of_error(

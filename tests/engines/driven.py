@@ -1,0 +1,67 @@
+"""Engines that a driver opens in the tests: module:function, with plain settings."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlead.engines.fake import FakeEngine
+from fairlead.engines.interface import EngineError, Node
+from fairlead.engines.local.engine import LocalEngine
+from fairlead.engines.world import Fate, World
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.machine import Cluster, Machine
+
+MACHINES = (Machine("b", {"cpu": 64}), Machine("a", {"cpu": 2}))
+
+
+def clock() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+class Odd(FakeEngine):
+    """An engine in memory whose `nodes` does what it is told to."""
+
+    def __init__(self, doing: str) -> None:
+        super().__init__(World(MACHINES, clock, lambda _: Fate(0, out=b"out")))
+        self.doing = doing
+
+    def nodes(self) -> Sequence[Node]:
+        if self.doing == "hang":
+            time.sleep(3600)
+        if self.doing == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if self.doing == "die":
+            os._exit(9)
+        if self.doing == "break":
+            raise ZeroDivisionError("a mistake in the engine")
+        if self.doing == "fail":
+            raise EngineError("the cluster is away")
+        sys.stdout.write("this goes nowhere near the frames\n")
+        sys.stdout.flush()
+        return super().nodes()
+
+
+def odd(doing: str = "well") -> Odd:
+    """An engine in memory."""
+    return Odd(doing)
+
+
+def refused() -> Odd:
+    """Settings that make no sense."""
+    raise InputError(Mistake("there is no such cluster", "write its address"))
+
+
+def absent() -> Odd:
+    """A cluster that is away."""
+    raise EngineError("nobody answers there")
+
+
+def local(state: str) -> LocalEngine:
+    """Processes of this machine."""
+    return LocalEngine(Path(state), Cluster(MACHINES), grace=1.0)
