@@ -315,3 +315,41 @@ def of_parent(parent: int) -> list[int]:
 
 def command_line(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def reboot(bed: LocalBed) -> None:
+    """Make the engine believe that the machine was started anew since it last ran."""
+    bed.close()
+    file = bed.state / "local" / "engine"
+    name, _ = file.read_text().split()
+    file.write_text(f"{name} 00000000-0000-0000-0000-000000000000\n")
+
+
+def test_after_a_start_of_the_machine_nothing_unwritten_is_believed(bed: LocalBed) -> None:
+    running, ended, unclaimed = (assign(Attempt(5, task, 1), "exit 3") for task in range(3))
+    running = assign(running.attempt, "exec sleep 1000")
+    engine = bed.ready()
+    bed.start(engine, running)
+    engine.launch([ended])
+    end = end_of(bed, engine, ended.attempt)
+    reboot(bed)
+    for _ in range(2):  # what was said once is said again, though the machine is up since
+        engine = bed.ready(running, ended, unclaimed)
+        assert list(engine.reconcile([running, ended, unclaimed])) == []
+        assert end_of(bed, engine, ended.attempt) == end
+        for one in (running, unclaimed):
+            lost = end_of(bed, engine, one.attempt)
+            assert isinstance(lost, Lost)
+            assert lost.started
+            assert not lost.machine_at_fault
+
+
+def test_after_a_start_of_the_machine_what_never_started_is_known(bed: LocalBed) -> None:
+    one = assign(A, "true")
+    engine = bed.ready()
+    assert list(engine.reconcile([one])) == [A]
+    reboot(bed)
+    engine = bed.ready(one)
+    assert list(engine.reconcile([one])) == [A]
+    engine.launch([one])
+    assert good(end_of(bed, engine, A))

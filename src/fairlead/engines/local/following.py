@@ -101,9 +101,15 @@ class Following:
             unheard = self.reports.pop((task.attempt, False), None)
             if task.time and unheard is None:
                 # Its start was believed: that it never came to it can no longer be said.
-                over = Lost(over.attempt, True, over.why, over.machine_at_fault)
+                over = self._after_all(task, over)
                 task.over = over
         self.reports[task.attempt, True] = over
+
+    def _after_all(self, task: Task, over: Lost) -> Ended | Lost:
+        if task.stopping is None:
+            return Lost(over.attempt, True, over.why, over.machine_at_fault)
+        now = max(time.time_ns() // 1000, task.time)
+        return Ended(over.attempt, task.stopping, signal.SIGTERM, now, task.time, over.why)
 
     def adopt(self, task: Task, claim: Claim) -> None:
         """An attempt's shim, which is no child of ours, runs: say so, and watch it."""

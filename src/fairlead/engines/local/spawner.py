@@ -87,7 +87,10 @@ def _serve(
             with contextlib.suppress(BlockingIOError):
                 os.read(awake, 4096)
         if door.fileno() in ready:
-            data = door.recv(1 << 18)
+            try:
+                data = door.recv(1 << 18)
+            except ConnectionResetError:  # the engine was killed before it read everything
+                return
             if not data:
                 return
             buffer += data
