@@ -156,6 +156,8 @@ class Core:
         """When each job that waits for what it prefers takes anything."""
         state = self.state
         alarms = state.alarm[: int(state.whole[0]["alarms"])]
+        if not len(alarms):
+            return []
         jobs = state.job[alarms["job"]]
         there = (jobs["used"] > 0) & (jobs["seq"] == alarms["seq"])
         waits = jobs[there & (jobs["active"] > 0) & (jobs["patient"] > 0)]

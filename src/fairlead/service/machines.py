@@ -28,13 +28,15 @@ from fairlead.service.standing import is_cancelled, machine_state, task_state
 class Machines:
     """What the engine said of its machines when it was last asked; none of it is in the journal.
 
-    `problems`: why a machine that is there cannot be used as it is."""
+    `problems`: why a machine that is there cannot be used as it is. `counted`: each machine as
+    the engine says it, and as the core counts it."""
 
     settings: Settings
     nodes: dict[str, Node] = field(default_factory=dict)
     looked: int | None = None
     troubled: dict[str, int] = field(default_factory=dict)  # since when
     problems: dict[str, str] = field(default_factory=dict)
+    counted: dict[str, tuple[Machine, Machine, str]] = field(default_factory=dict)
 
     def due(self, time: int) -> bool:
         """Whether it is time to ask the engine."""
@@ -43,19 +45,27 @@ class Machines:
     def look(self, draft: Draft, nodes: Sequence[Node]) -> None:
         """Tells the core what changed."""
         self.looked = draft.time
-        self.nodes = {node.machine.name: node for node in nodes}
+        before, self.nodes = self.nodes, {node.machine.name: node for node in nodes}
         self.problems.clear()
-        for name in [name for name in self.troubled if name not in self.nodes]:
-            del self.troubled[name]
+        for kept in (self.troubled, self.counted):
+            for name in [name for name in kept if name not in self.nodes]:
+                del kept[name]
         for record in list(draft.records.machines.values()):
-            if record.machine is not None and record.name not in self.nodes:
-                _leave(draft, record, "the machine is gone")
-            self._drop_given_up(draft, record)
+            if record.name not in self.nodes:
+                if record.machine is not None:
+                    _leave(draft, record, "the machine is gone")
+                self._drop_given_up(draft, record)
         for name, node in self.nodes.items():
-            try:
-                self._see(draft, name, node)
-            except InputError as error:
-                self.problems[name] = str(error)
+            record = draft.records.machines.get(name)
+            known = self.counted.get(name)
+            if known is None or node != before.get(name) or not _is_well(record, node):
+                try:
+                    self._see(draft, record, node)
+                except InputError as error:
+                    self.problems[name] = str(error)
+                    self.counted.pop(name, None)  # so that it is looked at again
+            elif known[2]:
+                self.problems[name] = known[2]
 
     def wake(self) -> int | None:
         """When to ask it again; None if it was never asked."""
@@ -75,9 +85,9 @@ class Machines:
         draft.note("machine_quarantined", machine=name, until=until, failures=failures, why=why)
         _drain(draft, name, "trouble")
 
-    def _see(self, draft: Draft, name: str, node: Node) -> None:
-        record = draft.records.machines.get(name)
-        machine, problem = counted(node.machine, draft.core.ids.units)
+    def _see(self, draft: Draft, record: MachineRecord | None, node: Node) -> None:
+        name = node.machine.name
+        machine, problem = self._counted(draft, node.machine)
         if problem:
             self.problems[name] = problem
         if node.health is Health.READY:
@@ -90,6 +100,14 @@ class Machines:
             self._health(draft, record, node)
         elif node.health is Health.READY:
             self._join(draft, name, machine, record)
+
+    def _counted(self, draft: Draft, machine: Machine) -> tuple[Machine, str]:
+        """The machine as the core counts it. Most are what they were."""
+        known = self.counted.get(machine.name)
+        if known is None or known[0] != machine:
+            known = (machine, *counted(machine, draft.core.ids.units))
+            self.counted[machine.name] = known
+        return known[1], known[2]
 
     def _join(
         self, draft: Draft, name: str, machine: Machine, record: MachineRecord | None
@@ -118,11 +136,15 @@ class Machines:
 
     def _drop_given_up(self, draft: Draft, record: MachineRecord) -> None:
         """What was given up on a machine that has been away for long is thought to be over."""
-        if record.name in self.nodes:
-            return
         for attempt, time in record.given_up.items():
             if draft.time >= time + self.settings.given_up_for and attempt not in draft.gone:
                 draft.give_back(attempt, record.name)
+
+
+def _is_well(record: MachineRecord | None, node: Node) -> bool:
+    """Whether there is nothing to do about a machine that did not change since the last look."""
+    there = record is not None and record.machine is not None and record.quarantine is None
+    return there and node.health is Health.READY
 
 
 def _drain(draft: Draft, name: str, why: str) -> None:

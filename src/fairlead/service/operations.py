@@ -113,11 +113,11 @@ def _forget(draft: Draft, request: ForgetJob) -> int:
     job = _own_job(draft, request.caller, request.job)
     if not job.over:
         refuse(Wrong.CONFLICT, "it is not over", "cancel it first", ("job", job.name))
-    away = draft.records.given_up_of(job.id)
+    away = draft.records.away.get(job.id)
     if away:
         refuse(
             Wrong.CONFLICT,
-            f"{len(away)} of its attempts may still run on machines that are away",
+            f"{away} of its attempts may still run on machines that are away",
             "wait until these are back, or for a day",
             ("job", job.name),
         )

@@ -36,12 +36,7 @@ def due(records: Records, retention: Retention) -> int | None:
 
 def _forgettable(records: Records) -> Iterator[JobRecord]:
     """The jobs that are over, in the order of their ends, of which nothing may still run."""
-    away: set[int] | None = None
-    for number in records.over:
-        if away is None:
-            away = records.jobs_given_up()
-        if number not in away:
-            yield records.jobs[number]
+    return (records.jobs[number] for number in records.over if number not in records.away)
 
 
 def _ended(job: JobRecord) -> int:

@@ -28,7 +28,8 @@ class Records:
     """What the entries of the journal, up to `seq`, say. Only `fold` changes it.
 
     `jobs` are in the order of their numbers, `over` those that are over in the order of their
-    ends, `machines` in the order in which they were first seen."""
+    ends, `machines` in the order in which they were first seen. `away`: of jobs, how many of their
+    attempts may still run on machines that were given up."""
 
     seq: int = 0
     step: int = 0
@@ -45,6 +46,7 @@ class Records:
     tokens: dict[str, TokenRecord] = field(default_factory=dict)
     keys: dict[tuple[str | None, str], KeyRecord] = field(default_factory=dict)
     totals: dict[str, Totals] = field(default_factory=dict)
+    away: dict[int, int] = field(default_factory=dict)
     machine_names: list[str] = field(default_factory=list)  # as the table numbers them
     machine_numbers: dict[str, int] = field(default_factory=dict)
 
@@ -105,16 +107,6 @@ class Records:
             for task, count in enumerate(counts)
             for number in range(1, count + 1)
         ]
-
-    def jobs_given_up(self) -> set[int]:
-        """The jobs of which anything may still run on machines that were given up."""
-        machines = self.machines.values()
-        return {attempt.job for each in machines if each.given_up for attempt in each.given_up}
-
-    def given_up_of(self, job: int) -> list[Attempt]:
-        """The attempts of a job that may still run on machines that were given up."""
-        given = (attempt for machine in self.machines.values() for attempt in machine.given_up)
-        return [attempt for attempt in given if attempt.job == job]
 
     def is_below(self, tenant: str | None, above: str) -> bool:
         """Whether a tenant is that one, or below it."""

@@ -73,6 +73,7 @@ class RecordsDump:
             "totals": [
                 [name, each.known, each.jobs, each.tasks] for name, each in records.totals.items()
             ],
+            "away": list(records.away.items()),
             "machine_names": records.machine_names,
             "columns": {name: len(column) for name, column in self.columns.items()},
         }
@@ -96,6 +97,7 @@ def take(records: Records) -> RecordsDump:
         tokens=dict(records.tokens),
         keys=dict(records.keys),
         totals={name: replace(each) for name, each in records.totals.items()},
+        away=dict(records.away),
         machine_names=list(records.machine_names),
         machine_numbers={},
     )
@@ -164,6 +166,7 @@ def _load(data: bytes) -> Records:
             (by, key): KeyRecord(request, tuple(ids)) for by, key, request, ids in header["keys"]
         },
         totals={name: Totals(*counts) for name, *counts in header["totals"]},
+        away=dict(header["away"]),
         machine_names=names,
         machine_numbers={name: number for number, name in enumerate(names)},
     )

@@ -232,7 +232,7 @@ def _ended(change: TaskChange) -> Callable[[Records, Entry, Said], None]:
             job.why = {} if job.why is None else job.why
             job.why[task] = body["why"]
         if body["given_up"]:
-            machine.given_up[Attempt(job.id, task, body["attempt"])] = entry.time
+            _give_up(records, machine, Attempt(job.id, task, body["attempt"]), entry.time)
         if change is TaskChange.FINISHED and machine.quarantine is None:
             machine.failures = 0
         _settle(records, job, entry.time)
@@ -298,7 +298,7 @@ def _machine_left(records: Records, entry: Entry, _said: Said) -> None:
         table.tries[row] += not stopping
         job.why = {} if job.why is None else job.why
         job.why[task] = entry.body["why"]
-        machine.given_up[Attempt(number, task, attempt)] = entry.time
+        _give_up(records, machine, Attempt(number, task, attempt), entry.time)
     for number in dict.fromkeys(number for (number, _), _ in lost):
         _settle(records, records.jobs[number], entry.time)
     _forget_machine(records, machine)
@@ -331,7 +331,16 @@ def _attempt_gone(records: Records, entry: Entry, _said: Said) -> None:
     body = entry.body
     machine = records.machines[body["machine"]]
     del machine.given_up[Attempt(body["id"], body["task"], body["attempt"])]
+    records.away[body["id"]] -= 1
+    if not records.away[body["id"]]:
+        del records.away[body["id"]]
     _forget_machine(records, machine)
+
+
+def _give_up(records: Records, machine: MachineRecord, attempt: Attempt, time: int) -> None:
+    """It may still run there."""
+    machine.given_up[attempt] = time
+    records.away[attempt.job] = records.away.get(attempt.job, 0) + 1
 
 
 def _forget_machine(records: Records, machine: MachineRecord) -> None:
