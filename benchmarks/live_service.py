@@ -1,0 +1,399 @@
+"""What the benchmark `live` measures of the service itself: each function prepares, and gives what
+is timed. Journals are in a temporary folder, whose disk is the one that is measured."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import Measured
+from fairlead.engines.fake import FakeEngine
+from fairlead.engines.interface import Assignment
+from fairlead.engines.world import Fate, World, lasting
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+from fairlead.service.fair.observer import Counted, Timed
+from fairlead.service.journal.entry import Entry, Store
+from fairlead.service.journal.places import open_store
+from fairlead.service.loop import Service
+from fairlead.service.requests import Caller, Refused, SubmitJobs
+from fairlead.service.settings import Limits, Retention, Settings
+
+NOW = 1_800_000_000_000_000
+SECOND = 1_000_000
+TENANTS = tuple(Tenant(f"t{k}") for k in range(20))
+MANY = 10**8
+LIMITS = Limits(
+    jobs_per_tenant=MANY, tasks_per_tenant=MANY, jobs_per_request=MANY, jobs=MANY, tasks=MANY
+)
+
+
+class Times:
+    """An observer that keeps how long decisions and steps took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[Timed, list[float]] = {what: [] for what in Timed}
+
+    @contextmanager
+    def timed(self, what: Timed, /) -> Iterator[None]:
+        """Around what takes time."""
+        begun = time.perf_counter()
+        yield
+        self.seconds[what].append(time.perf_counter() - begun)
+
+    def counted(self, what: Counted, /, times: int = 1) -> None:
+        """Nobody counts."""
+
+    def ended(self, outcome: str, /, times: int = 1) -> None:
+        """Nobody counts."""
+
+    def percentile(self, what: Timed, part: float) -> float:
+        """In milliseconds."""
+        return float(np.percentile(self.seconds[what], part)) * 1e3
+
+
+class Nowhere:
+    """A store that keeps nothing."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Forgets them."""
+        self._last += len(entries)
+
+    def last(self) -> int:
+        """How many there were."""
+        return self._last
+
+    def read(self, after: int = 0) -> Iterator[Entry]:
+        """There are none."""
+        return iter(()[after:])
+
+    def keep(self, seq: int, snapshot: bytes) -> None:
+        """Forgets it."""
+
+    def snapshot(self) -> None:
+        """There is none."""
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+class Bench:
+    """A service on an engine in memory, whose clock the benchmark moves."""
+
+    def __init__(
+        self,
+        store: Store,
+        machines: int,
+        fates: Any = None,
+        settings: Settings | None = None,
+        observer: Any = None,
+    ) -> None:
+        self.now = NOW
+        there = [
+            Machine(f"m{k:05}", {"cpu": 32, "memory": 128, "gpu": k % 4}, {"zone": f"z{k % 5}"})
+            for k in range(machines)
+        ]
+        self.world = World(there, lambda: self.now, fates or lasting(None))
+        self.settings = settings or Settings(tenants=TENANTS, limits=LIMITS, snapshot_every=0)
+        self.service = Service(store, FakeEngine(self.world), self.settings, None, observer)
+        self.service.step(self.now)
+
+    def step(self, *jobs: Sequence[Job], later: int = 0) -> None:
+        """One step, with a request for each of these lists of jobs."""
+        self.now += later
+        for reply in self.service.step(self.now, [SubmitJobs(Caller(), tuple(js)) for js in jobs]):
+            if isinstance(reply, Refused):
+                raise RuntimeError(reply.what)
+
+
+def job(number: int, random: np.random.Generator, tasks: int = 1) -> Job:
+    """A job of some tenant, of one of many sizes; one in ten is bound to a zone."""
+    demand: dict[str, int] = {
+        "cpu": int(random.integers(1, 9)),
+        "memory": int(random.integers(1, 33)),
+    }
+    if random.random() < 0.05:
+        demand["gpu"] = 1
+    return Job(
+        f"j{number}",
+        demand,
+        tenant=f"t{number % len(TENANTS)}",
+        tasks=tasks,
+        where=f"zone = z{number % 5}" if random.random() < 0.1 else "",
+        command=["true"],
+    )
+
+
+def _batches(jobs: Sequence[Job], size: int) -> list[Sequence[Job]]:
+    return [jobs[k : k + size] for k in range(0, len(jobs), size)]
+
+
+def submitting(machines: int, jobs: int, batch: int) -> Measured:
+    """Jobs come in batches, a step each; each step is synced to the disk. The cluster is full, so
+    that they wait."""
+    folder = tempfile.TemporaryDirectory()
+    times = Times()
+    bench = Bench(open_store(folder.name), machines, observer=times)
+    bench.step([Job("full", {"cpu": 32}, tenant="t0", tasks=machines, command=["true"])])
+    random = np.random.Generator(np.random.PCG64(1))
+    rounds = iter(
+        [
+            _batches([job(k, random) for k in range(n * jobs, (n + 1) * jobs)], batch)
+            for n in range(7)
+        ]
+    )
+
+    def run() -> dict[str, float]:
+        for each in next(rounds):
+            bench.step(each, later=1000)
+        journal = times.percentile(Timed.JOURNAL, 50)
+        _ = folder  # it stays until all is measured
+        return {"journal_ms_p50": journal}
+
+    return run
+
+
+def submitting_http(machines: int, jobs: int, batch: int) -> Measured:
+    """The same over HTTP, by one client, to a service of its own process. No machine may run these
+    jobs: they are submitted, and nothing else happens."""
+    from fairlead.client.client import Client
+
+    folder = tempfile.TemporaryDirectory()
+    state = Path(folder.name)
+    cluster = state / "cluster.yaml"
+    names = ", ".join(f"{{name: t{k}}}" for k in range(len(TENANTS)))
+    cluster.write_text(
+        f"machines:\n- {{name: 'm[0001-{machines:04}]', capacity: {{cpu: 1, memory: 1}}}}\n"
+        f"tenants: [{names}]\n"
+    )
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "fairlead", "serve", "--cluster", str(cluster)),
+            *("--state", str(state / "state"), "--listen", "127.0.0.1:0", "--log", "off"),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None  # it was asked for
+    url = server.stdout.readline().split()[-1]
+    threading.Thread(target=server.stdout.read, daemon=True).start()
+    client = Client(url, token=(state / "state" / "admin-token").read_text().strip())
+    random = np.random.Generator(np.random.PCG64(1))
+    count = iter(range(10**9))
+
+    def run() -> None:
+        made = [
+            Job(
+                f"h{next(count)}",
+                {"cpu": int(random.integers(2, 9))},
+                tenant=f"t{k % len(TENANTS)}",
+                tasks=1,
+                command=["true"],
+            )
+            for k in range(jobs)
+        ]
+        for each in _batches(made, batch):
+            client.submit(*each)
+        if server.poll() is not None:
+            raise RuntimeError("the service ended")
+        _ = folder
+
+    atexit.register(_stop, server)
+    return run
+
+
+def _stop(server: subprocess.Popen[str]) -> None:
+    server.send_signal(signal.SIGTERM)
+    try:
+        server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
+def deciding(machines: int, waiting: int, steps: int, seed: int) -> Measured:
+    """So many steps of a full cluster in which so many jobs wait: in each about ten tasks end and
+    as many jobs come, and the core decides. The figures are percentiles over the steps."""
+    folder = tempfile.TemporaryDirectory()
+    random = np.random.Generator(np.random.PCG64(seed))
+    lasts = np.random.Generator(np.random.PCG64(seed + 1))
+
+    def fate(_: Assignment) -> Fate:
+        return Fate(max(1, int(lasts.exponential(machines * 7 * SECOND / 100))))
+
+    times = Times()
+    bench = Bench(open_store(folder.name), machines, fate, observer=times)
+    number = 0
+    while True:  # until the cluster is full and so many wait
+        more = [job(number + k, random) for k in range(1_000)]
+        number += len(more)
+        bench.step(more)
+        core = bench.service.core
+        assert core is not None  # it has stepped
+        if int(core.state.whole[0]["active"]) >= waiting:
+            break
+    for _ in range(20):
+        bench.step(later=SECOND // 10)
+    for kept in times.seconds.values():
+        kept.clear()
+    whole = core.state.whole[0]
+    numbers = iter(range(number, 10**9))
+
+    def run() -> dict[str, float]:
+        said: list[int] = []
+        for _ in range(steps):
+            begun = time.perf_counter()
+            launched = int(whole["launched"])
+            come = [job(next(numbers), random) for _ in range(said[-1] if said else 10)]
+            bench.step(come, later=SECOND // 10)
+            said.append(int(whole["launched"]) - launched)
+            times.seconds[Timed.STEP].append(time.perf_counter() - begun)
+        _ = folder
+        return {
+            "decide_ms_p50": times.percentile(Timed.DECIDE, 50),
+            "decide_ms_p99": times.percentile(Timed.DECIDE, 99),
+            "decide_ms_max": times.percentile(Timed.DECIDE, 100),
+            "step_ms_p50": times.percentile(Timed.STEP, 50),
+            "step_ms_p99": times.percentile(Timed.STEP, 99),
+            "journal_ms_p99": times.percentile(Timed.JOURNAL, 99),
+            "launches_each": float(np.mean(said)),
+            "waiting": float(whole["active"]),
+        }
+
+    return run
+
+
+def commands(commands: int) -> Measured:
+    """So many tasks that run `true`, as process groups of this machine, through the whole service,
+    until the journal has all their exit codes."""
+    from fairlead.engines.local.engine import LocalEngine
+
+    folder = tempfile.TemporaryDirectory()
+    state = Path(folder.name) / "state"
+    state.mkdir(mode=0o700)
+    cluster = Cluster([Machine(f"m{k}", {"cpu": 16, "memory": 10**9}) for k in range(4)])
+    engine = LocalEngine(state, cluster, limit_memory=False)
+    settings = Settings(limits=LIMITS, snapshot_every=0)
+    service = Service(open_store(state), engine, settings)
+    names = iter(range(10**9))
+
+    def now() -> int:
+        return time.time_ns() // 1000
+
+    service.step(now())
+    _finish(service, now, Job("warm", {"cpu": 1}, tasks=20, command=["true"]))
+
+    def run() -> dict[str, float]:
+        begun = time.perf_counter()
+        name = f"true{next(names)}"
+        _finish(service, now, Job(name, {"cpu": 1}, tasks=commands, command=["true"]))
+        _ = folder
+        return {"commands_per_second": commands / (time.perf_counter() - begun)}
+
+    return run
+
+
+def _finish(service: Service, now: Any, job: Job) -> None:
+    """Has the service run the job to its end."""
+    for reply in service.step(now(), [SubmitJobs(Caller(), (job,))]):
+        if isinstance(reply, Refused):
+            raise RuntimeError(reply.what)
+    while True:
+        record = service.records.job(job.name)
+        assert record is not None  # it was just submitted
+        if record.over:
+            if record.state.value != "finished":
+                raise RuntimeError(f"{job.name} {record.state.value}")
+            return
+        time.sleep(0.002)
+        service.step(now())
+
+
+def recovering(entries: int, behind: int) -> Measured:
+    """A journal of so many entries, the newest snapshot so many entries old: until the service has
+    its state again."""
+    folder = tempfile.TemporaryDirectory()
+    settings = Settings(
+        tenants=TENANTS,
+        limits=LIMITS,
+        snapshot_every=entries - behind,
+        retention=Retention(jobs=MANY, tasks=MANY),
+    )
+    bench = Bench(open_store(folder.name), 200, lasting(SECOND), settings)
+    random = np.random.Generator(np.random.PCG64(1))
+    number = 0
+    while bench.service.records.seq < entries:
+        each = 10 if entries < 10**5 else 50
+        bench.step([job(number + k, random, tasks=each) for k in range(10)], later=SECOND)
+        number += 10
+    digest = bench.service.core.digest()  # type: ignore[union-attr]  # it has stepped
+    found = bench.service.records.seq
+    bench.service.store.close()  # as if it had been killed: no snapshot at the end
+    world = bench.world
+    snapshot = open_store(folder.name)
+    newest = snapshot.snapshot()
+    snapshot.close()
+    assert newest is not None  # it was told to make one
+    seq = newest[0]
+
+    def run() -> dict[str, float]:
+        store = open_store(folder.name)
+        service = Service(store, FakeEngine(world), settings)
+        if service.core is None or service.core.digest() != digest:
+            raise RuntimeError("what was recovered is something else")
+        store.close()
+        _ = folder
+        return {"entries": float(found), "after_snapshot": float(found - seq)}
+
+    return run
+
+
+def remembering(tasks: int) -> Measured:
+    """So many tasks run and are remembered: what that takes of memory."""
+    settings = Settings(
+        tenants=TENANTS,
+        limits=LIMITS,
+        snapshot_every=0,
+        retention=Retention(jobs=MANY, tasks=MANY),
+    )
+    bench = Bench(Nowhere(), 200, lasting(1), settings)
+    before = resident()
+    each = 1_000
+    random = np.random.Generator(np.random.PCG64(1))
+
+    def run() -> dict[str, float]:
+        begun = time.perf_counter()
+        made = 0
+        while made < tasks:
+            bench.step([job(made, random, tasks=min(each, tasks - made))], later=SECOND)
+            made += each
+        while any(not each.over for each in bench.service.records.jobs.values()):
+            bench.step(later=SECOND)
+        return {
+            "bytes_a_task": (resident() - before) / tasks,
+            "resident_mb": resident() / 1e6,
+            "tasks_per_second": tasks / (time.perf_counter() - begun),
+        }
+
+    return run
+
+
+def resident() -> int:
+    """The bytes of memory that this process has now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,75 @@
+"""The live service: submissions, decisions, local commands, Ray, recovery, and memory."""
+
+from __future__ import annotations
+
+from benchmarks.cases import Call, Case, Options, Target
+
+HERE = "benchmarks.live_service"
+
+
+def cases(options: Options) -> list[Case]:
+    """The rows, each with what was promised of it where that is a time."""
+    quick, seed = options.quick, options.seed
+    jobs = 500 if quick else 10_000
+    return [
+        *(
+            Case(
+                f"submit/{how}",
+                {"machines": 20 if quick else 1_000, "jobs": jobs, "batch": batch},
+                Call(
+                    program,
+                    f"{HERE}:{function}",
+                    {"machines": 20 if quick else 1_000, "jobs": jobs, "batch": batch},
+                ),
+                None,
+                Target(seconds=jobs / 1_000),
+            )
+            for how, program, function, batch in (
+                ("loop", "the loop, SQLite", "submitting", 100),
+                ("http", "over HTTP, SQLite", "submitting_http", 500),
+            )
+        ),
+        *(
+            _decisions(waiting, 50 if quick else 1_000, 200 if quick else 3_000, seed)
+            for waiting in ((200, 400) if quick else (10_000, 100_000))
+        ),
+        _local(60 if quick else 1_500),
+        _ray(20 if quick else 2_000),
+        _recovery(*((3_000, 300) if quick else (1_000_000, 100_000))),
+        _memory(2_000 if quick else 1_000_000),
+    ]
+
+
+def _decisions(waiting: int, machines: int, steps: int, seed: int) -> Case:
+    """The promise is about percentiles, which are among the figures."""
+    size = {"machines": machines, "waiting": waiting, "steps": steps}
+    call = Call("fake engine, SQLite", f"{HERE}:deciding", {**size, "seed": seed})
+    return Case(f"decide/{waiting}", size, call)
+
+
+def _local(commands: int) -> Case:
+    call = Call("local engine", f"{HERE}:commands", {"commands": commands})
+    return Case("local/true", {"commands": commands}, call, None, Target(seconds=commands / 300))
+
+
+def _ray(tasks: int) -> Case:
+    """Ours may take 1 / 0.6 of the time of a bare driver."""
+    return Case(
+        "ray/no-op",
+        {"tasks": tasks},
+        Call("Fairlead on Ray", "benchmarks.live_ray:ours", {"tasks": tasks}),
+        Call("a bare driver, node affinity", "benchmarks.live_ray:bare", {"tasks": tasks}),
+        Target(ratio=0.6),
+    )
+
+
+def _recovery(entries: int, behind: int) -> Case:
+    size = {"entries": entries, "after the snapshot": behind}
+    arguments = {"entries": entries, "behind": behind}
+    call = Call("SQLite", f"{HERE}:recovering", arguments)
+    return Case("recovery", size, call, None, Target(seconds=10))
+
+
+def _memory(tasks: int) -> Case:
+    call = Call("fake engine, no disk", f"{HERE}:remembering", {"tasks": tasks})
+    return Case("memory", {"tasks": tasks}, call)
