@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -25,7 +26,12 @@ from fairlead.engines.world import Fate, World, lasting
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.core import Core
+from fairlead.service.fair.answering import answer
+from fairlead.service.fair.audit import measure
+from fairlead.service.fair.interface import Answered
 from fairlead.service.fair.observer import Counted, Timed
+from fairlead.service.fair.question import question
 from fairlead.service.journal.entry import Entry, Store
 from fairlead.service.journal.places import open_store
 from fairlead.service.loop import Service
@@ -238,15 +244,7 @@ def deciding(machines: int, waiting: int, steps: int, seed: int) -> Measured:
 
     times = Times()
     bench = Bench(open_store(folder.name), machines, fate, observer=times)
-    number = 0
-    while True:  # until the cluster is full and so many wait
-        more = [job(number + k, random) for k in range(1_000)]
-        number += len(more)
-        bench.step(more)
-        core = bench.service.core
-        assert core is not None  # it has stepped
-        if int(core.state.whole[0]["active"]) >= waiting:
-            break
+    number, core = crowded(bench, random, waiting)
     for _ in range(20):
         bench.step(later=SECOND // 10)
     for kept in times.seconds.values():
@@ -273,6 +271,44 @@ def deciding(machines: int, waiting: int, steps: int, seed: int) -> Measured:
             "journal_ms_p99": times.percentile(Timed.JOURNAL, 99),
             "launches_each": float(np.mean(said)),
             "waiting": float(whole["active"]),
+        }
+
+    return run
+
+
+def crowded(bench: Bench, random: np.random.Generator, waiting: int) -> tuple[int, Core]:
+    """Jobs come until the cluster is full and so many wait. Gives how many came."""
+    number = 0
+    while True:
+        more = [job(number + k, random, tasks=int(random.integers(1, 4))) for k in range(1_000)]
+        number += len(more)
+        bench.step(more)
+        core = bench.service.core
+        assert core is not None  # it has stepped
+        if int(core.state.whole[0]["active"]) >= waiting:
+            return number, core
+
+
+def advising(machines: int, waiting: int, seed: int) -> Measured:
+    """The exact allocation of what is present, as the adviser answers it."""
+    bench = Bench(Nowhere(), machines)
+    _, core = crowded(bench, np.random.Generator(np.random.PCG64(seed)), waiting)
+    answer(question(core, 0))
+
+    def run() -> dict[str, float]:
+        begun = time.perf_counter()
+        asked = question(core, 1, guarantees=True)
+        took = time.perf_counter() - begun
+        found = answer(asked)
+        if found.problem:
+            raise RuntimeError(found.problem)
+        begun = time.perf_counter()
+        measure(core, Answered(asked, found))
+        return {
+            "ask_ms": took * 1e3,
+            "measure_ms": (time.perf_counter() - begun) * 1e3,
+            "jobs": float(len(asked.jobs)),
+            "question_mb": len(pickle.dumps(asked)) / 1e6,
         }
 
     return run

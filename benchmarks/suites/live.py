@@ -31,8 +31,9 @@ def cases(options: Options) -> list[Case]:
         ),
         *(
             _decisions(waiting, 50 if quick else 1_000, 200 if quick else 3_000, seed)
-            for waiting in ((200, 400) if quick else (10_000, 100_000))
+            for waiting in _sizes(quick)
         ),
+        *(_exact(waiting, 50 if quick else 1_000, seed) for waiting in _sizes(quick)),
         _local(60 if quick else 1_500),
         _ray(20 if quick else 2_000),
         _recovery(*((3_000, 300) if quick else (1_000_000, 100_000))),
@@ -45,6 +46,17 @@ def _decisions(waiting: int, machines: int, steps: int, seed: int) -> Case:
     size = {"machines": machines, "waiting": waiting, "steps": steps}
     call = Call("fake engine, SQLite", f"{HERE}:deciding", {**size, "seed": seed})
     return Case(f"decide/{waiting}", size, call)
+
+
+def _sizes(quick: bool) -> tuple[int, ...]:
+    return (200, 400) if quick else (10_000, 100_000)
+
+
+def _exact(waiting: int, machines: int, seed: int) -> Case:
+    """What the adviser's process takes, and (a figure) what the loop takes to ask."""
+    size = {"machines": machines, "waiting": waiting}
+    call = Call("in one process", f"{HERE}:advising", {**size, "seed": seed})
+    return Case(f"exact/{waiting}", size, call)
 
 
 def _local(commands: int) -> Case:
