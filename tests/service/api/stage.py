@@ -22,6 +22,7 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.fair.answering import AtOnce
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop import Service
+from fairlead.service.metrics import Metrics
 from fairlead.service.requests import Caller, MakeToken, Reply, Request, Role
 from fairlead.service.settings import Settings
 from fairlead.service.tokens import make
@@ -104,12 +105,15 @@ class Stage:
         self.place = Place()
         there = [Machine(f"m{i}", {"cpu": 4, "memory": 8}) for i in range(2)]
         self.world = World(machines or there, lambda: self.now, fates or lasting(None))
+        self.metrics = Metrics()
         self.service = Service(
             MemoryStore(self.place),
             FakeEngine(self.world),
             Settings(tenants=TENANTS),
             AtOnce(),
+            self.metrics,
         )
+        self.service.listeners.append(self.metrics.heard)
         self.service.step(self.now)
         self.loop = asyncio.new_event_loop()
         drawn = count()
@@ -128,6 +132,8 @@ class Stage:
             clock=lambda: self.time,
             wall=lambda: self.now,
             draw=lambda size: _bytes(next(drawn), size),
+            tell_metrics=self._tell_metrics,
+            seen=self.metrics.api,
             **options,
         )
         self.run(self.app.api.begin())
@@ -139,6 +145,10 @@ class Stage:
         self.app.api.stop()
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
+
+    async def _tell_metrics(self) -> bytes:
+        self.metrics.read(self.service, self.now)
+        return self.metrics.text()
 
     def run(self, what: Awaitable[T]) -> T:
         """What it gives."""

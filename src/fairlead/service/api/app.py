@@ -179,7 +179,7 @@ def _codes(route: Route) -> list[int]:
     if route.access is not Access.PUBLIC:
         kinds.append(ErrorKind.UNAUTHENTICATED)
         kinds.append(ErrorKind.FORBIDDEN)
-    if "{" in route.path:
+    if "{" in route.path or route.method != "GET":
         kinds.append(ErrorKind.NOT_FOUND)
     if route.method != "GET":
         kinds.append(ErrorKind.CONFLICT)
@@ -227,7 +227,7 @@ def _described(app: FastAPI, plain: Callable[[], dict[str, Any]]) -> dict[str, A
         ref_template="#/components/schemas/{model}",
     )
     components = tree.setdefault("components", {})
-    components["schemas"] = schemas["$defs"]
+    components["schemas"] = components.get("schemas", {}) | schemas["$defs"]
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "a token: fl_NAME_SECRET"}
     }
