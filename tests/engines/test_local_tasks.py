@@ -353,3 +353,26 @@ def test_after_a_start_of_the_machine_what_never_started_is_known(bed: LocalBed)
     assert list(engine.reconcile([one])) == [A]
     engine.launch([one])
     assert good(end_of(bed, engine, A))
+
+
+def test_what_is_found_again_is_followed_with_few_open_files(
+    bed: LocalBed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = bed.folder / "go"
+    waiting = f"until [ -e {go} ]; do sleep 0.05; done; exit 6"
+    batch = [assign(Attempt(2, task, 1), waiting) for task in range(4)]
+    engine = bed.ready()
+    engine.launch(batch)
+    started(bed, engine, *(one.attempt for one in batch))
+    monkeypatch.setattr("fairlead.engines.local.following.DESCRIPTORS", 1 << 40)
+    engine = bed.ready(*batch)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    shim = min(of(bed.state, batch[3].attempt))
+    os.kill(shim, signal.SIGKILL)
+    go.touch()
+    for one in batch[:3]:
+        end = end_of(bed, engine, one.attempt)
+        assert isinstance(end, Ended)
+        assert (end.cause, end.code) == (Cause.EXITED, 6)
+    assert isinstance(end_of(bed, engine, batch[3].attempt), Lost)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -11,7 +11,6 @@ import os
 import signal
 import stat
 import time
-import uuid
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
@@ -39,8 +38,9 @@ from fairlead.engines.local.environment import (
     person,
 )
 from fairlead.engines.local.following import Following, Phase, Task
-from fairlead.engines.local.memory import MemoryWatch
-from fairlead.engines.local.processes import alive, boot, kill, owner, processes, variable
+from fairlead.engines.local.identity import Identity
+from fairlead.engines.local.memory import INTERVAL, MemoryWatch
+from fairlead.engines.local.processes import alive, kill, owner, processes, variable
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed
 from fairlead.engines.local.shim import NAME, SHELL, SHIM
 from fairlead.engines.local.starting import Order, Spawner, Word
@@ -91,35 +91,21 @@ class LocalEngine:
         )
         self._state = state
         self._grace = grace
-        self._memory = MemoryWatch(limit_memory)
-        self.notes.append(self._memory.sentence)
+        self._memory = MemoryWatch() if limit_memory else None
+        self.notes.append(
+            f"memory is looked at every {INTERVAL:g} s: a task that takes more than its demand is"
+            " stopped"
+            if limit_memory
+            else "memory is not limited"
+        )
         self._spawner: Spawner | None = None
         self._ready = False
         self._fenced: set[Attempt] = set()
-        self._engine = base / "engine"
-        self._id, self._boot = self._identity()
-        self._same_boot = self._boot in ("", boot())
+        self._identity = Identity(base / "engine")
         self._follow = self._follower()
 
     def _follower(self) -> Following:
-        return Following(self._records, self._id, self._grace, self._memory)
-
-    def _identity(self) -> tuple[str, str]:
-        """The name of this engine, and which start of the machine it last ran under: what was
-        written without being synced can be relied on only under the same."""
-        if self._engine.exists():
-            name, last = self._engine.read_text().split()
-            return name, last
-        return uuid.uuid4().hex[:12], ""
-
-    def _keep_identity(self) -> None:
-        fresh = self._engine.with_name("engine.new")
-        with fresh.open("w") as file:
-            file.write(f"{self._id} {boot()}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._engine)
-        self._same_boot = True
+        return Following(self._records, self._identity.name, self._grace, self._memory)
 
     def nodes(self) -> Sequence[Node]:
         return tuple(self._nodes[name] for name in sorted(self._nodes))
@@ -164,7 +150,7 @@ class LocalEngine:
         env = environment(
             assignment,
             someone,
-            f"{self._id}:{attempt}",
+            f"{self._identity.name}:{attempt}",
             self._visible(assignment),
             self._gpus.maker,
             os.environ,
@@ -267,7 +253,7 @@ class LocalEngine:
         for task in [task for key, task in self._follow.tasks.items() if key not in wanted]:
             self._silence(task)
         self._follow.again()
-        self._keep_identity()
+        self._identity.keep()
         self._ready = True
         self._tidy(self._spawner)
         return never
@@ -305,7 +291,7 @@ class LocalEngine:
                 if someone is not None:
                     self._records.belongs(attempt, someone.uid)
         claim = self._claim(attempt)
-        if claim is Unclaimed.ABSENT and assignment is not None and not self._same_boot:
+        if claim is Unclaimed.ABSENT and assignment is not None and not self._identity.same_boot:
             # What was written right before a power failure may be gone, the claim too.
             self._records.forbid(attempt, UNKNOWN)
             claim = Unclaimed.UNKNOWN
@@ -323,7 +309,11 @@ class LocalEngine:
             self._kill(attempt)
             why = "its shim died while it claimed the attempt"
             self._follow.finish(task, Lost(attempt, True, why))
-        elif self._same_boot and alive(claim.pid, claim.start) and self._is_its(attempt, claim):
+        elif (
+            self._identity.same_boot
+            and alive(claim.pid, claim.start)
+            and self._is_its(attempt, claim)
+        ):
             self._follow.adopt(task, claim)
             stopped = self._records.why(attempt)
             if stopped is not None:
@@ -341,7 +331,7 @@ class LocalEngine:
         """Who claimed the attempt; if nobody did, nobody will."""
         claim = self._records.claim(attempt)
         # A shim may be on its way: who creates the file first has the attempt.
-        if claim is Unclaimed.ABSENT and self._same_boot:
+        if claim is Unclaimed.ABSENT and self._identity.same_boot:
             if self._records.forbid(attempt):
                 return Unclaimed.ABSENT
             claim = self._records.claim(attempt)
@@ -353,7 +343,7 @@ class LocalEngine:
 
     def _kill(self, attempt: Attempt) -> None:
         """Kill whatever says of itself that it belongs to this attempt."""
-        word = f"{self._id}:{attempt}"
+        word = f"{self._identity.name}:{attempt}"
         for one in processes():
             if word in (variable(one.pid, RUN) or "").split():
                 kill(one.pid, one.start, signal.SIGKILL)
@@ -379,6 +369,8 @@ class LocalEngine:
         """Let go of everything; tasks go on running."""
         self._ready = False
         self._follow.close()
+        if self._memory is not None:
+            self._memory.close()
         if self._spawner is not None:
             self._spawner.close()
             self._spawner = None

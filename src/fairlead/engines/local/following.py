@@ -5,25 +5,36 @@ from __future__ import annotations
 import contextlib
 import heapq
 import os
+import resource
 import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Report, Started
 from fairlead.engines.local.ending import Remnants, end
-from fairlead.engines.local.memory import MemoryWatch
-from fairlead.engines.local.processes import alive, kill, processes
+from fairlead.engines.local.memory import MemoryWatch, limit_of
+from fairlead.engines.local.processes import alive, descendants, kill
 from fairlead.engines.local.records import Claim, Records, Unclaimed
 from fairlead.engines.local.starting import Dead, Failed, Kept, Spawned, Word
 
 YOUNG = 0.1
 """Seconds in which a shim has long started its task: a gentle signal before would be lost."""
 
+PART = 10
+"""Looking through all processes may take one part in so many of the time."""
+
 SWEEP = 1.0
-"""Seconds between two looks at shims that could not be watched."""
+"""Seconds between two looks at shims that are not watched."""
+
+AT_A_TIME = 200
+"""So many of these are looked at even if they wrote down no end."""
+
+DESCRIPTORS = 4
+"""Watching shims may take one in so many of the files that this process may have open."""
 
 
 class Phase(Enum):
@@ -62,7 +73,9 @@ class Timer(Enum):
 class Following:
     """What the engine knows of its attempts while they are under way."""
 
-    def __init__(self, records: Records, engine: str, grace: float, memory: MemoryWatch) -> None:
+    def __init__(
+        self, records: Records, engine: str, grace: float, memory: MemoryWatch | None
+    ) -> None:
         self.tasks: dict[Attempt, Task] = {}
         self.reports: dict[tuple[Attempt, bool], Report] = {}
         """What is to be told, oldest first, by whether it is an end."""
@@ -80,7 +93,9 @@ class Following:
         self._epoll = select.epoll()
         self._watched: dict[int, Attempt] = {}  # by the descriptor of a shim that is no child
         self._unwatched: dict[Attempt, Claim] = {}
+        self._most_watched = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // DESCRIPTORS
         self._next_sweep = 0.0
+        self._next_search = 0.0
 
     def close(self) -> None:
         """Let go of every process."""
@@ -116,13 +131,13 @@ class Following:
         task.phase, task.pid, task.own = Phase.RUNNING, claim.pid, False
         task.begun = time.monotonic() - max(0.0, time.time() - claim.time / 1_000_000)
         self._say_started(task, claim.time)
+        if len(self._watched) >= self._most_watched:
+            self._unwatched[task.attempt] = claim
+            return None
         try:
             descriptor = os.pidfd_open(claim.pid)
         except ProcessLookupError:
             return self.died(task, None)
-        except OSError:  # no descriptors are left: it is looked at from time to time
-            self._unwatched[task.attempt] = claim
-            return None
         self._watched[descriptor] = task.attempt
         self._epoll.register(descriptor, select.EPOLLIN)
         # The number may have been given anew before the descriptor was opened.
@@ -233,23 +248,42 @@ class Following:
         dead."""
         self._see_ends()
         self._ring()
-        running = (task for task in self.tasks.values() if task.phase is Phase.RUNNING)
-        for attempt in self._memory.exceeded((one.pid, one.assignment) for one in running):
-            self.stop(self.tasks[attempt], Cause.MEMORY)
+        self._watch_memory()
         self._clear(reaper)
+
+    def _watch_memory(self) -> None:
+        if self._memory is None:
+            return
+        for attempt in self._memory.exceeded():
+            task = self.tasks.get(attempt)
+            if task is not None:
+                self.stop(task, Cause.MEMORY)
+        if self._memory.due():
+            self._memory.look(
+                {
+                    task.pid: (limit, task.attempt)
+                    for task in self.tasks.values()
+                    if task.phase is Phase.RUNNING
+                    and (limit := limit_of(task.assignment)) is not None
+                }
+            )
 
     def _see_ends(self) -> None:
         if self._watched:
             for descriptor, _ in self._epoll.poll(0):
                 self._ended(descriptor)
         if self._unwatched and time.monotonic() >= self._next_sweep:
-            begin = time.monotonic()
-            for attempt, claim in list(self._unwatched.items()):
-                if not alive(claim.pid, claim.start):
-                    del self._unwatched[attempt]
+            self._next_sweep = time.monotonic() + SWEEP
+            # Those that wrote down their ends, and in turn some others: a shim can be killed.
+            ended = self._records.ended()
+            looked = [attempt for attempt in self._unwatched if attempt in ended]
+            looked += list(islice(self._unwatched, AT_A_TIME))
+            for attempt in dict.fromkeys(looked):
+                claim = self._unwatched.pop(attempt)
+                if alive(claim.pid, claim.start):
+                    self._unwatched[attempt] = claim  # last in line
+                else:
                     self._died_unwatched(attempt)
-            now = time.monotonic()
-            self._next_sweep = now + max(SWEEP, 20 * (now - begin))
 
     def _ended(self, descriptor: int) -> None:
         attempt = self._watched.pop(descriptor)
@@ -289,22 +323,26 @@ class Following:
                 os.killpg(claim.pid, sent)
 
     def _tell(self, tasks: Sequence[Task]) -> None:
-        """Send the gentle signal to all that is in the sessions of these."""
-        sessions = {task.pid for task in tasks}
+        """Send the gentle signal to the groups of these, and to what left them but is still below
+        their shims."""
         for task in tasks:
+            below = [one for one in descendants(task.pid) if one.group != task.pid]
             self._signal(task, signal.SIGTERM)
-        for one in processes():
-            if one.session in sessions and one.group != one.session:
+            for one in below:
                 kill(one.pid, one.start, signal.SIGTERM)
 
     def _clear(self, reaper: int) -> None:
         """Report those of which nothing runs any more, kill what is left of the others."""
         for own in (True, False):
             tasks = [task for task in self._clearing.values() if task.own is own]
-            if not tasks:
+            begin = time.monotonic()
+            if not tasks or (not own and begin < self._next_search):
                 continue
             dead: Mapping[Attempt, int] = {task.attempt: task.pid for task in tasks}
             left = self._remnants.clear(dead, reaper if own else None, self._pids)
             for task in tasks:
                 if task.attempt not in left and task.over is not None:
                     self.finish(task, task.over)
+            if not own:  # among all processes of the machine, which may be many
+                now = time.monotonic()
+                self._next_search = now + PART * (now - begin)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from math import inf
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.local.processes import Process, processes
@@ -13,50 +17,79 @@ INTERVAL = 1.0
 """Seconds between two looks, at least."""
 
 PART = 20
-"""A look may take one part in so many of the time."""
+"""A look may take one part in so many of a processor's time."""
 
 RESOURCE = "memory"
 """The resource whose amounts are bytes."""
 
+Limits = Mapping[int, tuple[int, Attempt]]
+"""What each attempt may take, by the number of its shim."""
+
+
+def limit_of(assignment: Assignment | None) -> int | None:
+    """How many bytes a task may take; None: it asked for none, and none are counted."""
+    amount = assignment.demand.get(RESOURCE) if assignment else None
+    return int(amount) if amount else None
+
 
 class MemoryWatch:
-    """Looks from time to time at what the processes of each task take."""
+    """Looks from time to time at what the processes of each task take, in a thread of its own: with
+    ten thousand tasks a look takes longer than anything else may wait."""
 
-    def __init__(self, limit: bool) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[Limits | None] = SimpleQueue()
+        self._found: SimpleQueue[Attempt] = SimpleQueue()
+        self._thread: Thread | None = None
         self._next = 0.0
-        self.sentence = (
-            f"memory is looked at every {INTERVAL:g} s: a task that takes more than its demand is"
-            " stopped"
-            if limit
-            else "memory is not limited"
-        )
 
-    def exceeded(self, running: Iterable[tuple[int, Assignment | None]]) -> list[Attempt]:
-        """Those of the running attempts, given with the numbers of their shims, that take more
-        memory than they asked for; none between two looks."""
-        now = time.monotonic()
-        if not self._limit or now < self._next:
-            return []
-        limits: dict[int, tuple[int, Attempt]] = {}
-        for pid, assignment in running:
-            limit = assignment.demand.get(RESOURCE) if assignment else None
-            if limit and assignment:
-                limits[pid] = (int(limit), assignment.attempt)
-        found = []
-        if limits:
-            for pid, members in _members(limits).items():
-                most, attempt = limits[pid]
-                # Pages that processes share are counted in each of them at first, which is quick,
-                # and in parts only where it matters.
-                if (
-                    sum(one.resident for one in members) > most
-                    and sum(_proportional(one) for one in members) > most
-                ):
-                    found.append(attempt)
-        end = time.monotonic()
-        self._next = end + max(INTERVAL, PART * (end - now))
-        return found
+    def due(self) -> bool:
+        """Whether it wants to know again what to look at."""
+        return time.monotonic() >= self._next
+
+    def look(self, limits: Limits) -> None:
+        """Look at these, once."""
+        self._next = inf
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name="fairlead-memory", daemon=True)
+            self._thread.start()
+        self._asked.put(limits)
+
+    def exceeded(self) -> Iterator[Attempt]:
+        """The attempts that were seen to take more memory than they asked for."""
+        with contextlib.suppress(Empty):
+            while True:
+                yield self._found.get_nowait()
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._thread is not None:
+            self._asked.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _work(self) -> None:
+        while (limits := self._asked.get()) is not None:
+            begin = time.thread_time()
+            if limits:
+                for attempt in above(limits):
+                    self._found.put(attempt)
+            took = time.thread_time() - begin
+            self._next = time.monotonic() + max(INTERVAL, PART * took)
+
+
+def above(limits: Limits) -> list[Attempt]:
+    """Those that take more memory than their limits now."""
+    found = []
+    for shim, members in _members(limits).items():
+        most, attempt = limits[shim]
+        # Pages that processes share are counted in each of them at first, which is quick, and in
+        # parts only where it matters.
+        if (
+            sum(one.resident for one in members) > most
+            and sum(_proportional(one) for one in members) > most
+        ):
+            found.append(attempt)
+    return found
 
 
 def _members(shims: Iterable[int]) -> dict[int, list[Process]]:

@@ -84,6 +84,15 @@ def children(pid: int) -> list[int]:
         return []
 
 
+def descendants(pid: int) -> Iterator[Process]:
+    """The processes below one, each before those below it."""
+    for child in children(pid):
+        found = process(child)
+        if found is not None:
+            yield found
+            yield from descendants(child)
+
+
 def variable(pid: int, name: str) -> str | None:
     """A variable of the environment that a process was started with; None: not set, or not shown
     to us."""

@@ -129,6 +129,12 @@ class Records:
                         found.add(attempt)
         return sorted(found)
 
+    def ended(self) -> set[Attempt]:
+        """The attempts whose shims wrote down an end."""
+        names = (name for place in self._places.values() for name in os.listdir(place))
+        found = (parse(name[: -len(".status")]) for name in names if name.endswith(".status"))
+        return {attempt for attempt in found if attempt is not None}
+
     def remove(self, attempt: Attempt) -> None:
         """Remove its record."""
         record = self.record(attempt)
