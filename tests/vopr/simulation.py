@@ -1,0 +1,341 @@
+"""One run: the whole service in a simulated world, from its seed. Nothing here reads a clock, and
+nothing happens beside anything else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fairlead.engines.interface import Engine, EngineError
+from fairlead.model.errors import FairleadError
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.transitions import MachineState
+from fairlead.service.fair.interface import Adviser
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    JournalError,
+    Store,
+    TakenJournalError,
+)
+from fairlead.service.loop import Service
+from fairlead.service.requests import DrainMachine, Request
+from fairlead.service.settings import Settings
+from tests.vopr.adviser import SimAdviser
+from tests.vopr.agreement import agree
+from tests.vopr.clients import ADMIN, Clients, Waiting, about
+from tests.vopr.cluster import Cluster
+from tests.vopr.engine import SimEngine
+from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, CrashError, Fault, Trace
+from tests.vopr.judge import Judge
+from tests.vopr.ledger import Ledger
+from tests.vopr.plan import START, Incident, Plan
+from tests.vopr.store import Disk, SimStore
+
+IDLE = 30 * SECOND
+"""The service is looked after at least so often."""
+
+AT_ONCE = 50
+"""So many steps in a row without a moment passing and without an entry are a busy loop."""
+
+MOST_STEPS = 20_000
+
+Make = Callable[[Store, Engine, Settings, Adviser], Service]
+
+
+@dataclass
+class Life:
+    """The service from a start to its death, and what it holds."""
+
+    service: Service
+    store: SimStore
+    engine: SimEngine
+
+    @property
+    def core(self) -> Core:
+        """The service's core."""
+        assert self.service.core is not None
+        return self.service.core
+
+
+class Simulation:
+    """The world of one plan. `make` builds the service: tests give one with a planted bug."""
+
+    def __init__(self, plan: Plan, trace: Trace, make: Make = Service) -> None:
+        self.plan = plan
+        self.trace = trace
+        self.make = make
+        trace.start = trace.now = START
+        rates = {fault: rate for fault, rate in plan.rates.items() if fault not in plan.off}
+        self.chance = Chance(plan.seed, rates, plan.most, trace)
+        self.ledger = Ledger()
+        self.judge = Judge(self.ledger)
+        self.cluster = Cluster(
+            (*plan.machines, *plan.joins), plan.pace, self.chance, self.judge, trace
+        )
+        for machine in plan.joins:
+            del self.cluster.nodes[machine.name]
+        self.judge.cluster = self.cluster
+        self.clients = Clients(self.ledger, self.chance, trace)
+        self.clients.plan(plan.asks)
+        self.disk = Disk()
+        self.life: Life | None = None
+        self.restart_at = START
+        self.offset = 0  # of the service's clock
+        self.jumped = 0  # back, in all
+        self.down_until = 0
+        self.incidents = [each for each in plan.incidents if each.fault not in plan.off]
+        self.steps = self.lives = 0
+        self.calls: Counter[str] = Counter()
+        self.at_once = 0
+        self.digest: tuple[int, str] | None = None  # of the dead service, at its last entry
+
+    def run(self) -> None:
+        """Faults, then calm until all is done. Raises BrokenPromiseError."""
+        while self.trace.now < self.plan.end:
+            self._go_on(self.plan.end)
+        self._calm()
+        bound = self._bound()
+        while not self._all_done():
+            if self.trace.now > bound:
+                raise BrokenPromiseError("work gets done once the faults stop", self._undone())
+            self._go_on(bound + 1)
+        self._last_look()
+
+    # Time
+
+    def _go_on(self, end: int) -> None:
+        """To the next moment at which anything happens, and the service's step there."""
+        now = self.trace.now
+        moments = [now + IDLE, end]
+        moments += [self.incidents[0].time] if self.incidents else []
+        moments += [self.cluster.next() or end]
+        if self.life is None:
+            moments.append(self.restart_at)
+        else:
+            moments.append(self.clients.next() or end)
+            wake = self.life.service.wake()
+            if wake is not None:
+                moments.append(wake - self.offset)
+        self._now(max(now + (1000 if self.at_once > 5 else 0), min(moments)))
+        while self.incidents and self.incidents[0].time <= self.trace.now:
+            self._incident(self.incidents.pop(0))
+        if self.life is None and self.trace.now >= self.restart_at:
+            self._start()
+        if self.life is not None:
+            self._step(self.life)
+
+    def _now(self, now: int) -> None:
+        self.trace.now = self.ledger.now = now
+        self.cluster.advance(now)
+
+    def _incident(self, incident: Incident) -> None:
+        fault = incident.fault
+        if self.chance.left <= 0:
+            return
+        if fault in (Fault.CLOCK_FORWARD, Fault.CLOCK_BACK):
+            self.chance.count(fault)
+            self.offset += incident.lasts
+            self.jumped += max(0, -incident.lasts)
+        elif fault is Fault.ENGINE_DOWN:
+            self.chance.count(fault)
+            self.down_until = self.trace.now + incident.lasts
+            if self.life is not None:
+                self.life.engine.down_until = self.down_until
+        elif fault is Fault.CRASH_BETWEEN:
+            if self.life is not None:
+                self.chance.count(fault)
+                self._dead("between two steps")
+        else:
+            self.cluster.happen(fault, incident.node, incident.lasts)
+
+    # Lives
+
+    def _start(self) -> None:
+        disk, chance = self.disk, self.chance
+        place = disk.place
+        if place.snapshots and chance.hit(Fault.SNAPSHOT_LOST):
+            del place.snapshots[max(place.snapshots)]
+        if place.rows and chance.hit(Fault.READ_CORRUPT):
+            disk.damage(chance.stream("damage").random())
+        if place.rows and chance.hit(Fault.READ_FAILS):
+            disk.broken = True
+        before = len(place.rows)
+        store = SimStore(disk, chance, self.trace, self.judge.durable, self._wait, self._written)
+        engine = SimEngine(self.cluster, self.judge, chance, self.trace, self.calls)
+        engine.down_until = self.down_until
+        self.lives += 1
+        self.trace.say(f"== life {self.lives}, {before} entries are durable")
+        try:
+            service = self.make(store, engine, self.plan.settings, SimAdviser(chance, self.trace))
+            if chance.hit(Fault.CRASH_IN_RECOVERY):
+                raise CrashError("recovery")
+        except CrashError:
+            self._dead("it died while it started")
+            return
+        except (JournalError, EngineError) as error:
+            self._refused(store, error, before)
+            return
+        if store.complained:
+            raise BrokenPromiseError("a journal that cannot be read is refused", "it started")
+        disk.repair()  # nobody read what was damaged
+        self.life = Life(service, store, engine)
+        self.judge.blind_until = self.trace.now
+        self._recovered(service, before)
+
+    def _refused(self, store: SimStore, error: FairleadError, before: int) -> None:
+        """It refused to start; somebody mends what was wrong."""
+        if not store.complained and not store.failed:
+            raise BrokenPromiseError("a good journal is read", str(error)) from error
+        if isinstance(error, CorruptJournalError) and len(self.disk.place.rows) != before:
+            raise BrokenPromiseError("a corrupt journal is left alone", str(error)) from error
+        self.disk.repair()
+        self._dead(f"it did not start: {error}")
+
+    def _recovered(self, service: Service, before: int) -> None:
+        """All that was durable is there again, and nothing else."""
+        if self.digest is not None and self.digest[0] == before:
+            core = service.core
+            if core is None or core.digest() != self.digest[1]:
+                raise BrokenPromiseError(
+                    "recovery gives the same state", f"another digest at entry {before}"
+                )
+        agree(service, self.ledger, thorough=True)
+
+    def _written(self) -> None:
+        """An append is durable, and the core is where it says: now and then its digest is kept, to
+        see that a service that recovers comes to the same."""
+        if self.life is not None and self.chance.stream("digest").random() < 0.25:
+            self.digest = len(self.disk.place.rows), self.life.core.digest()
+
+    def _dead(self, why: str) -> None:
+        self.trace.say(f"== it is dead: {why}")
+        self.life = None
+        wait = self.chance.stream("restart").choice((0, SECOND // 10, SECOND, 5 * SECOND))
+        self.restart_at = self.trace.now + wait
+
+    def _wait(self, time: int) -> None:
+        """Time passes within a step."""
+        self._now(self.trace.now + time)
+
+    # Steps
+
+    def _step(self, life: Life) -> None:
+        now, before = self.trace.now, len(self.disk.place.rows)
+        asked = self.clients.due(now, self.plan.settings.requests_per_step)
+        requests: Sequence[Request] = [each.request for each in asked]
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise BrokenPromiseError("a run comes to an end", f"{MOST_STEPS} steps were made")
+        heard, names = 0, [about(request) for request in requests]
+        try:
+            replies = life.service.step(now + self.offset, requests)
+            if len(replies) != len(requests):
+                raise BrokenPromiseError("every request has its reply", f"{requests}: {replies}")
+            for each, reply in zip(asked, replies, strict=True):
+                if self.chance.hit(Fault.CRASH_BEFORE_REPLY):
+                    raise CrashError("reply")
+                heard += 1
+                alone = names.count(about(each.request)) == 1
+                self.clients.heard(each, reply, self.trace.now, alone)
+        except CrashError as crash:
+            self._unheard(asked[heard:])
+            self._dead(f"in {crash}")
+            return
+        except TakenJournalError:
+            if not life.store.taken:
+                raise
+            self._unheard(asked[heard:])
+            self._dead("another one writes its journal")
+            return
+        if life.store.taken:
+            raise BrokenPromiseError("a service whose journal is taken stops", "it went on")
+        if not life.store.failed:
+            if len(self.disk.place.rows) != before:
+                agree(life.service, self.ledger, thorough=self.steps % 8 == 0)
+            self.judge.check_stops()
+        if life.store.failed or not life.engine.reconciled:
+            self.judge.blind_until = self.trace.now
+        if self.plan.checked and self.steps % 4 == 0 and life.service.core is not None:
+            life.core.check()
+        self._not_busy(life, now, before)
+
+    def _unheard(self, asked: Sequence[Waiting]) -> None:
+        for each in asked:
+            self.clients.unheard(each, self.trace.now)
+
+    def _not_busy(self, life: Life, now: int, before: int) -> None:
+        """It sleeps when there is nothing to do."""
+        wake = life.service.wake()
+        idle = len(self.disk.place.rows) == before and self.trace.now == now
+        busy = idle and wake is not None and wake <= now + self.offset
+        self.at_once = self.at_once + 1 if busy else 0
+        if self.at_once > AT_ONCE:
+            raise BrokenPromiseError("no busy loop", f"{AT_ONCE} steps at {now} did nothing")
+
+    # The end
+
+    def _calm(self) -> None:
+        """No fault happens any more, and all is repaired."""
+        self.trace.say("== the faults stop")
+        self.chance.calm = True
+        self.incidents.clear()
+        self.down_until = 0
+        if self.life is not None:
+            self.life.engine.down_until = 0
+        for name in self.cluster.nodes:
+            self.cluster.heal(name)
+        self.disk.repair()
+        last = max((each.time for each in self.clients.waiting), default=self.trace.now)
+        for machine in self.plan.machines:
+            self.clients.add(last + SECOND, DrainMachine(ADMIN, machine.name, True))
+
+    def _bound(self) -> int:
+        """By then all must be done: quarantines of ten minutes, slow launches, all tasks one after
+        the other at their longest, and the jumps of the clock."""
+        tasks = sum(
+            int(job.tasks or 0)
+            for each in self.clients.waiting
+            for job in getattr(each.request, "jobs", ())
+        ) + sum(line.count for line in self.ledger.jobs.values())
+        # The longest task takes ten times the pace, and each may be tried four times.
+        work = int(tasks * (self.plan.pace * 10 + 1) * SECOND)
+        return self.trace.now + 2500 * SECOND + work + self.jumped
+
+    def _all_done(self) -> bool:
+        if self.life is None or self.clients.waiting or self.life.store.failed:
+            return False
+        return not self._undone()
+
+    def _undone(self) -> str:
+        """What is not done yet; empty if nothing is."""
+        if self.life is None:
+            return "the service is not there"
+        if self.clients.waiting:
+            return f"{self.clients.waiting[0].request} was not answered"
+        for line in self.ledger.jobs.values():
+            if not line.over():
+                return f"job {line.name} is {line.states()}"
+        for name, machine in self.ledger.machines.items():
+            if machine.state is not MachineState.UP:
+                return f"machine {name} is {machine.state.name}"
+        for node in self.cluster.listed():
+            if node.machine.name not in self.ledger.machines:
+                return f"machine {node.machine.name} never joined"
+        if self.cluster.reports:
+            return f"{next(iter(self.cluster.reports))} was not acknowledged"
+        return ""
+
+    def _last_look(self) -> None:
+        """After all: every accepted task has one result, or was taken back with its job."""
+        assert self.life is not None
+        for number, name in self.clients.promised.items():
+            line = self.ledger.jobs.get(number) or self.ledger.forgotten.get(number)
+            if line is None:
+                raise BrokenPromiseError("what was accepted is there", f"job {number}, {name}")
+            for task in range(line.count):
+                known = line.task(task)
+                if not known.result and not line.cancelled and not line.rejected:
+                    raise BrokenPromiseError("every accepted task has a result", f"{name} {task}")
+        agree(self.life.service, self.ledger, thorough=True)
+        self.life.core.check()

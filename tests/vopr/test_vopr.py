@@ -1,0 +1,69 @@
+"""The whole service in simulation: nothing is lost, nothing is doubled, and planted bugs are found."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.vopr.faults import Trace
+from tests.vopr.mutants import MUTANTS
+from tests.vopr.plan import draw
+from tests.vopr.running import run, run_all, shrink
+from tests.vopr.tally import missing, table
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SEEDS = 2000
+
+CAUGHT_WITHIN = 300
+"""Seeds within which every planted bug is found."""
+
+
+def test_nothing_is_lost_and_nothing_doubled(cases: int) -> None:
+    failures, found = run_all(range(SEEDS * cases))
+    assert not failures, "\n".join(str(failure) for failure in failures[:5])
+    lacking = missing(found)
+    assert not lacking, f"never met: {lacking}\n{table(found)}"
+
+
+@pytest.mark.parametrize("name", sorted(MUTANTS))
+def test_a_planted_bug_is_caught(name: str) -> None:
+    for seed in range(CAUGHT_WITHIN):
+        failure, _ = run(draw(seed), name)
+        if failure is not None:
+            assert failure.rule in MUTANTS[name].rules, str(failure)
+            return
+    pytest.fail(f"{name} was not caught in {CAUGHT_WITHIN} seeds")
+
+
+def test_a_run_depends_on_its_seed_alone() -> None:
+    told = []
+    for hash_seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.vopr", "--trace", "7"],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT / "src")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        told.append(done.stdout)
+    assert told[0] == told[1]
+    assert "life 1" in told[0]
+
+
+def test_a_failing_run_is_shrunk() -> None:
+    seed = next(seed for seed in range(CAUGHT_WITHIN) if run(draw(seed), "late-result")[0])
+    found = shrink(seed, "late-result")
+    assert found is not None
+    smaller, failure = found
+    plan = draw(seed)
+    assert len(smaller.asks) + len(smaller.incidents) < len(plan.asks) + len(plan.incidents)
+    trace = Trace(wanted=True)
+    again, _ = run(smaller, "late-result", trace)
+    assert again == failure
+    assert trace.lines
