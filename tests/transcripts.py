@@ -7,7 +7,9 @@ file inside of `examples/` runs in the copy of its own folder).
 - `fairlead`, `python` and what a shell offers can be used, pipes as well; a line that ends in `\\`
   goes on in the next one.
 - A command that ends with another exit code than 0 says so: `$ fairlead allocate x  # exits 2`.
-- A line `...` alone stands for any number of lines.
+- A line `...` alone stands for any number of lines; `…` within a line for any text, such as a time.
+- A page that starts a service (`fairlead serve --detach`) has a state folder of its own; if the
+  service still runs at the end of the page, it is stopped.
 - `<!-- file: NAME -->` on the line above a block of any kind: the block is the file NAME, there
   from here on. If `examples/` has that file, the two must be the same.
 """
@@ -26,6 +28,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
+
+CACHE = "FAIRLEAD_CACHE"
+"""Where compiled kernels are kept: the one thing of Fairlead's that a page has from outside."""
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>[\w-]*)\s*$")
 FILE = re.compile(r"^ *<!-- file: (?P<name>\S+) -->$")
@@ -99,10 +104,14 @@ def entries(lines: tuple[str, ...]) -> list[Entry]:
 
 
 def matches(shown: tuple[str, ...], printed: tuple[str, ...]) -> bool:
-    """Whether the output is what is shown, where `...` alone stands for any lines."""
-    if "..." not in shown:
-        return shown == printed
-    pattern = "".join("(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in shown)
+    """Whether the output is what is shown, where `...` alone stands for any lines, and `…` for
+    any text within a line."""
+    if shown == printed:
+        return True
+    pattern = "".join(
+        "(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("…"))) + "\n"
+        for line in shown
+    )
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
 
 
@@ -123,7 +132,14 @@ class Shell:
             self.here.mkdir()
         self.here = self.here / inside
         unwanted = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE")
-        self.environment = {k: v for k, v in os.environ.items() if k not in unwanted} | {
+        self.state = directory / "state"
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in unwanted and not (name.startswith("FAIRLEAD_") and name != CACHE)
+        } | {
+            "XDG_STATE_HOME": str(self.state),
+            "XDG_CONFIG_HOME": str(directory / "config"),
             "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT / "src"),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -145,6 +161,12 @@ class Shell:
             check=False,
         )
         return tuple(line.rstrip() for line in done.stdout.splitlines()), done.returncode
+
+    def close(self) -> None:
+        """Stops the service that commands left running, if there is one."""
+        if (self.state / "fairlead" / "process").exists():
+            self.run(Entry(("fairlead cancel $(fairlead jobs | tail -n +2 | cut -d' ' -f1)",), ()))
+            self.run(Entry(("fairlead stop",), ()))
 
     def write(self, name: str, lines: tuple[str, ...]) -> str:
         """Puts a block's file there; says what is wrong if another one is there."""
@@ -168,6 +190,13 @@ def trim(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 def play(text: str, shell: Shell) -> tuple[list[str], str]:
     """What differs between what a Markdown file shows and what happens, and the file put right."""
+    try:
+        return _played(text, shell)
+    finally:
+        shell.close()
+
+
+def _played(text: str, shell: Shell) -> tuple[list[str], str]:
     lines, problems = text.splitlines(), []
     replaced: list[tuple[int, int, list[str]]] = []
     for block in blocks(text):

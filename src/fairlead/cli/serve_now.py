@@ -14,6 +14,7 @@ from fairlead.cli.inputs import say
 from fairlead.cli.serve import Plan
 from fairlead.cli.service import complain
 from fairlead.cli.stop import note_process
+from fairlead.compiled import first_time
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, Mistake, OutputError
 from fairlead.model.machine import Cluster
@@ -67,8 +68,8 @@ def serve_now(plan: Plan) -> int:
             service.listeners.extend([metrics.heard, logs.heard])
             open_.pop_all()  # from here on the service closes what it has
             note_process(plan.state)
-            if sys.stderr.isatty():
-                complain("starting; the first time, the scheduler is compiled: a minute or two")
+            if first_time():
+                complain("compiling the scheduler, once: a minute or two")
 
             def ready(url: str) -> None:
                 nonlocal begun

@@ -192,6 +192,7 @@ def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The service as a process of its own, which Ctrl-C does not reach before we say so."""
     from fairlead.client.errors import UnreachableError
     from fairlead.client.places import ADDRESS
+    from fairlead.compiled import first_time
 
     words = ["serve", "--state", str(folder), "--cluster", str(CLUSTER), "--listen", "127.0.0.1:0"]
     with (folder / "service.log").open("wb") as log:
@@ -204,14 +205,11 @@ def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
             env={**os.environ, "FAIRLEAD_STATE": str(folder)},
         )
     try:
-        begun, told = time.monotonic(), False
+        if first_time():
+            complain("Compiling the scheduler, once: a minute or two.")
         while not (folder / ADDRESS).exists():
             if process.poll() is not None:
                 raise UnreachableError(f"the service does not start:\n{_last_words(folder)}")
-            if not told and time.monotonic() - begun > 3:
-                complain("Starting the service; the first time its core is compiled, which takes")
-                complain("a minute or two.")
-                told = True
             time.sleep(0.05)
         yield process
     finally:
