@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlead.engines.interface import Engine, Lost, Node
+from fairlead.engines.interface import Engine, Node
 from fairlead.scheduling.core import Core
 from fairlead.service.draft import Draft
 from fairlead.service.fair.interface import Adviser
@@ -15,14 +15,13 @@ from fairlead.service.journal.entry import Store
 from fairlead.service.keeping import Keeper, Listener, Made
 from fairlead.service.machines import Machines
 from fairlead.service.operations import Value, take_request
-from fairlead.service.reach import Heard, Reach
+from fairlead.service.reach import Reach
 from fairlead.service.recovery import follow, newest
-from fairlead.service.reports import take_report
 from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
-from fairlead.service.retention import due, forget_old
 from fairlead.service.settings import Settings
 from fairlead.service.snapshots import Snapshots
 from fairlead.service.starting import begin, check_start, fair_settings, first_core
+from fairlead.service.taking import next_time, take_in
 
 RETRY = 1_000_000
 """Microseconds until an append that failed is made again, unless somebody asks sooner."""
@@ -97,8 +96,10 @@ class Service:
         if not self._begun:
             begin(draft, self.settings)
         self.core, self._begun = core, True
+        take_in(draft, heard, self.machines, self.watch, self.observer)
+        # Last: the core says what a cancelled job's tasks are to do as things stand then.
         values = [take_request(draft, self.settings.limits, each) for each in requests]
-        self._take_in(draft, heard)
+        draft.pass_time()
         if draft.told:
             with self.observer.timed(Timed.DECIDE):
                 draft.decide()
@@ -116,13 +117,8 @@ class Service:
             return 0  # the first step
         if self._keeper.stuck is not None or self.core is None:
             return self._time + RETRY - self._ahead
-        retry = self._reach.wake()
-        times = [self.core.wake(), self.machines.wake() if retry is None else retry]
-        times.append(due(self.records, self.settings.retention))
-        if self.watch is not None:
-            times.append(self.watch.wake())
-        known = [time for time in times if time is not None]
-        return min(known) - self._ahead if known else None
+        time = next_time(self.core, self.records, self._reach, self.machines, self.watch)
+        return None if time is None else time - self._ahead
 
     def close(self) -> None:
         """Lets go of everything. Tasks go on running, and nothing is lost."""
@@ -137,23 +133,6 @@ class Service:
         """The time of a step. It never goes back: where the clock did, it goes on from there."""
         self._ahead = max(self._ahead, max(self._time, self.records.time) - now)
         return now + self._ahead
-
-    def _take_in(self, draft: Draft, heard: Heard) -> None:
-        """Tells the core all that happened beside the requests."""
-        for attempt in heard.gone:
-            draft.give_up_no_more(attempt)
-        for report in heard.reports:
-            if not take_report(draft, report):
-                self.observer.counted(Counted.LATE_REPORTS)
-            elif isinstance(report, Lost) and report.machine_at_fault:
-                self.machines.in_trouble(draft, draft.machine_of(report.attempt), report.why)
-        if heard.nodes is not None:
-            self.machines.look(draft, heard.nodes)
-        if self.watch is not None:
-            for event in self.watch.events(draft.time):
-                draft.tell(event)
-        forget_old(draft, self.settings.retention)
-        draft.pass_time()
 
     def _finish(self, made: Made) -> bool:
         """Makes a step durable and acts on it; whether that was possible."""

@@ -52,8 +52,11 @@ class Machines:
                 del kept[name]
         for record in list(draft.records.machines.values()):
             if record.name not in self.nodes:
+                quarantine = record.quarantine
                 if record.machine is not None:
                     _leave(draft, record, "the machine is gone")
+                elif quarantine is not None and draft.time >= quarantine.until:
+                    draft.note("quarantine_ended", machine=record.name)
                 self._drop_given_up(draft, record)
         for name, node in self.nodes.items():
             record = draft.records.machines.get(name)

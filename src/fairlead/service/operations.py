@@ -136,7 +136,8 @@ def _drain(draft: Draft, request: DrainMachine) -> Value:
     name, back = request.machine, request.back
     record = draft.records.machines.get(name)
     state = machine_state(draft.core, name)
-    if record is None or (record.machine is None and not record.drained):
+    left = record is not None and record.machine is not None and state is MachineState.ABSENT
+    if record is None or left or (record.machine is None and not record.drained):
         refuse(Wrong.NOT_FOUND, f'there is no machine "{name}"')
     drained = draft.drains.get(name, record.drained)
     if drained is not back:

@@ -91,11 +91,15 @@ class Recovery:
 
 
 def newest(store: Store) -> tuple[Core | None, Records]:
-    """The core and the records of the newest snapshot; of the beginning if there is none."""
+    """The core and the records of the newest snapshot; of the beginning if there is none, or none
+    that this version can read: the entries alone say everything."""
     found = store.snapshot()
     if found is None:
         return None, Records()
-    core, records = load(found[1])
+    try:
+        core, records = load(found[1])
+    except CorruptJournalError:
+        return None, Records()  # the store saw that it is whole, so another version wrote it
     if found[0] != records.seq:
         raise CorruptJournalError(
             f"the snapshot of entry {found[0]} says that it is of {records.seq}"

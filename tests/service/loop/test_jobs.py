@@ -299,3 +299,28 @@ def test_a_job_that_turns_out_to_have_no_scale_has_failed() -> None:
     assert record is not None
     assert record.state is JobState.FAILED
     assert "gpu" in record.reason
+
+
+def test_a_cancel_in_the_step_in_which_a_task_ends() -> None:
+    """The core says at once which tasks are to stop: not that one any more."""
+    stage = Stage(fates={"x": [Fate(SECOND)]})
+    stage.submit(job("x", 9))
+    stage.step()
+    (done,) = stage.step(CancelJob(ADMIN, "x"), after=2 * SECOND)
+    assert isinstance(done, Done)
+    record = stage.service.records.job("x")
+    assert record is not None
+    assert record.counts[TaskState.FINISHED] == 4
+    assert record.over
+    stage.restart()
+
+
+def test_a_cancel_in_the_step_in_which_the_last_task_ends() -> None:
+    stage = Stage(fates={"x": [Fate(SECOND)]})
+    stage.submit(job("x"))
+    stage.step()
+    (refused,) = stage.step(CancelJob(ADMIN, "x"), after=2 * SECOND)
+    assert isinstance(refused, Refused)
+    assert refused.wrong is Wrong.CONFLICT
+    assert state(stage, "x") is JobState.FINISHED
+    stage.restart()

@@ -360,6 +360,17 @@ def test_a_snapshot_that_cannot_be_read_is_damage() -> None:
             load(broken)
 
 
+def test_a_snapshot_of_another_version_is_passed_over() -> None:
+    stage = Stage()
+    stage.submit(job("x"))
+    stage.service.close()
+    ((seq, data),) = stage.place.snapshots.items()
+    stage.place.snapshots[seq] = data.replace(b'"jobs"', b'"sobj"')
+    stage.restart()
+    assert stage.service.records.job("x") is not None
+    same(stage)
+
+
 def test_a_snapshot_that_cannot_be_kept_is_not_missed() -> None:
     stage = Stage(settings=Settings(snapshot_every=1))
     store = failing(stage)

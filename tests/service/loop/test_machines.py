@@ -283,3 +283,26 @@ def test_tokens_are_kept_and_revoked() -> None:
     assert stage.refused(token("c", Role.TENANT, "nobody")).wrong is Wrong.NOT_FOUND
     tenant = Caller("b", Role.TENANT, "t")
     assert stage.refused(RevokeToken(tenant, "b")).wrong is Wrong.FORBIDDEN
+
+
+def test_a_machine_that_is_drained_in_the_step_in_which_it_leaves() -> None:
+    stage = Stage()
+    stage.step()
+    stage.world.leave("a")
+    (refused,) = stage.step(DrainMachine(ADMIN, "a"), after=2 * SECOND)
+    assert isinstance(refused, Refused)
+    stage.restart()
+    assert list(stage.service.records.machines) == ["b"]
+
+
+def test_a_machine_that_left_in_quarantine_is_forgotten_in_time() -> None:
+    stage = Stage()
+    stage.step()
+    stage.world.trouble("a")
+    stage.settle(2)
+    stage.world.leave("a")
+    stage.settle(4)
+    assert record(stage).quarantine is not None
+    stage.settle(8)
+    assert list(stage.service.records.machines) == ["b"]
+    stage.restart()
