@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import say
 
 if TYPE_CHECKING:
-    from fairlead.cli.serve_config import Configured
+    from fairlead.cli.serve_plan import Plan
 
 EPILOG = """\
 examples:
@@ -24,9 +21,6 @@ examples:
 
 Ctrl-C stops the service and no task: with the same state it goes on where it was.
 """
-
-LISTEN = "127.0.0.1:7370"
-"""Where the service listens if nothing is said."""
 
 START_PATIENCE = 300.0
 """Seconds that a service in the background has to start: the first start compiles the core."""
@@ -61,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        help=f"where to listen (default: {LISTEN}); port 0: any that is free",
+        help="where to listen (default: 127.0.0.1:7370); port 0: any that is free",
     )
     parser.add_argument("--config", metavar="FILE", help="a file with these options and settings")
     parser.add_argument("--tls-cert", metavar="FILE", help="the certificate to listen with TLS")
@@ -89,88 +83,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is served: the options, each from the command line, the file, or its default."""
-
-    engine: str
-    cluster: str | None
-    address: str | None
-    state: Path
-    journal: str | None
-    host: str
-    port: int
-    tls_cert: str | None
-    tls_key: str | None
-    behind_proxy: bool
-    no_auth: bool
-    log: str | None
-    configured: Configured
-
-
 def run(args: argparse.Namespace) -> int:
     """Serves until it is told to stop."""
+    from fairlead.cli.serve_plan import plan_of
+
     plan = plan_of(args)
     if args.detach:
         return detach(plan, words_of(args))
     from fairlead.cli.serve_now import serve_now
 
     return serve_now(plan)
-
-
-def plan_of(args: argparse.Namespace) -> Plan:
-    """What is to be served. Raises InputError."""
-    from fairlead.cli.serve_config import Configured, read_config
-    from fairlead.client.places import state_folder
-    from fairlead.model.errors import InputError, Mistake
-
-    configured = read_config(Path(args.config)) if args.config else Configured()
-
-    def said(name: str, default: Any = None) -> Any:
-        given = getattr(args, name)
-        return configured.options.get(name, default) if given is None else given
-
-    engine = said("engine", "local")
-    if engine not in ("local", "ray"):
-        raise InputError(Mistake(f"there is no engine {engine!r}", "write local or ray"))
-    if said("address") and engine != "ray":
-        raise InputError(
-            Mistake("--address is that of a Ray cluster", "write --engine ray, or leave it out")
-        )
-    if bool(said("tls_cert")) != bool(said("tls_key")):
-        raise InputError(
-            Mistake("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
-        )
-    host, port = listening(said("listen", LISTEN))
-    folder = said("state")
-    return Plan(
-        engine=engine,
-        cluster=said("cluster"),
-        address=said("address"),
-        state=Path(folder or state_folder(os.environ)).absolute(),
-        journal=said("journal"),
-        host=host,
-        port=port,
-        tls_cert=said("tls_cert"),
-        tls_key=said("tls_key"),
-        behind_proxy=bool(said("behind_proxy", False)),
-        no_auth=bool(said("no_auth", False)),
-        log=said("log"),
-        configured=configured,
-    )
-
-
-def listening(text: str) -> tuple[str, int]:
-    """The host and the port. Raises InputError."""
-    from fairlead.model.errors import InputError, Mistake
-
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
-        raise InputError(
-            Mistake(f"--listen {text!r} is not where to listen", f"write HOST:PORT, as in {LISTEN}")
-        )
-    return host, int(port)
 
 
 def words_of(args: argparse.Namespace) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.inputs import say
-from fairlead.cli.serve import Plan
+from fairlead.cli.serve_plan import Plan
 from fairlead.cli.service import complain
 from fairlead.cli.stop import note_process
 from fairlead.compiled import first_time
