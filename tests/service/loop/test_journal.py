@@ -227,7 +227,7 @@ def test_entries_that_cannot_follow_are_damage() -> None:
             kinds.append(entry.kind)
         else:
             assert entry.kind == "task_started"
-    assert kinds == ["service_started", "job_submitted", "machine_joined", "launch"]
+    assert kinds == ["service_started", "machine_joined", "job_submitted", "launch"]
 
 
 def test_an_unknown_kind_of_entry_is_not_passed_over() -> None:
