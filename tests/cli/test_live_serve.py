@@ -83,6 +83,35 @@ def test_tasks_outlive_the_service_and_are_found_again(tmp_path: Path) -> None:
         assert b"".join(client.outputs("lasting")) == b"alive\n"
 
 
+def test_who_waits_and_who_follows_outlasts_a_restart_of_the_service(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    commands = []
+    with serving(tmp_path, "--listen", address) as served, client_of(served) as client:
+        assert served.url == f"http://{address}"
+        script = "echo before; sleep 8; echo after"
+        words = ["submit", "--name", "through", "--wait", "--url", served.url, "--", script]
+        variables = environment(tmp_path) | {"FAIRLEAD_STATE": str(served.state)}
+        for line in (words, ["logs", "-f", "through", "--url", served.url]):
+            program = [sys.executable, "-m", "fairlead", *line]
+            commands.append(
+                subprocess.Popen(
+                    program, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                )
+            )
+            until(lambda: any(job.tasks.running for job in client.jobs()))
+        follower = commands[1].stdout
+        assert follower is not None
+        assert follower.readline() == b"before\n"
+        served.stop(signal.SIGKILL)
+    with serving(tmp_path, "--listen", address):
+        outs = [command.communicate(timeout=120) for command in commands]
+    assert [command.returncode for command in commands] == [0, 0], outs
+    assert outs[0][0] == b"through: finished, 1/1 tasks done\n"
+    assert outs[1][0] == b"after\n"
+
+
 def test_in_the_background_it_is_up_when_the_command_returns(tmp_path: Path) -> None:
     done = fairlead(tmp_path, "serve", "--detach", "--listen", "127.0.0.1:0", "--log", "all")
     assert done.returncode == 0, done.stderr

@@ -58,9 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Starts the service and the tenants, shows them, and cleans up."""
+    from fairlead.cli.top import can_show
     from fairlead.model.job import read_duration
 
-    live = sys.stdout.isatty()
+    live = can_show()
     said = args.lasting or (None if live else IN_A_PIPE)
     lasting = None if said is None else float(read_duration(said))
     with _terminated_is_interrupted(), _folder() as folder:

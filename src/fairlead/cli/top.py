@@ -72,7 +72,7 @@ def watch(
     from fairlead.cli.top_view import look, picture
     from fairlead.client.errors import BusyError, UnreachableError
 
-    terminal = sys.stdout.isatty()
+    terminal = can_show()
     # In a pipe nobody's terminal is too narrow.
     console = Console(highlight=False, width=None if terminal else WIDE)
     blocks = "utf" in (console.encoding or "").lower()
@@ -109,6 +109,11 @@ def watch(
                 shown += 1
     except KeyboardInterrupt:
         return  # this is how one leaves
+
+
+def can_show() -> bool:
+    """Whether stdout is a terminal on which a picture can be drawn over the one before it."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 @contextmanager
