@@ -145,6 +145,19 @@ def test_the_dashboard_shows_only_what_there_is() -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_every_metric_is_documented() -> None:
+    page = (ROOT / "docs" / "howto" / "watch-with-prometheus.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"fairlead_[a-z_]+", page.partition("## What there is")[2]))
+    families = list(text_string_to_metric_families(Metrics().text().decode()))
+    there = {
+        f"{family.name}_total" if family.type == "counter" else family.name
+        for family in families
+        if family.name.startswith("fairlead_")
+    }
+    assert there <= named
+    assert {name.removesuffix("_bucket") for name in named} <= there
+
+
 def test_logs_have_no_secrets() -> None:
     written = io.StringIO()
     live, _ = observed(Fate(1, Cause.EXITED, code=1, message="hush: it said 1234"))
