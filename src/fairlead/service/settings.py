@@ -51,7 +51,6 @@ class Settings:
     lost_after: int = 60 * MICROSECONDS  # a machine in trouble for so long is given up
     quarantine: int = 10 * MICROSECONDS  # the first one; each next is twice as long
     quarantine_most: int = 600 * MICROSECONDS
-    loss_retries: int = 3  # of a task whose job does not say
     given_up_for: int = DAY  # so long what may still run on a machine that is away is remembered
     requests_per_step: int = 1000
     snapshot_every: int = 100_000  # entries; 0: never

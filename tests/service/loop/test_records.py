@@ -1,0 +1,62 @@
+"""The table of tasks: small, and right after rows were moved and swept out."""
+
+from __future__ import annotations
+
+import random
+
+from fairlead.engines.world import Fate
+from fairlead.scheduling.transitions import TaskState
+from fairlead.service.records.tasks import COLUMNS, TaskTable
+from fairlead.service.requests import ChangeJob, ForgetJob
+from tests.service.loop.stage import ADMIN, SECOND, Stage, job
+from tests.service.loop.test_journal import same
+
+
+def test_a_task_takes_few_bytes() -> None:
+    table = TaskTable()
+    table.add(1000)
+    assert sum(len(column) * column.itemsize for column in table.columns().values()) == 42_000
+
+
+def test_rows_are_swept_out_and_the_others_stay_what_they_were() -> None:
+    table, draw = TaskTable(), random.Random(7)
+    ranges: list[tuple[int, int]] = []
+    for number in range(60):
+        count = draw.randrange(1, 300)
+        first = table.add(count)
+        for row in range(first, first + count):
+            table.attempt[row], table.ended[row] = number, row - first
+        ranges.append((first, count))
+    kept = draw.sample(range(60), 20)
+    table.free = sum(count for number, (_, count) in enumerate(ranges) if number not in kept)
+    assert table.wasteful()
+    firsts = table.sweep([ranges[number] for number in kept])
+    assert len(table) == sum(ranges[number][1] for number in kept)
+    for number, first in zip(kept, firsts, strict=True):
+        count = ranges[number][1]
+        assert list(table.attempt[first : first + count]) == [number] * count
+        assert list(table.ended[first : first + count]) == list(range(count))
+    assert not table.wasteful()
+    assert all(len(column) == len(table) for column in table.columns().values())
+    assert set(table.columns()) == set(COLUMNS)
+
+
+def test_jobs_keep_their_outcomes_when_others_grow_and_are_forgotten() -> None:
+    stage = Stage(fates={"a": [Fate(SECOND, code=7)], "b": [Fate(SECOND)]})
+    stage.submit(job("a", 3))
+    stage.submit(job("big", 3000, demand={"cpu": 9}), job("b", 2))
+    stage.settle(3)
+    stage.step(ChangeJob(ADMIN, "big", 9000))
+    assert stage.service.records.table.free == 3000
+    assert [stage.task("a", number).code for number in range(3)] == [7, 7, 7]
+    stage.submit(job("c", 5000, demand={"cpu": 9}))
+    for _ in range(2):
+        stage.step(ChangeJob(ADMIN, "c", 20_000))
+        stage.step(ChangeJob(ADMIN, "c", 5000))
+    stage.step(ForgetJob(ADMIN, "b"))
+    record = stage.service.records.job("big")
+    assert record is not None
+    assert record.counts[TaskState.WAITING] == 9000
+    assert len(stage.service.records.table) < 50_000
+    assert [stage.task("a", number).code for number in range(3)] == [7, 7, 7]
+    same(stage)
