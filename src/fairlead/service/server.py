@@ -34,7 +34,8 @@ ADDRESS = "address"
 """The file in the state folder that says where the service listens, while it does."""
 
 TOKEN = "admin-token"
-"""The file in the state folder that the first start writes."""
+"""The file in the state folder with an admin's token: the first start writes it, and every start
+that does not find it."""
 
 PATIENCE = 5.0
 """Seconds for which `ready` waits for the first token, and a stop for answers that go on."""
@@ -241,18 +242,22 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def _make_first(self) -> None:
-        """Makes a token for an admin where there is none, and writes it down before it is good."""
+        """Makes a token for an admin where there is none, or where the file that held one was
+        taken away; writes it down before it is good."""
+        file = self._serving.state / TOKEN
+        needed = not file.exists()
         try:
-            while not await self._door.read(_has_admin):
+            while needed or not await self._door.read(_has_admin):
                 names = await self._door.read(lambda service: set(service.records.tokens))
                 name = next(n for n in (FIRST, *_numbered(len(names) + 2)) if n not in names)
                 secret = make(name)
-                write_first(self._serving.state / TOKEN, secret.text)
+                write_first(file, secret.text)
                 reply = await self._door.ask(
                     MakeToken(Caller(), name, Role.ADMIN, None, secret.salt, secret.hash)
                 )
                 self._gate.api.keys.expire()
-                if isinstance(reply, Refused):  # the journal or the engine cannot be reached now
+                needed = isinstance(reply, Refused)
+                if needed:  # the journal or the engine cannot be reached now
                     await asyncio.sleep(1)
         except DoorClosedError:
             return

@@ -18,7 +18,7 @@ from fairlead.model.errors import FairleadError
 from fairlead.model.machine import Machine
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.fair.answering import AtOnce
-from fairlead.service.journal.memory import MemoryStore, Place
+from fairlead.service.journal.places import open_store
 from fairlead.service.loop import Service
 from fairlead.service.runner import wall_clock
 from fairlead.service.server import Serving, serve
@@ -79,7 +79,7 @@ def served(folder: Path, api: dict[str, Any] | None = None, **options: Any) -> I
 def main(folder: Path, options: dict[str, Any], api: dict[str, Any]) -> int:
     """Serves, and says where."""
     world = World([Machine("m0", {"cpu": 4, "memory": 8})], wall_clock, lasting(None))
-    service = Service(MemoryStore(Place()), FakeEngine(world), Settings(tenants=TENANTS), AtOnce())
+    service = Service(open_store(folder), FakeEngine(world), Settings(tenants=TENANTS), AtOnce())
     chosen = options | {key: Path(value) for key, value in options.items() if "tls" in key}
     what = replace(Serving(service, folder, port=0, api=ApiSettings(**api)), **chosen)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import jsonschema
@@ -15,7 +16,9 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
 from fairlead.service.api.settings import ApiSettings
+from fairlead.wire.errors import STATUS
 from fairlead.wire.routes import ROUTES, STREAM, Access, Route
+from tests.conftest import ROOT
 from tests.service.api.stage import Stage
 
 FREE = ApiSettings(
@@ -126,3 +129,50 @@ def _refs(tree: Any) -> Iterator[str]:
     elif isinstance(tree, list):
         for value in tree:
             yield from _refs(value)
+
+
+REFERENCE = ROOT / "docs" / "reference" / "api.md"
+
+WHO = {
+    Access.PUBLIC: "everybody",
+    Access.SEE: "every token",
+    Access.OWN: "owner",
+    Access.ADMIN: "admin",
+}
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table below a heading of the reference."""
+    text = REFERENCE.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def test_the_reference_has_exactly_the_routes_that_there_are() -> None:
+    assert rows("Routes") == [
+        [f"`{route.method} {route.path}`", WHO[route.access], route.summary] for route in ROUTES
+    ]
+
+
+def test_the_reference_has_every_kind_of_error() -> None:
+    told = [(int(row[0]), row[1].strip("`")) for row in rows("Errors")]
+    assert told == [(code, kind.value) for kind, code in STATUS.items()]
+
+
+def test_the_reference_has_every_limit_with_its_default() -> None:
+    told = {row[0].strip("`"): row[1].replace(",", "") for row in rows("Limits")}
+    assert told == {
+        each.name: str(each.default).lower()
+        if isinstance(each.default, bool)
+        else f"{each.default:g}"
+        if isinstance(each.default, float)
+        else str(each.default)
+        for each in fields(ApiSettings)
+    }
+
+
+def test_every_schema_has_a_name_and_a_version(open_stage: Stage) -> None:
+    schemas = open_stage.get("/openapi.json").tree["components"]["schemas"]
+    for route in ROUTES:
+        if route.answer is not None and route.name not in ("health", "ready"):
+            assert schemas[route.answer.__name__]["properties"]["schema"]["const"].endswith("/1")

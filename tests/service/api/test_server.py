@@ -167,7 +167,8 @@ def test_a_port_that_is_taken_is_a_sentence(running: Served, tmp_path: Path) -> 
         served(tmp_path, port=running.port),
     ):
         pass
-    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path / "address").exists()
+    assert not (tmp_path / "admin-token").exists()
 
 
 def test_with_tls_it_listens_everywhere(tmp_path: Path) -> None:
@@ -231,3 +232,33 @@ def test_a_body_that_is_whole_is_read_in_its_parts(running: Served) -> None:
             connection.sendall(f"{len(part):x}\r\n".encode() + part + b"\r\n")
         connection.sendall(b"0\r\n\r\n")
         assert b" 201 " in _all(connection).split(b"\r\n")[0]
+
+
+def test_after_a_restart_tokens_are_good_and_a_token_that_was_taken_away_is_made_again(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "admin-token"
+    with served(tmp_path) as one:
+        first = one.headers
+        given = {"jobs": [job("kept", "sales")]}
+        assert httpx.post(one.url + "/v1/jobs", headers=first, json=given).status_code == 201
+    before = file.read_text()
+    file.unlink()
+    with served(tmp_path) as one:
+        assert file.read_text() != before
+        for headers, name in ((first, "admin"), (one.headers, "admin-2")):
+            assert httpx.get(one.url + "/v1/me", headers=headers).json()["name"] == name
+    file.write_text("")
+    with served(tmp_path) as one:
+        assert file.read_text() == ""
+        tokens = httpx.get(one.url + "/v1/tokens", headers=first).json()["tokens"]
+        assert [token["name"] for token in tokens] == ["admin", "admin-2"]
+        kinds = []
+        url = one.url + "/v1/events?since=0"
+        with httpx.stream("GET", url, headers=first, timeout=30) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("event: "):
+                    kinds.append(line.removeprefix("event: "))
+                if kinds.count("service_started") == 3:
+                    break
+        assert "job_submitted" in kinds  # of the first run, from the journal

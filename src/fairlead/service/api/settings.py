@@ -55,14 +55,12 @@ class ApiSettings:
     """Event streams and outputs that are followed, together."""
     token_streams: int = 20
     """The same, of one token."""
-    stream_events: int = 5000
-    """Events that wait for a slow reader; then its stream ends."""
     kept_events: int = 20_000
-    """Events that are kept in memory for readers that come back."""
+    """Entries of the journal in memory; who is further behind is given them from the journal."""
     heartbeat_seconds: float = 15.0
     """Without an event; then a comment is sent, so that nobody takes the stream for dead."""
     poll_seconds: float = 0.25
-    """Between two looks at what happened, while somebody listens."""
+    """Between two looks at an output that is followed."""
     tokens_seconds: float = 1.0
     """For which the tokens that were read are believed."""
     heavy: int = 2
