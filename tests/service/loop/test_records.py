@@ -47,16 +47,15 @@ def test_jobs_keep_their_outcomes_when_others_grow_and_are_forgotten() -> None:
     stage.submit(job("big", 3000, demand={"cpu": 9}), job("b", 2))
     stage.settle(3)
     stage.step(ChangeJob(ADMIN, "big", 9000))
-    assert stage.service.records.table.free == 3000
     assert [stage.task("a", number).code for number in range(3)] == [7, 7, 7]
     stage.submit(job("c", 5000, demand={"cpu": 9}))
-    for _ in range(2):
+    for _ in range(9):
         stage.step(ChangeJob(ADMIN, "c", 20_000))
         stage.step(ChangeJob(ADMIN, "c", 5000))
     stage.step(ForgetJob(ADMIN, "b"))
     record = stage.service.records.job("big")
     assert record is not None
     assert record.counts[TaskState.WAITING] == 9000
-    assert len(stage.service.records.table) < 50_000
+    assert len(stage.service.records.table) < 60_000
     assert [stage.task("a", number).code for number in range(3)] == [7, 7, 7]
     same(stage)

@@ -97,6 +97,7 @@ def _job_changed(records: Records, entry: Entry, _said: Said) -> None:
     job.counts[TaskState.WAITING] += more
     job.tasks = tasks
     records.totals[job.tenant].tasks += more
+    _sweep(records)
     _settle(records, job, entry.time)
 
 
@@ -137,8 +138,13 @@ def _job_forgotten(records: Records, entry: Entry, _said: Said) -> None:
     totals.known -= 1
     if not totals.known:
         del records.totals[job.tenant]
+    records.table.free += job.tasks
+    _sweep(records)
+
+
+def _sweep(records: Records) -> None:
+    """Gives back the rows that belong to nobody, once they are many."""
     table = records.table
-    table.free += job.tasks
     if table.wasteful():
         jobs = list(records.jobs.values())
         firsts = table.sweep([(each.first, each.tasks) for each in jobs])
