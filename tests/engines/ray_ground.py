@@ -74,7 +74,8 @@ class Ground:
 
     def raylet(self, name: str) -> int:
         """The process that a node is."""
-        return int(self.handles[name].all_processes["raylet"][0].process.pid)
+        node = self.cluster.head_node if name == "head" else self.handles[name]
+        return int(node.all_processes["raylet"][0].process.pid)
 
     def down(self) -> None:
         """Ends all of it."""

@@ -64,6 +64,7 @@ def remote_bed(tmp_path: Path) -> Iterator[RemoteBed]:
     yield bed
     engine = bed.engine()
     engine.reconcile([])  # nothing is expected: all that runs is stopped
+    wait(bed, lambda: not bed.runs(A))
     bed.close()
 
 

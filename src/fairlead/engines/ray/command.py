@@ -45,7 +45,7 @@ exec 3<&0
 (trap '' INT TERM HUP
  group=
  while read -r line; do group=$line; done
- case $group in [1-9]*) kill -KILL -- "-$group" 2>/dev/null;; esac) <&3 3<&- >/dev/null 2>&1 &
+ case $group in [1-9]*) kill -s KILL -- "-$group" 2>/dev/null;; esac) <&3 3<&- >/dev/null 2>&1 &
 """
 
 
@@ -81,6 +81,13 @@ def tell_started(spec: dict[str, Any], time: int) -> None:
     except (ValueError, ray.exceptions.RayError):
         # The launcher is gone, and Ray is about to end this worker.
         sys.stderr.write("the launcher is gone\n")
+
+
+def end_without_node(raylet: int) -> None:
+    """Ends this worker, and with it what it runs, where the node's manager is gone: Ray has given
+    the node up, but lets a worker finish its task, which may run elsewhere by now."""
+    if os.getppid() != raylet:
+        os._exit(1)
 
 
 def environment(spec: dict[str, Any]) -> dict[str, str]:
@@ -174,6 +181,7 @@ def _watch(pid: int, spec: dict[str, Any], began: int) -> str:
     until = None if limit is None else time.monotonic() + limit
     killed_at: float | None = None
     cause, told = "exited", False
+    raylet = os.getppid()
     handle = os.pidfd_open(pid)
     try:
         poller = select.poll()
@@ -181,6 +189,7 @@ def _watch(pid: int, spec: dict[str, Any], began: int) -> str:
         patience = HERALD
         while not poller.poll(patience * 1000):
             patience = LOOK
+            end_without_node(raylet)
             if not told:
                 tell_started(spec, began)
                 told = True

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections import OrderedDict
 from pathlib import Path
@@ -16,7 +18,7 @@ from typing import Any
 import ray
 from ray import cloudpickle
 
-from fairlead.engines.ray.command import HERALD, now, tell_started
+from fairlead.engines.ray.command import HERALD, LOOK, end_without_node, now, tell_started
 from fairlead.engines.ray.files import ended, path_of
 
 INLINE = 64 * 1024
@@ -54,7 +56,7 @@ class _Written(io.TextIOBase):
 
 
 class _Herald:
-    """Tells the launcher of calls that take longer than a moment."""
+    """Tells the launcher of calls that take longer than a moment, and ends them with their node."""
 
     def __init__(self) -> None:
         self._wake = threading.Condition()
@@ -70,6 +72,7 @@ class _Herald:
                 self._wake.notify()
 
     def _run(self) -> None:
+        raylet = os.getppid()
         while True:
             with self._wake:
                 while self._spec is None:
@@ -78,8 +81,10 @@ class _Herald:
                 self._wake.wait(HERALD)
                 if self._spec is not spec:
                     continue
-                self._spec = None
             tell_started(spec, began)
+            while self._spec is spec:
+                end_without_node(raylet)
+                time.sleep(LOOK)
 
 
 _heralds: list[_Herald] = []

@@ -1,0 +1,337 @@
+"""What the engine on Ray does when nodes, drivers, workers and its launcher fail."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import ray
+
+from fairlead.engines.interface import (
+    Assignment,
+    Attempt,
+    Cause,
+    Ended,
+    EngineError,
+    Lost,
+    Report,
+    Started,
+    Stream,
+)
+from fairlead.engines.ray.engine import RayEngine
+from fairlead.engines.remote import RemoteEngine
+from tests.engines.contract import Doing, end_of, started, wait
+from tests.engines.ray_ground import SECRET, Ground, RayBed, assign, frozen, thawed
+
+A, B, C = Attempt(1, 0, 1), Attempt(1, 1, 1), Attempt(2, 0, 1)
+
+
+@pytest.fixture
+def driven(ground: Ground, ray_bed: RayBed) -> Iterator[RemoteEngine]:
+    """The engine behind a driver."""
+    settings = {"state": str(ray_bed.folder / "state"), "address": ground.address}
+    engine = RemoteEngine("ray", {**settings, "namespace": ray_bed.namespace})
+    yield engine
+    engine.close()
+
+
+def fresh(bed: RayBed) -> RayEngine:
+    engine = bed.engine()
+    engine.reconcile([])
+    return engine
+
+
+def names(engine: RayEngine) -> list[str]:
+    return [node.machine.name for node in engine.nodes()]
+
+
+def test_machines_are_as_ray_says(ray_bed: RayBed) -> None:
+    machines = {node.machine.name: node.machine for node in ray_bed.engine().nodes()}
+    assert sorted(machines) == ["head", "n0", "n1"]
+    assert machines["n0"].capacity["cpu"] == 1
+    assert machines["n0"].capacity["only-n0"] == 1000
+    assert machines["n0"].capacity["memory"] > 2**20
+    assert dict(machines["n0"].labels) == {"called": "n0"}
+    assert machines["head"].labels["ray-head"] == "true"
+
+
+def test_tasks_run_where_they_are_told_to(ground: Ground, ray_bed: RayBed) -> None:
+    for pinning in ("affinity", "labels"):
+        bed = RayBed(ray_bed.folder / pinning)
+        bed.folder.mkdir()
+        engine = RayEngine(bed.folder / "state", namespace=bed.namespace, pinning=pinning)
+        engine.reconcile([])
+        script = "cut -d' ' -f4 /proc/$PPID/stat"  # who started the worker that started this
+        for task, name in enumerate(("head", "n0", "n1")):
+            engine.launch([assign(Attempt(1, task, 1), name, script)])
+        for task, name in enumerate(("head", "n0", "n1")):
+            end_of(bed, engine, Attempt(1, task, 1))
+            said = engine.output(Attempt(1, task, 1), Stream.OUT, 0, 1000).data.decode()
+            assert int(said) == ground.raylet(name)
+        bed.end()
+
+
+def test_a_task_sees_nothing_of_the_clusters_secret(ray_bed: RayBed) -> None:
+    engine = fresh(ray_bed)
+    engine.launch([assign(A, "n0", "env", {"MINE": "1"})])
+    end_of(ray_bed, engine, A)
+    lines = engine.output(A, Stream.OUT, 0, 100_000).data.decode().splitlines()
+    assert "MINE=1" in lines
+    assert "FAIRLEAD_MACHINE=n0" in lines
+    assert [line for line in lines if line.startswith("RAY_")] == []
+
+
+def test_the_cluster_wants_its_secret(ground: Ground) -> None:
+    """So what the other tests do, they do with token authentication on."""
+    program = f"import ray; ray.init({ground.address!r}, configure_logging=False)"
+    env = {**os.environ, "RAY_AUTH_TOKEN": "another-" + "y" * 32}
+    wrong = subprocess.run(
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False
+    )
+    assert wrong.returncode != 0
+    assert "token" in wrong.stderr
+    assert SECRET["RAY_AUTH_TOKEN"] not in wrong.stderr
+
+
+def test_a_killed_node_loses_its_tasks_and_comes_back(ground: Ground, ray_bed: RayBed) -> None:
+    engine = fresh(ray_bed)
+    tasks = [
+        ray_bed.assignment(A, Doing.LASTING, "n0"),
+        ray_bed.assignment(B, Doing.LASTING, "n1"),
+    ]
+    engine.launch(tasks)
+    started(ray_bed, engine, A, B)
+    ground.kill("n0")
+    end = end_of(ray_bed, engine, A)
+    assert isinstance(end, Lost)
+    assert end.started
+    assert end.machine_at_fault
+    wait(ray_bed, lambda: "n0" not in names(engine))
+    wait(ray_bed, lambda: not ray_bed.runs(A))  # its worker is gone, and its guardian has seen it
+    assert ray_bed.runs(B)
+    engine.launch([ray_bed.assignment(C, Doing.WELL, "n0")])
+    gone = end_of(ray_bed, engine, C)
+    assert isinstance(gone, Lost)
+    assert not gone.started
+    ground.join("n0")
+    wait(ray_bed, lambda: "n0" in names(engine))
+    again = Attempt(1, 0, 2)
+    engine.launch([ray_bed.assignment(again, Doing.WELL, "n0")])
+    assert isinstance(end_of(ray_bed, engine, again), Ended)
+
+
+def test_a_frozen_node_loses_its_tasks(ground: Ground, ray_bed: RayBed) -> None:
+    """Ray leaves the reference of such a task pending for ever."""
+    engine = fresh(ray_bed)
+    engine.launch([ray_bed.assignment(A, Doing.LASTING, "n1")])
+    started(ray_bed, engine, A)
+    pid = ground.raylet("n1")
+    frozen(pid)
+    try:
+        end = end_of(ray_bed, engine, A)
+        assert isinstance(end, Lost)
+        assert end.started
+        wait(ray_bed, lambda: "n1" not in names(engine))
+        engine.acknowledge(engine.poll())
+    finally:
+        thawed(pid)
+    wait(ray_bed, lambda: not ray_bed.runs(A))  # it sees that it is dead, and ends
+    assert not engine.poll()
+    ground.kill("n1")
+    ground.join("n1")
+    wait(ray_bed, lambda: "n1" in names(engine))
+
+
+def test_a_killed_driver_loses_nothing(ray_bed: RayBed, driven: RemoteEngine) -> None:
+    driven.reconcile([])
+    assignment = ray_bed.assignment(A, Doing.LASTING, "n0")
+    driven.launch([assignment])
+    started(ray_bed, driven, A)
+    assert driven.pid is not None
+    os.kill(driven.pid, signal.SIGKILL)
+    assert reconciled(driven, [assignment]) == []
+    assert ray_bed.runs(A)
+    driven.launch([assignment])
+    started(ray_bed, driven, A)
+    driven.cancel([A])
+    end = end_of(ray_bed, driven, A)
+    assert isinstance(end, Ended)
+    assert end.cause is Cause.STOPPED
+    assert ray_bed.starts(A) == 1
+
+
+def test_a_killed_launcher_loses_its_tasks_and_only_them(ray_bed: RayBed) -> None:
+    engine = fresh(ray_bed)
+    running, never = (ray_bed.assignment(one, Doing.LASTING, "n0") for one in (A, B))
+    engine.launch([running])
+    started(ray_bed, engine, A)
+    ray.kill(ray_bed.launcher())
+    wait(ray_bed, lambda: _fails(engine))
+    second = ray_bed.engine()
+    # The new launcher cannot know whether the one before it had started them.
+    assert list(second.reconcile([running, never])) == []
+    for attempt in (A, B):
+        end = end_of(ray_bed, second, attempt)
+        assert isinstance(end, Lost)
+        assert end.started
+    wait(ray_bed, lambda: not ray_bed.runs(A))
+    second.acknowledge(second.poll())
+    after = ray_bed.assignment(C, Doing.WELL, "n0")
+    third = ray_bed.engine()
+    assert list(third.reconcile([after])) == [C]  # this one has known all from its beginning
+    third.launch([after])
+    assert isinstance(end_of(ray_bed, third, C), Ended)
+
+
+def test_what_a_killed_worker_ran_ends_with_it(ray_bed: RayBed) -> None:
+    engine = fresh(ray_bed)
+    worker = ray_bed.folder / "worker"
+    like = ray_bed.assignment(A, Doing.LASTING, "n0")
+    assert isinstance(like.command, str)
+    command = f'echo $PPID > "$W"; {like.command}'
+    engine.launch([assign(A, "n0", command, {**dict(like.env), "W": str(worker)})])
+    started(ray_bed, engine, A)
+    wait(ray_bed, lambda: ray_bed.runs(A))
+    os.kill(int(worker.read_text()), signal.SIGKILL)
+    end = end_of(ray_bed, engine, A)
+    assert isinstance(end, Lost)
+    assert not end.machine_at_fault
+    assert not ray_bed.runs(A)
+
+
+def test_an_older_driver_is_refused(ray_bed: RayBed) -> None:
+    first = fresh(ray_bed)
+    second = fresh(ray_bed)
+    with pytest.raises(EngineError, match="taken over"):
+        first.launch([ray_bed.assignment(A, Doing.WELL)])
+    second.launch([ray_bed.assignment(B, Doing.WELL)])
+    assert isinstance(end_of(ray_bed, second, B), Ended)
+    assert ray_bed.starts(A) == 0
+
+
+def test_another_service_is_refused(ray_bed: RayBed) -> None:
+    fresh(ray_bed)
+    with pytest.raises(EngineError, match="another Fairlead service"):
+        RayEngine(ray_bed.folder / "other", namespace=ray_bed.namespace)
+
+
+def test_a_stubborn_command_is_forced(ray_bed: RayBed) -> None:
+    engine = fresh(ray_bed)
+    like = ray_bed.assignment(A, Doing.LASTING, "n0")
+    assert isinstance(like.command, str)
+    stubborn = f"trap '' TERM; {like.command.replace('; wait', '')}; sleep 1000"
+    engine.launch([assign(A, "n0", stubborn, dict(like.env))])
+    started(ray_bed, engine, A)
+    engine.cancel([A])
+    end = end_of(ray_bed, engine, A)
+    assert isinstance(end, Ended)
+    assert end.cause is Cause.STOPPED
+    assert not ray_bed.runs(A)
+
+
+def test_the_end_of_an_output_outlives_its_node(ground: Ground, ray_bed: RayBed) -> None:
+    engine = fresh(ray_bed)
+    engine.launch([assign(A, "n0", "seq 100000")])
+    end_of(ray_bed, engine, A)
+    whole = engine.output(A, Stream.OUT, 0, 1_000_000)
+    assert whole.data == "".join(f"{n}\n" for n in range(1, 100_001)).encode()
+    ground.kill("n0")
+    wait(ray_bed, lambda: "n0" not in names(engine))
+    tail = engine.output(A, Stream.OUT, -4096, 4096)
+    assert (tail.data, tail.size) == (whole.data[-4096:], whole.size)
+    ground.join("n0")
+    wait(ray_bed, lambda: "n0" in names(engine))
+
+
+def test_a_time_limit_is_told_even_if_the_command_hides_it(ray_bed: RayBed) -> None:
+    engine = fresh(ray_bed)
+    engine.launch([assign(A, "n0", "trap 'exit 0' TERM; sleep 5 & wait", limit=Fraction(1, 2))])
+    end = end_of(ray_bed, engine, A)
+    assert isinstance(end, Ended)
+    assert (end.cause, end.code) == (Cause.TIME_LIMIT, 0)
+
+
+def test_a_thousand_tasks(ray_bed: RayBed) -> None:
+    engine = fresh(ray_bed)
+    attempts = [Attempt(9, task, 1) for task in range(1000)]
+    places = ("head", "n0", "n1")
+    engine.launch([assign(one, places[one.task % 3], "true", cpu="0.5") for one in attempts])
+    ended: dict[Attempt, Report] = {}
+
+    def over() -> bool:
+        reports = engine.poll()
+        ended.update((one.attempt, one) for one in reports if not isinstance(one, Started))
+        engine.acknowledge(reports)
+        return len(ended) == len(attempts)
+
+    wait(ray_bed, over)
+    assert all(isinstance(one, Ended) and one.code == 0 for one in ended.values())
+    assert not engine.poll()
+
+
+def test_kills_of_the_driver_at_random_moments(
+    ray_bed: RayBed, driven: RemoteEngine, cases: int
+) -> None:
+    """What the test has launched and acknowledged is what a service would have in its journal."""
+    draw = np.random.Generator(np.random.PCG64(7))
+    reconciled(driven, [])
+    waiting = [
+        ray_bed.assignment(
+            Attempt(3, task, 1), Doing.BADLY if task % 3 else Doing.SLOW, ("n0", "n1")[task % 2]
+        )
+        for task in range(24 * cases)
+    ]
+    total, kills = len(waiting), 0
+    expected: dict[Attempt, Assignment] = {}
+    ends: dict[Attempt, Report] = {}
+    while len(ends) < total:
+        pid = driven.pid
+        if pid is not None and kills < 3 * cases and draw.random() < 0.1:
+            os.kill(pid, signal.SIGKILL)
+            kills += 1
+        try:
+            new, waiting = waiting[:2], waiting[2:]
+            expected.update((one.attempt, one) for one in new)
+            driven.launch(new)
+            reports = driven.poll()
+            for report in reports:
+                if not isinstance(report, Started):
+                    assert report.attempt not in ends
+                    ends[report.attempt] = report
+                    del expected[report.attempt]
+            driven.acknowledge(reports)
+        except EngineError:
+            never = reconciled(driven, list(expected.values()))
+            driven.launch([expected[one] for one in never])
+        time.sleep(0.02)
+    assert kills
+    for attempt, report in sorted(ends.items()):
+        assert isinstance(report, Ended), report
+        assert report.code == (3 if attempt.task % 3 else 0)
+        assert ray_bed.starts(attempt) == 1
+
+
+def reconciled(engine: RemoteEngine, expected: list[Assignment]) -> list[Attempt]:
+    """Reconcile until the driver is back."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return list(engine.reconcile(expected))
+        except EngineError:
+            assert time.monotonic() < end, "it never came back"
+            time.sleep(0.05)
+
+
+def _fails(engine: RayEngine) -> bool:
+    try:
+        engine.poll()
+    except EngineError:
+        return True
+    return False
