@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from tests.cli.live import environment, until
+from tests.transcripts import ROOT
 
 PATIENCE = 300.0
 """Seconds until the example shows something: the first start on a machine compiles the core."""
@@ -126,3 +127,26 @@ def test_a_signal_ends_it_as_cleanly(tmp_path: Path) -> None:
     assert process.returncode == 0, err
     assert "nothing of the example is left" in out
     until(lambda: left_behind(tmp_path) == [])
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [([], "start"), (["start", "--for", "1s"], "start --for 1s"), (["demo"], "demo")],
+)
+def test_the_script_of_a_checkout_runs_the_example_or_any_command(
+    words: list[str], command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    # The environment is there already, and its Python says what it is told to do.
+    (tmp_path / "scripts" / "environment.sh").write_text("need_environment() { :; }\n")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(0o755)
+    script = tmp_path / "start"
+    script.write_bytes((ROOT / "start").read_bytes())
+    script.chmod(0o755)
+    done = subprocess.run(
+        [str(script), *words], cwd="/", capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stdout == f"-m fairlead {command}\n"

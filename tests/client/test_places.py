@@ -81,6 +81,16 @@ def test_a_token_of_the_environment_is_for_whatever_is_asked(environ: dict[str, 
     assert find_place("https://other.example", environ=environ).token == "fl_ann_secret"
 
 
+@pytest.mark.parametrize("token", ["fl_ann_\nsecret", "fl ann", "fl_änn", "fl_\x00"])
+def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(
+    token: str, environ: dict[str, str]
+) -> None:
+    environ["FAIRLEAD_TOKEN"] = token
+    with pytest.raises(InputError, match="the token holds signs that no token has") as refused:
+        find_place("http://a", environ=environ)
+    assert token not in str(refused.value)
+
+
 def test_a_place_never_shows_its_token(environ: dict[str, str], tmp_path: Path) -> None:
     serve_here(tmp_path)
     assert "local" not in repr(find_place(environ=environ)).partition("said_by")[0]

@@ -128,6 +128,23 @@ def test_names_of_any_kind_lead_to_one_place() -> None:
     assert asked[0].path == "/v1/jobs/..%2Ftenants%2F%C3%A4%20b%3Fx%23y%252e"
 
 
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_of_dots_leads_nowhere_else(name: str) -> None:
+    with answering(lambda _: Answer(204, b"")) as (url, asked):
+        client(url).forget(name)
+    assert asked[0].path == "/v1/jobs/" + name.replace(".", "%2E")
+
+
+@pytest.mark.parametrize("name", ["", "\udcff"])
+def test_what_cannot_be_a_name_is_refused_before_anything_is_asked(name: str) -> None:
+    with (
+        answering(lambda _: Answer()) as (url, asked),
+        pytest.raises(InputError, match="write "),
+    ):
+        client(url).job(name)
+    assert asked == []
+
+
 def test_all_pages_are_followed() -> None:
     def answer(asked: Asked) -> Answer:
         last = "cursor=two" in asked.path

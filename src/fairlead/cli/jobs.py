@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.cli.service import say_json, state_word
     from fairlead.wire.jobs import Jobs, JobState
 
-    state = state_word(args.state, JobState, "a job") if args.state else None
+    state = state_word(args.state, JobState, "a job") if args.state is not None else None
     with service_of(args) as service:
         found = list(
             service.jobs(all=args.all, state=state, tenant=args.tenant, prefix=args.prefix)

@@ -46,8 +46,19 @@ def service_of(args: argparse.Namespace, patience: float = PATIENCE) -> Iterator
     """The service that the arguments name."""
     from fairlead.client.client import Client
 
+    only_text(args)
     with Client(args.url, patience=patience) as client:
         yield client
+
+
+def only_text(args: argparse.Namespace) -> None:
+    """Refuses what was typed in bytes that are no text: the service could not be told of it."""
+    from fairlead.model.errors import InputError, Mistake
+
+    for value in vars(args).values():
+        for word in value if isinstance(value, list) else [value]:
+            if isinstance(word, str) and any("\ud800" <= char <= "\udfff" for char in word):
+                raise InputError(Mistake(f"{word[:60]!r} is no text in UTF-8", "write it as text"))
 
 
 def state_word(word: str, states: type[Enum], what: str) -> Any:
@@ -81,9 +92,9 @@ def complain(sentence: str) -> None:
 
 def names_of(words: Sequence[str]) -> list[str]:
     """The names that words mean, ranges written out. Raises InputError."""
-    from fairlead.model.names import expand_all
+    from fairlead.model.names import expand
 
-    return list(expand_all(words))
+    return list(dict.fromkeys(name for word in words for name in expand(word)))
 
 
 def ago(moment: int, now: float | None = None) -> str:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import say
-from fairlead.cli.service import PATIENCE, add_service, complain, service_of
+from fairlead.cli.service import PATIENCE, add_service, complain, only_text, service_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.model.errors import InputError, Mistake
     from fairlead.model.job import read_duration
 
+    only_text(args)
     timeout = None
     if args.timeout is not None:
         if not args.wait:

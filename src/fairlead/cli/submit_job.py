@@ -85,9 +85,9 @@ def commanded(args: argparse.Namespace) -> Job:
     if not command:
         raise InputError(Mistake("nothing stands after --", "write a command"))
     mistakes = Mistakes()
-    demand = {"cpu": args.cpu or "1"}
+    demand = {"cpu": "1" if args.cpu is None else args.cpu}
     for name in ("memory", "gpu"):
-        if getattr(args, name):
+        if getattr(args, name) is not None:
             demand[name] = getattr(args, name)
     for word in args.resource:
         name, equals, amount = word.partition("=")
@@ -98,14 +98,14 @@ def commanded(args: argparse.Namespace) -> Job:
     env = mistakes.attempt((), variables, args.env) or {}
     mistakes.report()
     return Job(
-        args.name or made_up(command[0]),
+        made_up(command[0]) if args.name is None else args.name,
         demand,
         tenant=args.tenant,
-        tasks=args.tasks or "1",
+        tasks="1" if args.tasks is None else args.tasks,
         where=args.where or "",
         machines=args.machine,
         spread=args.spread,
-        gang=args.gang or 1,
+        gang=1 if args.gang is None else args.gang,
         duration=args.duration,
         command=command[0] if len(command) == 1 else list(command),
         env=env,

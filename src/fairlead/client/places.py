@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ KEYS = ("url", "token", "ca")
 
 ADDRESS, ADMIN_TOKEN = "address", "admin-token"
 """Files in the state folder of a service on this machine."""
+
+
+_TOKEN = re.compile(r"[!-~]+")
+"""What a token is made of; anything else cannot be sent, and must not be shown."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ def find_place(
         given = _line(local / ADMIN_TOKEN)
     if not given and _same(address, written.get("url")):
         given = written.get("token")
-    if given and not given.isascii():
+    if given and not _TOKEN.fullmatch(given):
         raise InputError(Mistake("the token holds signs that no token has", "copy it once more"))
     believed = ca or environ.get("FAIRLEAD_CA")
     if not believed and _same(address, written.get("url")):

@@ -253,8 +253,21 @@ def _unreachable(error: httpx.TransportError, place: Place, timeout: float) -> s
 
 
 def address(*names: str) -> str:
-    """The path of what these names lead to. Names may hold anything, slashes too."""
-    return "/v1/" + "/".join(quote(name, safe="") for name in names)
+    """The path of what these names lead to. Names may hold anything, slashes too. Raises InputError
+    for what cannot be a name."""
+    parts = []
+    for name in names:
+        try:
+            part = quote(name, safe="")
+        except UnicodeEncodeError as error:
+            raise InputError(
+                Mistake(f"{name!r} is no text in UTF-8", "write the name as the service shows it")
+            ) from error
+        if not part:
+            raise InputError(Mistake("a name is empty", "write one"))
+        # On the way, steps of one or two dots would be taken for a way up.
+        parts.append(part.replace(".", "%2E") if part in (".", "..") else part)
+    return "/v1/" + "/".join(parts)
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[str]:
