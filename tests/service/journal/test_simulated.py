@@ -1,0 +1,108 @@
+"""The live loop, over a journal and an engine, decides at every moment as the simulator does."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+
+import pytest
+
+from fairlead.engines.fake import FakeEngine
+from fairlead.engines.interface import Assignment
+from fairlead.engines.world import Fate, World
+from fairlead.model.job import Job
+from fairlead.scheduling.events import MachineJoined
+from fairlead.scheduling.ids import Unit
+from fairlead.scheduling.options import Options as CoreOptions
+from fairlead.service.journal.entry import Entry
+from fairlead.service.journal.memory import MemoryStore, Place
+from fairlead.service.loop import Service
+from fairlead.service.replay import replay
+from fairlead.service.requests import Caller, Done, SubmitJobs
+from fairlead.service.settings import Settings
+from fairlead.service.starting import start_body
+from fairlead.simulation.options import Options
+from fairlead.simulation.run import simulate
+from fairlead.simulation.sinks import Kept
+from fairlead.simulation.workloads.registry import generate
+from tests.simulation.test_replay import jobs_of, machine_events, that_jobs_can_write
+
+Placed = tuple[int, str, int, str]
+"""Time, job, task, machine."""
+
+
+@dataclasses.dataclass
+class Clock:
+    """The time, and how long each task lasts (one that never ended: until it is stopped)."""
+
+    lasted: dict[tuple[str, int], int]
+    now: int = 0
+
+    def time(self) -> int:
+        return self.now
+
+    def fate(self, assignment: Assignment) -> Fate:
+        return Fate(self.lasted.get((assignment.name, assignment.attempt.task)))
+
+
+def with_a_command(job: Job) -> Job:
+    values = {field.name: getattr(job, field.name) for field in dataclasses.fields(job)}
+    return Job(**(values | {"command": "x"}))
+
+
+@pytest.mark.parametrize("policy", ["tsf", "drf", "fifo"])
+def test_the_service_launches_when_and_where_the_simulator_does(policy: str, cases: int) -> None:
+    for seed in range(3 * cases):
+        workload = that_jobs_can_write(generate("random(jobs=25, churn=false)", seed))
+        sink, options = Kept(), Options()
+        result = simulate(workload, policy=policy, sinks=[sink], options=options)
+        records = sink.tasks_kept
+        columns = zip(
+            *(getattr(records, n).tolist() for n in ("start", "end", "job", "task", "machine")),
+            strict=True,
+        )
+        lasted: dict[tuple[str, int], int] = {}
+        simulated: set[Placed] = set()
+        for start, end, number, task, machine in columns:
+            name = sink.names[number]
+            lasted[name, task] = end - start
+            simulated.add((start, name, task, workload.machines.names[machine]))
+
+        # The same live: machines and durations of the workload, a journal, and a clock by hand.
+        clock = Clock(lasted)
+
+        joined = [e.machine for e in machine_events(workload) if isinstance(e, MachineJoined)]
+        settings = Settings(
+            policy=policy,
+            placement=result.placement,
+            options=CoreOptions(reserve_after=options.reserve_after, whole=options.whole),
+            tenants=workload.tenants,
+            node_interval=10**15,
+        )
+        store = MemoryStore(Place())
+        units = [Unit(r.name, r.unit, r.piece) for r in workload.resources]
+        store.append([Entry(1, 1, 0, "service_started", start_body(units, settings))])
+        world = World(joined, clock.time, clock.fate)
+        service = Service(store, FakeEngine(world), settings)
+        arrivals: dict[int, list[Job]] = defaultdict(list)
+        for event in jobs_of(workload):
+            arrivals[event.time].append(with_a_command(event.job))
+        while clock.now <= result.end:
+            jobs = tuple(arrivals.pop(clock.now, ()))
+            requests = [SubmitJobs(Caller(), jobs)] if jobs else []
+            assert all(isinstance(reply, Done) for reply in service.step(clock.now, requests))
+            world.advance()  # what was launched starts now
+            moments = [*arrivals, *filter(None, (world.wake(), service.wake()))]
+            later = [each for each in moments if each > clock.now]
+            clock.now = min(later, default=result.end + 1)
+
+        entries = list(store.read())
+        placed = [
+            (entry.time, entry.body["job"], entry.body["task"], entry.body["machine"])
+            for entry in entries
+            if entry.kind == "launch"
+        ]
+        assert simulated <= set(placed)  # those that still ran at the end have no record
+        assert len(placed) == result.launches
+        assert service.core is not None
+        assert replay(entries).digest == service.core.digest()
