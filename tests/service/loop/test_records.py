@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 from fairlead.engines.world import Fate
 from fairlead.scheduling.transitions import TaskState
+from fairlead.service.records.alike import jobs_of, plain_jobs
 from fairlead.service.records.tasks import COLUMNS, TaskTable
 from fairlead.service.requests import ChangeJob, ForgetJob
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
@@ -59,3 +61,20 @@ def test_jobs_keep_their_outcomes_when_others_grow_and_are_forgotten() -> None:
     assert len(stage.service.records.table) < 60_000
     assert [stage.task("a", number).code for number in range(3)] == [7, 7, 7]
     same(stage)
+
+
+def test_jobs_that_are_alike_come_back_as_they_were() -> None:
+    jobs = [
+        job("a", 3),
+        job("b", 3),
+        job("c", 3, command=["python", "x.py"]),
+        job("d", 4, where="zone = east", env={"A": "1"}, retries=2, time_limit=5),
+        job("e", 4, where="zone = east", env={"A": "1"}, retries=2, time_limit=5),
+        job("f", 1, command=None, call="abc", rerunnable=False),
+    ]
+    kinds, each = plain_jobs(jobs)
+    assert len(kinds) == 3
+    again = jobs_of(json.loads(json.dumps(kinds)), json.loads(json.dumps(each)))
+    assert again == jobs
+    assert [hash(one) for one in again] == [hash(one) for one in jobs]
+    assert [type(one.command) for one in again] == [type(one.command) for one in jobs]

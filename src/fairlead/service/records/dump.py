@@ -10,15 +10,16 @@ from typing import Any
 
 from fairlead.engines.interface import Attempt
 from fairlead.model.errors import InputError
+from fairlead.model.job import Job
 from fairlead.model.plain import (
-    job_of,
+    Plain,
     machine_of,
-    plain_job,
     plain_machine,
     plain_tenant,
     tenant_of,
 )
 from fairlead.service.journal.entry import CorruptJournalError
+from fairlead.service.records.alike import jobs_of, plain_jobs
 from fairlead.service.records.book import Records, Totals
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.people import (
@@ -31,9 +32,7 @@ from fairlead.service.records.people import (
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
 from fairlead.service.requests import Role
 
-VERSION = 1
-
-Plain = dict[str, Any]
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,7 @@ class RecordsDump:
     def written(self) -> bytes:
         """The bytes."""
         records = self.records
+        kinds, works = plain_jobs(job.job for job in records.jobs.values())
         header = {
             "version": VERSION,
             "seq": records.seq,
@@ -55,9 +55,10 @@ class RecordsDump:
             "time": records.time,
             "start": None if records.start is None else _plain(records.start),
             "next_id": records.next_id,
+            "kinds": kinds,
             "jobs": [
-                _plain_job(job, first)
-                for job, first in zip(records.jobs.values(), self.firsts, strict=True)
+                _plain_job(job, work, first)
+                for job, work, first in zip(records.jobs.values(), works, self.firsts, strict=True)
             ],
             "over": list(records.over),
             "over_tasks": records.over_tasks,
@@ -143,7 +144,11 @@ def _load(data: bytes) -> Records:
         end += size
     if end != len(data):
         raise ValueError("they have not the length that they say")
-    jobs = [_job(*each) for each in header["jobs"]]
+    works = jobs_of(header["kinds"], [each[1] for each in header["jobs"]])
+    jobs = [
+        _job(number, work, *more)
+        for work, (number, _, *more) in zip(works, header["jobs"], strict=True)
+    ]
     machines = [_machine(each) for each in header["machines"]]
     tenants = [tenant_of(each) for each in header["tenants"]]
     tokens = [TokenRecord(**(each | {"role": Role(each["role"])})) for each in header["tokens"]]
@@ -177,13 +182,13 @@ def _plain(value: Any) -> Plain:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-def _plain_job(job: JobRecord, first: int) -> list[Any]:
+def _plain_job(job: JobRecord, work: list[Any], first: int) -> list[Any]:
     past = [
         [task, [_plain_attempt(each) for each in attempts]]
         for task, attempts in (job.past or {}).items()
     ]
     return [
-        *(job.id, plain_job(job.job), job.submitted, first, job.tasks, job.by, job.key),
+        *(job.id, work, job.submitted, first, job.tasks, job.by, job.key),
         *(job.began, job.ended, job.cancelled, job.reason),
         None if job.why is None else list(job.why.items()),
         None if job.pieces is None else list(job.pieces.items()),
@@ -194,7 +199,7 @@ def _plain_job(job: JobRecord, first: int) -> list[Any]:
 
 def _job(
     number: int,
-    tree: Plain,
+    work: Job,
     submitted: int,
     first: int,
     tasks: int,
@@ -211,7 +216,7 @@ def _job(
 ) -> JobRecord:
     return JobRecord(
         id=number,
-        job=job_of(tree),
+        job=work,
         submitted=submitted,
         first=first,
         tasks=tasks,
