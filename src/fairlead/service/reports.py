@@ -16,6 +16,15 @@ from fairlead.service.draft import Draft
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.standing import is_cancelled, task_state
 
+LARGEST_CODE = 2**31 - 1
+"""Of an exit code as it is kept; systems have smaller ones."""
+
+LATEST = 2**62
+"""Microseconds since 1970; an engine that says more has no clock."""
+
+LONGEST = 1000
+"""Letters of what an engine says of an end, as they are kept."""
+
 LOSS_RETRIES = 3
 """Retries of a lost task whose job says nothing of them."""
 
@@ -35,7 +44,7 @@ def take_report(draft: Draft, report: Report) -> bool:
     if isinstance(report, Started):
         if state is TaskState.LAUNCHED:
             event = TaskStarted(draft.time, job.name, attempt.task)
-            draft.tell(event, id=job.id, attempt=attempt.number, started=report.time)
+            draft.tell(event, id=job.id, attempt=attempt.number, started=_time(report.time))
         return True
     end, retry = _end(draft, job, state, report)
     draft.tell(end(draft.time, job.name, attempt.task), **_said(draft, job, report, retry))
@@ -101,15 +110,19 @@ def _said(draft: Draft, job: JobRecord, report: Ended | Lost, retry: bool) -> di
     if isinstance(report, Ended):
         return common | {
             "cause": report.cause.value,
-            "code": report.code,
-            "started": report.started,
-            "ended": report.time,
-            "why": report.message,
+            "code": max(-LARGEST_CODE - 1, min(LARGEST_CODE, report.code)),
+            "started": _time(report.started),
+            "ended": _time(report.time),
+            "why": report.message[:LONGEST],
         }
     return common | {
         "cause": "lost",
         "code": 0,
         "started": None,
         "ended": draft.time,
-        "why": report.why,
+        "why": report.why[:LONGEST],
     }
+
+
+def _time(time: int | None) -> int | None:
+    return time if time is not None and 0 <= time < LATEST else None

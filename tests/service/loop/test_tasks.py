@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairlead.engines.fake import Call
-from fairlead.engines.interface import Attempt, Cause
+from fairlead.engines.interface import Attempt, Cause, Ended
 from fairlead.engines.world import Fate
 from fairlead.model.machine import Machine
 from fairlead.scheduling.options import Options
@@ -13,6 +13,7 @@ from fairlead.scheduling.transitions import TaskState
 from fairlead.service.fair.answering import AtOnce
 from fairlead.service.records.jobs import JobState
 from fairlead.service.records.tasks import Outcome
+from fairlead.service.reports import _time
 from fairlead.service.requests import CancelJob
 from fairlead.service.settings import Settings
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
@@ -222,3 +223,14 @@ def test_devices_are_handed_on_to_the_engine() -> None:
     pieces = {each.pieces for each in stage.world.running()}
     assert pieces == {(("gpu", 0),), (("gpu", 1),)}
     assert stage.task("x").pieces == (("gpu", 0),)
+
+
+def test_nonsense_from_an_engine_does_not_damage_the_journal() -> None:
+    stage = Stage(fates={"x": [Fate(0, code=2**40, message="x" * 10_000)]})
+    stage.submit(job("x", 2))
+    stage.settle(2)
+    assert stage.task("x").code == 2**31 - 1
+    assert len(stage.task("x").why) == 1000
+    late = Ended(Attempt(1, 0, 1), Cause.EXITED, 0, 2**80, -5)
+    assert (_time(late.time), _time(late.started)) == (None, None)
+    stage.restart()
