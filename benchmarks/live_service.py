@@ -48,17 +48,19 @@ LIMITS = Limits(
 
 
 class Times:
-    """An observer that keeps how long decisions and steps took."""
+    """An observer that keeps how long decisions and steps took, and the processor time of that."""
 
     def __init__(self) -> None:
         self.seconds: dict[Timed, list[float]] = {what: [] for what in Timed}
+        self.worked: dict[Timed, list[float]] = {what: [] for what in Timed}
 
     @contextmanager
     def timed(self, what: Timed, /) -> Iterator[None]:
         """Around what takes time."""
-        begun = time.perf_counter()
+        begun, worked = time.perf_counter(), time.thread_time()
         yield
         self.seconds[what].append(time.perf_counter() - begun)
+        self.worked[what].append(time.thread_time() - worked)
 
     def counted(self, what: Counted, /, times: int = 1) -> None:
         """Nobody counts."""
@@ -66,9 +68,15 @@ class Times:
     def ended(self, outcome: str, /, times: int = 1) -> None:
         """Nobody counts."""
 
-    def percentile(self, what: Timed, part: float) -> float:
+    def percentile(self, what: Timed, part: float, *, worked: bool = False) -> float:
         """In milliseconds."""
-        return float(np.percentile(self.seconds[what], part)) * 1e3
+        times = self.worked[what] if worked else self.seconds[what]
+        return float(np.percentile(times, part)) * 1e3
+
+    def clear(self) -> None:
+        """Forgets all."""
+        for kept in (*self.seconds.values(), *self.worked.values()):
+            kept.clear()
 
 
 class Nowhere:
@@ -247,8 +255,7 @@ def deciding(machines: int, waiting: int, steps: int, seed: int) -> Measured:
     number, core = crowded(bench, random, waiting)
     for _ in range(20):
         bench.step(later=SECOND // 10)
-    for kept in times.seconds.values():
-        kept.clear()
+    times.clear()
     whole = core.state.whole[0]
     numbers = iter(range(number, 10**9))
 
@@ -265,6 +272,7 @@ def deciding(machines: int, waiting: int, steps: int, seed: int) -> Measured:
         return {
             "decide_ms_p50": times.percentile(Timed.DECIDE, 50),
             "decide_ms_p99": times.percentile(Timed.DECIDE, 99),
+            "decide_cpu_ms_p99": times.percentile(Timed.DECIDE, 99, worked=True),
             "decide_ms_max": times.percentile(Timed.DECIDE, 100),
             "step_ms_p50": times.percentile(Timed.STEP, 50),
             "step_ms_p99": times.percentile(Timed.STEP, 99),
@@ -276,11 +284,16 @@ def deciding(machines: int, waiting: int, steps: int, seed: int) -> Measured:
     return run
 
 
-def crowded(bench: Bench, random: np.random.Generator, waiting: int) -> tuple[int, Core]:
-    """Jobs come until the cluster is full and so many wait. Gives how many came."""
+def crowded(
+    bench: Bench, random: np.random.Generator, waiting: int, most: int = 1
+) -> tuple[int, Core]:
+    """Jobs of up to so many tasks come until the cluster is full and so many wait. Gives how many
+    came."""
     number = 0
     while True:
-        more = [job(number + k, random, tasks=int(random.integers(1, 4))) for k in range(1_000)]
+        more = [
+            job(number + k, random, tasks=int(random.integers(1, most + 1))) for k in range(1_000)
+        ]
         number += len(more)
         bench.step(more)
         core = bench.service.core
@@ -292,7 +305,7 @@ def crowded(bench: Bench, random: np.random.Generator, waiting: int) -> tuple[in
 def advising(machines: int, waiting: int, seed: int) -> Measured:
     """The exact allocation of what is present, as the adviser answers it."""
     bench = Bench(Nowhere(), machines)
-    _, core = crowded(bench, np.random.Generator(np.random.PCG64(seed)), waiting)
+    _, core = crowded(bench, np.random.Generator(np.random.PCG64(seed)), waiting, 3)
     answer(question(core, 0))
 
     def run() -> dict[str, float]:
