@@ -89,7 +89,7 @@ def _change(draft: Draft, limits: Limits, request: ChangeJob) -> int:
     more = request.tasks - job.tasks
     if more > 0 and totals.tasks + taken[1] + more > limits.tasks_per_tenant:
         refuse(
-            Wrong.UNAVAILABLE,
+            Wrong.TOO_MANY,
             f'tenant "{job.tenant}" would have more than {limits.tasks_per_tenant} tasks that are'
             " not over",
             "wait until some are over",

@@ -136,6 +136,7 @@ class Wrong(Enum):
     NOT_FOUND = "not found"
     CONFLICT = "conflict"  # it makes sense, but not as things stand
     FORBIDDEN = "forbidden"
+    TOO_MANY = "too many"  # jobs or tasks; ask again once some are over
     UNAVAILABLE = "unavailable"  # ask again later
 
 

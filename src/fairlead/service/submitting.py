@@ -170,7 +170,7 @@ def _check_limits(draft: Draft, limits: Limits, jobs: tuple[Job, ...]) -> None:
         ):
             if have + more > most:
                 refuse(
-                    Wrong.UNAVAILABLE,
+                    Wrong.TOO_MANY,
                     f'tenant "{tenant}" has {have} {what} that are not over, and {most} is the most'
                     f" that it may have: {more} more are not taken",
                     "wait until some are over",
@@ -183,7 +183,7 @@ def _check_limits(draft: Draft, limits: Limits, jobs: tuple[Job, ...]) -> None:
     ):
         if have + more > most:
             refuse(
-                Wrong.UNAVAILABLE,
+                Wrong.TOO_MANY,
                 f"{have} {what} are known, and {most} is the most: {more} more are not taken",
                 "wait until some are over and forgotten, or forget some",
             )

@@ -263,7 +263,7 @@ def test_limits_of_a_tenant() -> None:
     stage.step()
     stage.submit(job("x", 4, tenant="a"))
     assert "tasks" in stage.refused(SubmitJobs(ADMIN, (job("y", 7, tenant="a"),))).what
-    assert stage.refused(ChangeJob(ADMIN, "x", 11)).wrong is Wrong.UNAVAILABLE
+    assert stage.refused(ChangeJob(ADMIN, "x", 11)).wrong is Wrong.TOO_MANY
     one, two = (SubmitJobs(ADMIN, (job(name, tenant="a"),)) for name in "yz")
     first, second = stage.step(one, two)
     assert isinstance(first, Done)

@@ -27,6 +27,7 @@ KINDS = {
     Wrong.NOT_FOUND: ErrorKind.NOT_FOUND,
     Wrong.CONFLICT: ErrorKind.CONFLICT,
     Wrong.FORBIDDEN: ErrorKind.FORBIDDEN,
+    Wrong.TOO_MANY: ErrorKind.TOO_MANY,
     Wrong.UNAVAILABLE: ErrorKind.UNAVAILABLE,
 }
 
