@@ -6,6 +6,7 @@ import pytest
 
 from fairlead.engines.interface import Assignment
 from fairlead.engines.world import Fate
+from fairlead.model.machine import Machine
 from fairlead.service.api.app import HANDLERS
 from fairlead.wire.routes import ROUTES, STREAM, Access, Route
 from tests.service.api.stage import Answer, Stage, job, stream
@@ -198,3 +199,33 @@ def test_without_tokens_this_machine_alone_may_ask() -> None:
 def test_without_tokens_no_other_name_of_the_host_is_answered(host: str) -> None:
     with Stage(no_auth=True) as stage:
         assert stage.get("/v1/jobs", None, headers={"Host": host}).status == 403
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"remove": ["m0"]},
+        {"remove": ["m1"]},
+        {"add": ["2 x m0"]},
+        {"weight": ["vision=3"]},
+        {"set_limit": ["vision:cpu=1"]},
+        {"set_limit": ["vision:florins=1"]},
+    ],
+)
+def test_a_what_if_tells_nobody_what_anothers_constraint_is(changes: dict[str, list[str]]) -> None:
+    with Stage(machines=[Machine(f"m{index}", {"cpu": 4}) for index in range(3)]) as stage:
+        given = [
+            job("mine", "vision", 5, where=f"zone != {SECRET}", prefer=f"zone = {SECRET}")
+            | {"prefer_for": "1s"},
+            job("listed", "vision", 5, machines=["m0"]),
+            job("other", "sales", 5),
+        ]
+        assert stage.ask("POST", "/v1/jobs", body={"jobs": given}).status == 201
+        stage.step()
+        answer = stage.ask("POST", "/v1/whatif", "sales", changes)
+        assert answer.status in (200, 422)
+        assert SECRET.encode() not in answer.body
+        for asked in ("mine", "mine:zone", f"mine:zone != {SECRET}"):
+            answer = stage.ask("POST", "/v1/whatif", "sales", {"drop_constraint": [asked]})
+            assert answer.status == 403
+            assert SECRET.encode() not in answer.body

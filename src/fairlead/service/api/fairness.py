@@ -18,6 +18,7 @@ from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.solving import changes_of
 from fairlead.service.api.visit import Enter
 from fairlead.service.fair import told
+from fairlead.service.fair.causes import CauseKind
 from fairlead.service.requests import Caller, Role
 from fairlead.service.whatif import answer_what_if, take_input
 from fairlead.service.why import Taken, explained, take
@@ -25,12 +26,17 @@ from fairlead.service.why_told import told as why_told
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, WhatIfAsked
 
+HIDDEN = "no machine can run its job any more"
+"""Of others: the whole sentence quotes the constraint, which is its owner's."""
+
 
 async def shares(
     visit: Enter, jobs: Annotated[bool, Query(description="of each job too")] = False
 ) -> Response:
     """What each tenant has, and what would be fair."""
     now = visit.api.wall()
+    if jobs:
+        visit.slow_down_heavy()
 
     def look(live: Live) -> Shares:
         return told.shares(_time(live, now), _core(live), live.watch, jobs=jobs)
@@ -85,7 +91,7 @@ async def whatif(visit: Enter) -> Response:
 async def audit(visit: Enter) -> Response:
     """Who has less than is guaranteed."""
     now = visit.api.wall()
-    return visit.answer(await visit.api.read(lambda live: _audit(live, now)))
+    return visit.answer(await visit.api.read(lambda live: _audit(live, visit.caller, now)))
 
 
 def _taken(live: Live, caller: Caller, job: str, now: int) -> Taken:
@@ -109,9 +115,16 @@ def _given(live: Live, caller: Caller, asked: WhatIfAsked) -> tuple[Input, str]:
     return take_input(core), core.book.scaler.spec
 
 
-def _audit(live: Live, now: int) -> LiveAudit:
+def _audit(live: Live, caller: Caller, now: int) -> LiveAudit:
     resting = {name for name, one in live.records.machines.items() if one.quarantine is not None}
-    return told.live_audit(_time(live, now), _core(live), live.watch, frozenset(resting))
+    found = told.live_audit(_time(live, now), _core(live), live.watch, frozenset(resting))
+    shown = [
+        short
+        if short.cause != CauseKind.NOWHERE.value or may_see(live, caller, short.tenant)
+        else short.model_copy(update={"sentence": HIDDEN})
+        for short in found.shortfalls
+    ]
+    return found.model_copy(update={"shortfalls": shown})
 
 
 def _core(live: Live) -> Core:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 from threading import Lock
 
@@ -59,8 +60,9 @@ class Feed:
             self._kept.extend(entries)
             self._last = entries[-1].seq
             wake = bool(self._waiting)
-        if wake and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._wake)
+        if wake and self._loop is not None:
+            with suppress(RuntimeError):  # closed just now: nobody listens any more
+                self._loop.call_soon_threadsafe(self._wake)
 
     def after(self, seq: int) -> list[Entry] | None:
         """The next entries after that one, none if there are none yet; None if they are not kept

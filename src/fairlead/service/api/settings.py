@@ -51,6 +51,8 @@ class ApiSettings:
     """Entries of a page at most, and where nothing is asked."""
     output_bytes: int = 2**20
     """Of an output in one answer at most."""
+    fetching: int = 8
+    """Outputs that are fetched at one moment."""
     streams: int = 200
     """Event streams and outputs that are followed, together."""
     token_streams: int = 20

@@ -133,9 +133,7 @@ async def _read(visit: Visit, source: _Source, stream: Stream, offset: int, most
         return Output(b"", max(0, offset), 0, source.over)
     wanted = source.attempt
     try:
-        if visit.api.settings.threads:
-            return await asyncio.to_thread(source.engine.output, wanted, stream, offset, most)
-        return source.engine.output(wanted, stream, offset, most)
+        return await visit.api.fetch(lambda: source.engine.output(wanted, stream, offset, most))
     except EngineError as error:
         raise RefusalError(ErrorKind.UNAVAILABLE, str(error)) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import time_ns
@@ -69,6 +70,7 @@ class Api:
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.feed = Feed(settings.kept_events)
         self.heavy_room = asyncio.Semaphore(settings.heavy)
+        self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:
@@ -80,6 +82,7 @@ class Api:
         """Ends all streams."""
         self.stopping = True
         self.solving.close()
+        self._fetching.shutdown(wait=False, cancel_futures=True)
         self.feed.wake_all()
 
     async def read(self, function: Callable[[Live], T]) -> T:
@@ -98,6 +101,14 @@ class Api:
         if self.settings.threads and size > LARGE:
             return await asyncio.to_thread(function, *args)
         return function(*args)
+
+    async def fetch(self, function: Callable[[], T]) -> T:
+        """What the function returns, which may have to ask a machine far away. It waits in threads
+        of its own: bodies are to be read meanwhile."""
+        if not self.settings.threads:
+            return function()
+        loop = asyncio.get_running_loop()
+        return await self._answered(loop.run_in_executor(self._fetching, function))
 
     async def _answered(self, answer: Awaitable[T]) -> T:
         try:
