@@ -7,6 +7,7 @@ import pwd
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Stream
 from fairlead.engines.local.processes import process, processes
 from tests.engines.contract import end_of, started, wait
-from tests.engines.local_bed import LocalBed, assign, fixture_bed, of
+from tests.engines.local_bed import LocalBed, assign, fixture_bed, leftovers, of
 
 __all__ = ["fixture_bed"]
 
@@ -352,3 +353,54 @@ def test_a_users_task_is_stopped_found_again_and_forgotten(root: LocalBed, resta
     engine.acknowledge([end])
     engine.forget([A])
     wait(root, lambda: not list(Path(f"{root.state}.work").iterdir()))
+
+
+@pytest.fixture
+def small_disk(bed: LocalBed) -> Iterator[LocalBed]:
+    """A bed whose state folder is a disk of its own, of one megabyte."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a disk")
+    bed.state.mkdir(mode=0o700)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", str(bed.state)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not allowed here")
+    yield bed
+    engine = bed.ready()
+    wait(bed, lambda: not engine.poll() and not leftovers(bed.state))
+    bed.close()
+    subprocess.run(["umount", "-l", str(bed.state)], check=True)
+    bed.state.rmdir()
+
+
+def test_a_full_disk_starts_nothing_and_loses_nothing(small_disk: LocalBed) -> None:
+    bed = small_disk
+    go = bed.folder / "go"
+    waiting = assign(A, f"until [ -e {go} ]; do sleep 0.01; done; exit 9", cwd="/")
+    lasting = assign(B, "exec sleep 1000", cwd="/")
+    engine = bed.ready()
+    engine.launch([waiting, lasting])
+    started(bed, engine, A, B)
+    time.sleep(0.2)
+    big = bed.state / "big"
+    with pytest.raises(OSError, match="No space left"):
+        big.write_bytes(bytes(2_000_000))
+    more = assign(Attempt(1, 2, 1), f"touch {bed.starting}/more", cwd="/")
+    engine.launch([more])
+    end = end_of(bed, engine, more.attempt)
+    assert isinstance(end, Lost)
+    assert not end.started
+    assert not (bed.starting / "more").exists()
+    go.touch()
+    end = end_of(bed, engine, A)
+    assert isinstance(end, Ended)
+    assert (end.cause, end.code) == (Cause.EXITED, 9)
+    engine.cancel([B])
+    end = end_of(bed, engine, B)
+    assert isinstance(end, Ended)
+    assert (end.cause, end.code) == (Cause.STOPPED, signal.SIGTERM)
+    big.unlink()
+    again = assign(Attempt(1, 2, 2), "exit 1", cwd="/")
+    engine.launch([again])
+    end = end_of(bed, engine, again.attempt)
+    assert isinstance(end, Ended)
+    assert end.code == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from fractions import Fraction
@@ -13,6 +14,7 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.environment import CannotRunError, person
+from fairlead.model.command import Command
 from tests.engines.contract import end_of, started, wait
 from tests.engines.local_bed import LocalBed, assign, fixture_bed, of
 
@@ -122,6 +124,30 @@ def test_every_exit_code_is_told(bed: LocalBed, code: int) -> None:
     assert (end.cause, end.code) == (Cause.EXITED, code)
 
 
+@pytest.mark.parametrize("name", ["dash", "bash"])
+def test_any_shell_will_do(bed: LocalBed, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    program = shutil.which(name)
+    if program is None:
+        pytest.skip(f"{name} is not installed")
+    shell = bed.folder / "sh"
+    shell.symlink_to(program)
+    monkeypatch.setattr("fairlead.engines.local.ordering.SHELL", str(shell))
+    engine = bed.ready()
+    commands: list[Command] = ["exit 7", ("no-such-program",), "kill -9 $$", "sleep 1000"]
+    batch = [assign(Attempt(1, task, 1), command) for task, command in enumerate(commands)]
+    engine.launch(batch)
+    started(bed, engine, batch[3].attempt)
+    time.sleep(0.2)
+    engine.cancel([batch[3].attempt])
+    ends = [end_of(bed, engine, one.attempt) for one in batch]
+    assert [(end.cause, end.code) for end in ends if isinstance(end, Ended)] == [
+        (Cause.EXITED, 7),
+        (Cause.NOT_STARTED, 127),
+        (Cause.SIGNALLED, signal.SIGKILL),
+        (Cause.STOPPED, signal.SIGTERM),
+    ]
+
+
 def test_a_signal_of_another_is_told(bed: LocalBed) -> None:
     end, _ = bed.run(assign(A, "kill -SEGV $$"))
     assert isinstance(end, Ended)
@@ -229,12 +255,13 @@ def test_output_can_be_followed(bed: LocalBed) -> None:
 def test_a_second_engine_over_the_same_folder_is_refused(
     bed: LocalBed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairlead.engines.local.starting.PATIENCE", 0.3)
     first = bed.ready()
+    monkeypatch.setattr("fairlead.engines.local.starting.PATIENCE", 0.3)
     second = LocalEngine(bed.state)
     with pytest.raises(EngineError, match="another service"):
         second.reconcile([])
     second.close()
+    monkeypatch.undo()
     first.launch([assign(A, "true")])
     assert good(end_of(bed, first, A))
 

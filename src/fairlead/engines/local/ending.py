@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost
 from fairlead.engines.local.environment import RUN
 from fairlead.engines.local.processes import Process, children, kill, process, processes, variable
-from fairlead.engines.local.records import Claim, Records, Status
+from fairlead.engines.local.records import Claim, Status
 from fairlead.engines.local.shim import CANNOT_RUN, NO_FOLDER
 
 SIGNALS = 64
@@ -17,19 +17,19 @@ SIGNALS = 64
 
 
 def end(
-    records: Records,
     attempt: Attempt,
     assignment: Assignment | None,
     claim: Claim,
+    status: Status | None,
+    stopped: tuple[Cause, int] | None,
     code: int | None,
     now: int,
 ) -> Ended | Lost:
-    """The end of an attempt whose shim is dead. `code`: with what the shim exited, where that is
+    """The end of an attempt whose shim is dead: by what the shim wrote, by why and since when
+    (nanoseconds) the engine stopped it, and by the code with which the shim exited, where that is
     known: it stands in for an end that could not be written down."""
-    status = records.status(attempt)
     if status is None and code is not None and code >= 0:
         status = Status(False, code, now * 1000)
-    stopped = records.why(attempt)
     if stopped is not None and (status is None or status.time >= stopped[1]):
         cause = stopped[0]
         time = now if status is None else status.time // 1000

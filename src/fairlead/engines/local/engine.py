@@ -11,8 +11,7 @@ import os
 import signal
 import stat
 import time
-from collections.abc import Sequence
-from math import ceil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlead.engines.interface import (
@@ -29,25 +28,27 @@ from fairlead.engines.interface import (
     Stream,
 )
 from fairlead.engines.local import hardware
-from fairlead.engines.local.environment import (
-    RUN,
-    CannotRunError,
-    Person,
-    argv,
-    environment,
-    person,
-)
+from fairlead.engines.local.environment import RUN, CannotRunError
 from fairlead.engines.local.following import Following, Phase, Task
 from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.memory import INTERVAL, MemoryWatch
+from fairlead.engines.local.ordering import Orders
 from fairlead.engines.local.processes import alive, kill, owner, processes, variable
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed
-from fairlead.engines.local.shim import NAME, SHELL, SHIM
 from fairlead.engines.local.starting import Order, Spawner, Word
 from fairlead.model.machine import Cluster, Machine
 
 UNWRITTEN = 0.5
 """Seconds for a claim that was begun to be written to its end."""
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """A disk that is full or broken is the engine's failure."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(f"the state folder cannot be used: {error}") from error
 
 
 class LocalEngine:
@@ -68,18 +69,12 @@ class LocalEngine:
     ) -> None:
         found = hardware.find()
         self.notes = list(found.notes)
-        self._gpus = found.gpus
         if cluster is None:
             machines: tuple[Machine, ...] = (found.machine(),)
         else:
             machines = cluster.machines
             self.notes += hardware.divided(cluster, found)
         self._nodes = {machine.name: Node(machine) for machine in machines}
-        self._first_gpu: dict[str, int] = {}
-        gpus = 0
-        for machine in machines:
-            self._first_gpu[machine.name] = gpus
-            gpus += ceil(machine.capacity.get("gpu", 0))
         state = state.absolute()
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         if state.stat().st_mode & 0o077:
@@ -102,6 +97,7 @@ class LocalEngine:
         self._ready = False
         self._fenced: set[Attempt] = set()
         self._identity = Identity(base / "engine")
+        self._orders = Orders(self._records, self._identity.name, machines, found.gpus)
         self._follow = self._follower()
 
     def _follower(self) -> Following:
@@ -114,7 +110,8 @@ class LocalEngine:
         spawner = self._connected()
         for assignment in batch:
             if assignment.attempt not in self._follow.tasks:
-                self._launch(spawner, assignment)
+                with _told():
+                    self._launch(spawner, assignment)
         self._flush(spawner)
 
     def _launch(self, spawner: Spawner, assignment: Assignment) -> None:
@@ -130,53 +127,22 @@ class LocalEngine:
             why = "local tasks are commands: a call needs the engine of the library that made it"
             return self._follow.finish(task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, why))
         try:
-            someone = person(assignment.user) if assignment.user is not None else None
-            if someone is not None:
-                self._records.belongs(attempt, someone.uid)
-            order = self._order(assignment, someone)
+            spawner.start(self._order(assignment))
         except CannotRunError as error:
             now = time.time_ns() // 1000
-            return self._follow.finish(
-                task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, str(error))
-            )
-        if attempt in self._fenced:
-            self._records.allow(attempt)
-            self._fenced.discard(attempt)
-        spawner.start(order)
+            ended = Ended(attempt, Cause.NOT_STARTED, 1, now, None, str(error))
+            return self._follow.finish(task, ended)
+        except OSError:
+            del self._follow.tasks[attempt]  # it was not launched, and may be again
+            raise
         return None
 
-    def _order(self, assignment: Assignment, someone: Person | None) -> Order:
-        attempt = assignment.attempt
-        env = environment(
-            assignment,
-            someone,
-            f"{self._identity.name}:{attempt}",
-            self._visible(assignment),
-            self._gpus.maker,
-            os.environ,
-        )
-        words, env = argv(assignment, env)
-        work = self._records.folder(attempt) if assignment.cwd is None else None
-        return Order(
-            attempt,
-            self._records.place(attempt),
-            work,
-            (
-                self._records.output(attempt, Stream.OUT),
-                self._records.output(attempt, Stream.ERR),
-            ),
-            (SHELL, SHELL, "-c", SHIM, NAME, str(attempt), work or assignment.cwd or "/", *words),
-            env,
-            someone,
-        )
-
-    def _visible(self, assignment: Assignment) -> tuple[int, ...] | None:
-        """Which of the machine's GPUs a task sees; None: there are none to be seen."""
-        has = self._nodes[assignment.machine].machine.capacity.get("gpu", 0)
-        if not has and not self._gpus.number:
-            return None
-        first = self._first_gpu[assignment.machine]
-        return tuple(first + index for name, index in assignment.pieces if name == "gpu")
+    def _order(self, assignment: Assignment) -> Order:
+        order = self._orders.order(assignment)
+        if assignment.attempt in self._fenced:
+            self._records.allow(assignment.attempt)
+            self._fenced.discard(assignment.attempt)
+        return order
 
     def poll(self) -> Sequence[Report]:
         spawner = self._connected()
@@ -203,8 +169,9 @@ class LocalEngine:
 
     def _remove(self, spawner: Spawner, attempts: Sequence[Attempt]) -> None:
         """Remove the records of these, and their working folders if they are empty."""
-        for attempt in attempts:
-            self._records.remove(attempt)
+        with _told():
+            for attempt in attempts:
+                self._records.remove(attempt)
         if attempts:
             spawner.remove(["?" + self._records.folder(attempt) for attempt in attempts])
 
@@ -221,7 +188,8 @@ class LocalEngine:
                 self._follow.stop(task, Cause.STOPPED)
                 continue
             # It never was launched here, and never will be.
-            self._records.forbid(attempt)
+            with _told():
+                self._records.forbid(attempt)
             task = self._follow.tasks[attempt] = Task(attempt, None)
             why = "it was stopped before it started"
             self._follow.finish(task, Lost(attempt, False, why, machine_at_fault=False))
@@ -243,6 +211,16 @@ class LocalEngine:
             self._follow = self._follower()
             self._fenced.clear()
             self._spawner = Spawner(self._records.lock, self._records.work, self._records.outputs)
+        with _told():
+            never = self._find_all(expected)
+        self._follow.again()
+        self._ready = True
+        self._tidy(self._spawner)
+        return never
+
+    def _find_all(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+        """Find out what became of every attempt that is expected, and stop all others; those that
+        never started."""
         self._work_folder()
         present = self._records.present()
         wanted = {one.attempt: one for one in expected}
@@ -252,10 +230,7 @@ class LocalEngine:
                 self._find(attempt, None)
         for task in [task for key, task in self._follow.tasks.items() if key not in wanted]:
             self._silence(task)
-        self._follow.again()
         self._identity.keep()
-        self._ready = True
-        self._tidy(self._spawner)
         return never
 
     def _work_folder(self) -> None:
@@ -285,11 +260,9 @@ class LocalEngine:
         if attempt in self._fenced:
             return False
         task = Task(attempt, assignment, own=False, silent=assignment is None)
-        if assignment is not None and assignment.user is not None:
+        if assignment is not None:
             with contextlib.suppress(CannotRunError):
-                someone = person(assignment.user)
-                if someone is not None:
-                    self._records.belongs(attempt, someone.uid)
+                self._orders.someone(assignment)
         claim = self._claim(attempt)
         if claim is Unclaimed.ABSENT and assignment is not None and not self._identity.same_boot:
             # What was written right before a power failure may be gone, the claim too.
@@ -360,8 +333,9 @@ class LocalEngine:
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
         spawner = self._connected()
-        for attempt in attempts:
-            self._records.forget(attempt)
+        with _told():
+            for attempt in attempts:
+                self._records.forget(attempt)
         spawner.remove([self._records.folder(attempt) for attempt in attempts])
         self._flush(spawner)
 

@@ -59,6 +59,7 @@ class Task:
     begun: float = 0.0  # by the steady clock
     time: int = 0  # in microseconds since 1970
     stopping: Cause | None = None
+    stopped: int = 0  # since when, in nanoseconds since 1970
     over: Ended | Lost | None = None
 
 
@@ -189,7 +190,7 @@ class Following:
         task = self.tasks.get(word.attempt)
         if task is None or task.phase is not Phase.ORDERED:
             return
-        self._records.forbid(task.attempt)
+        self._forbid(task)
         if word.command_at_fault:
             now = time.time_ns() // 1000
             self.finish(task, Ended(task.attempt, Cause.NOT_STARTED, 1, now, None, word.why))
@@ -203,7 +204,7 @@ class Following:
         over: Ended | Lost
         if isinstance(claim, Unclaimed):
             # Its shim ended before it started anything; and no other shall.
-            self._records.forbid(attempt)
+            self._forbid(task)
             if task.stopping is None:
                 over = Lost(attempt, False, "its shim ended before it started the task")
             else:
@@ -216,7 +217,11 @@ class Following:
                     return self.adopt(task, claim)
                 task.pid, task.own, code = claim.pid, False, None
             now = time.time_ns() // 1000
-            over = end(self._records, attempt, task.assignment, claim, code, now)
+            stopped = self._records.why(attempt)
+            if stopped is None and task.stopping is not None:
+                stopped = task.stopping, task.stopped
+            status = self._records.status(attempt)
+            over = end(attempt, task.assignment, claim, status, stopped, code, now)
         task.phase, task.over = Phase.CLEARING, over
         self._clearing[attempt] = task
         return None
@@ -228,8 +233,10 @@ class Following:
         task.stopping = cause
         if task.phase is Phase.ORDERED:
             return
-        self._records.stop(task.attempt, cause)
-        if self._records.forbid(task.attempt):
+        task.stopped = time.time_ns()
+        with contextlib.suppress(OSError):  # a full disk: then a restart forgets the cause
+            self._records.stop(task.attempt, cause)
+        if self._forbid(task):
             return  # its shim finds that out and ends
         now = time.monotonic()
         if cause is Cause.MEMORY:
@@ -238,6 +245,13 @@ class Following:
         gently = max(now, task.begun + YOUNG)
         self._at(gently, task, Timer.GENTLY)
         self._at(gently + self._grace, task, Timer.BY_FORCE)
+
+    def _forbid(self, task: Task) -> bool:
+        """Whether nobody had claimed the attempt, and nobody will."""
+        try:
+            return self._records.forbid(task.attempt)
+        except OSError:  # a full disk: a shim cannot claim it either
+            return False
 
     def _at(self, when: float, task: Task, timer: Timer) -> None:
         self._count += 1

@@ -26,6 +26,8 @@ class Identity:
     def keep(self) -> None:
         """From now on the machine is taken to be up since: call this once everything that was
         found is said durably."""
+        if self.same_boot and self._path.exists():
+            return
         fresh = self._path.with_name("engine.new")
         with fresh.open("w") as file:
             file.write(f"{self.name} {boot()}\n")

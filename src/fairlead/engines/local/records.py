@@ -138,7 +138,7 @@ class Records:
     def remove(self, attempt: Attempt) -> None:
         """Remove its record."""
         record = self.record(attempt)
-        for name in ("why", "missed", "status", "claim"):
+        for name in ("why", "new", "missed", "status", "claim"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(f"{record}.{name}")
         self._owners.pop(attempt, None)
@@ -165,7 +165,7 @@ class Records:
 
     def forbid(self, attempt: Attempt, text: str = NEVER) -> bool:
         """Take the claim, so that no shim ever runs the attempt. Whether nobody had it."""
-        return _create(f"{self.record(attempt)}.claim", text)
+        return _create(self.record(attempt), "claim", text)
 
     def status(self, attempt: Attempt) -> Status | None:
         """How it ended, if its shim wrote that down."""
@@ -178,7 +178,7 @@ class Records:
 
     def stop(self, attempt: Attempt, cause: Cause) -> None:
         """Write down why the engine is going to stop it; the first cause stays."""
-        _create(f"{self.record(attempt)}.why", f"{cause.value}\n")
+        _create(self.record(attempt), "why", f"{cause.value}\n")
 
     def why(self, attempt: Attempt) -> tuple[Cause, int] | None:
         """Why the engine stopped it, and since when (nanoseconds)."""
@@ -212,16 +212,23 @@ class Records:
                 os.unlink(self.output(attempt, stream))
 
 
-def _create(path: str, text: str) -> bool:
-    """Make a file with this text; whether it was not there."""
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    except FileExistsError:
-        return False
+def _create(record: str, ending: str, text: str) -> bool:
+    """Make a record's file with this text, whole or not at all; whether it was not there."""
+    new = f"{record}.new"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(new)
+    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
         os.write(file, text.encode())
     finally:
         os.close(file)
+    try:
+        # Unlike a rename it leaves what is there as it is.
+        os.link(new, f"{record}.{ending}", follow_symlinks=False)
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(new)
     return True
 
 

@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -36,6 +36,9 @@ BLAMELESS_MACHINE = (errno.E2BIG, errno.EINVAL, errno.ENAMETOOLONG)
 
 JOBS_A_FOLDER = 1000
 """Jobs whose outputs share a folder."""
+
+SAYING = Lock()
+"""Two threads say something: never one in the middle of the other's line."""
 
 LOOK = 0.5
 """Seconds until it looks whether its parent is still there."""
@@ -112,10 +115,11 @@ def _messages(buffer: bytearray) -> list[Any]:
 
 
 def _say(door: socket.socket, text: str) -> None:
-    try:
-        door.sendall(text.encode())
-    except OSError:
-        os._exit(0)  # the engine is gone
+    with SAYING:
+        try:
+            door.sendall(text.encode())
+        except OSError:
+            os._exit(0)  # the engine is gone
 
 
 def _do(

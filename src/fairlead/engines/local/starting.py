@@ -87,6 +87,7 @@ class Spawner:
         self._socket = mine
         self._out = bytearray()
         self._in = bytearray()
+        self._broken = False
         self.pid = self._process.pid
         try:
             self._wait_ready()
@@ -158,9 +159,15 @@ class Spawner:
             if not data:
                 raise self._gone()
             self._in += data
+        if self._broken:
+            raise self._gone()
         lines, _, rest = bytes(self._in).rpartition(b"\n")
         self._in[:] = rest
-        return [_word(line.decode(errors="replace")) for line in lines.split(b"\n") if line]
+        try:
+            return [_word(line.decode(errors="replace")) for line in lines.split(b"\n") if line]
+        except (ValueError, IndexError, KeyError) as error:
+            self._broken = True  # what it said is lost: all is to be found anew
+            raise self._gone() from error
 
     def _gone(self) -> EngineError:
         return EngineError("the process that starts tasks is gone")
@@ -190,4 +197,4 @@ def _word(line: str) -> Word:
         return Spawned(attempt, int(rest[1]), int(rest[2]))
     if attempt is not None and kind == "failed":
         return Failed(attempt, rest[1] == spawner.COMMAND, rest[2])
-    raise EngineError(f"the process that starts tasks says {line!r}")
+    raise ValueError(f"it says {line!r}")
