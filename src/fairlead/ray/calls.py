@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import ray
 from ray import cloudpickle, exceptions
@@ -98,6 +98,10 @@ class RemoteFunction:
         return self._pickled
 
 
+@overload
+def remote(function: Callable[..., Any], /) -> RemoteFunction: ...
+@overload
+def remote(**given: Any) -> Callable[[Callable[..., Any]], RemoteFunction]: ...
 def remote(*args: Any, **given: Any) -> Any:
     """Makes a function remote: `@remote`, or `@remote(num_cpus=2, where="zone = east")` with the
     words of `Options`. Raises InputError."""

@@ -78,8 +78,12 @@ class Connection:
         self._wake = threading.Event()
         self._closed = False
         self._readers = ThreadPoolExecutor(READERS, "fairlead results")
-        for loop in (self._submit_all, self._watch):
-            threading.Thread(target=loop, name=f"fairlead {loop.__name__}", daemon=True).start()
+        self._threads = [
+            threading.Thread(target=loop, name=f"fairlead {loop.__name__}", daemon=True)
+            for loop in (self._submit_all, self._watch)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def submit(
         self, function: bytes, name: str, options: Options, calls: Sequence[tuple[Any, Any]]
@@ -105,12 +109,18 @@ class Connection:
         """Ends the threads and the connections. Futures that are not over stay so."""
         self._closed = True
         self._wake.set()
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        for thread in self._threads:
+            thread.join()
+        self._readers.shutdown(cancel_futures=True)
+        for client in self._clients:
+            client.close()
 
     def _client(self) -> Client:
         """This thread's own: a client is for one."""
         if not hasattr(self._mine, "client"):
             self._mine.client = Client(place=self._place, patience=PATIENCE)
+            with self._lock:
+                self._clients.append(self._mine.client)
         found: Client = self._mine.client
         return found
 
