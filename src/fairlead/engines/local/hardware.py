@@ -74,35 +74,34 @@ def find() -> Hardware:
         raise EngineError("local tasks need Linux: there is no /proc here")
     notes = []
     cores = len(os.sched_getaffinity(0))
-    limit = _limit("cpu.max")
-    if limit is not None:
-        allowed = max(1, int(limit))
+    most = limit("cpu.max")
+    if most is not None:
+        allowed = max(1, int(most))
         if allowed < cores:
             notes.append(f"{allowed} of {cores} cores: a control group allows no more")
             cores = allowed
     total = psutil.virtual_memory().total
-    limit = _limit("memory.max")
-    if limit is not None and limit < total:
-        notes.append(f"{int(limit)} of {total} bytes of memory: a control group allows no more")
-        total = int(limit)
+    most = limit("memory.max")
+    if most is not None and most < total:
+        notes.append(f"{int(most)} of {total} bytes of memory: a control group allows no more")
+        total = int(most)
     gpus = find_gpus()
     notes.append(gpus.how)
     return Hardware(cores, total, gpus, tuple(notes))
 
 
-def _limit(name: str) -> float | None:
-    """A limit of the control group (version 2) that this process is in, or of one above it."""
-    try:
-        path = Path("/proc/self/cgroup").read_text()
-    except FileNotFoundError:
-        return None
-    match = re.search(r"^0::(/.*)$", path, re.MULTILINE)
+def limit(
+    name: str, member: Path = Path("/proc/self/cgroup"), groups: Path = Path("/sys/fs/cgroup")
+) -> float | None:
+    """The least limit of the control group (version 2) that this process is in and of those above
+    it; None: there is none."""
+    match = re.search(r"^0::(/.*)$", member.read_text() if member.exists() else "", re.MULTILINE)
     if match is None:
         return None
-    folder = Path("/sys/fs/cgroup") / match[1].lstrip("/")
+    folder = groups / match[1].lstrip("/")
     least: float | None = None
     for place in (folder, *folder.parents):
-        if place == Path("/sys/fs"):
+        if place == groups.parent:
             break
         try:
             words = (place / name).read_text().split()
