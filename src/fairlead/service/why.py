@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.transitions import TaskState
-from fairlead.scheduling.waiting import Behind, NotLooked, Reserved, Why
+from fairlead.scheduling.waiting import (
+    Behind,
+    Excluded,
+    NoMachine,
+    NotLooked,
+    Reserved,
+    TooSmall,
+    Why,
+)
 from fairlead.service.fair.audit import exact_of
 from fairlead.service.fair.causes import Cause, cause_of
 from fairlead.service.fair.changes import Change, smallest_changes
@@ -240,6 +248,8 @@ def _fair(core: Core, watch: Watch, job: JobRecord, slot: int, why: Why) -> Fair
 
 
 def _start(core: Core, why: Why) -> Start | None:
+    if any(isinstance(reason, (NoMachine, Excluded, TooSmall)) for reason in why.reasons):
+        return None  # however long one waits
     own = next((each for each in why.reasons if isinstance(each, Reserved)), None)
     found = expected_start(core, why.job)
     if found is None and own is not None and own.start is not None:

@@ -120,6 +120,7 @@ def test_a_job_that_failed_and_what_others_may_know() -> None:
 
 def test_a_job_that_can_run_nowhere() -> None:
     live = Live(machines(), TENANTS)
+    live.submit(runs("train", {"cpu": 1}, tenant="language", tasks=1, duration=60))
     live.submit(runs("huge", {"cpu": 64}, tenant="vision", tasks=1))
     live.step(seconds=2)
     live.step(seconds=2)
