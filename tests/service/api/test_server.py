@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from fairlead.model.errors import InputError
@@ -262,3 +263,33 @@ def test_after_a_restart_tokens_are_good_and_a_token_that_was_taken_away_is_made
                 if kinds.count("service_started") == 3:
                     break
         assert "job_submitted" in kinds  # of the first run, from the journal
+
+
+def test_a_what_if_is_solved_in_a_process_that_ends_with_the_service(tmp_path: Path) -> None:
+    with served(tmp_path) as one:
+        given = {"jobs": [job("a", "sales", 9), job("b", "vision", 9)]}
+        assert httpx.post(one.url + "/v1/jobs", headers=one.headers, json=given).status_code == 201
+        asked = {"weight": ["sales=3"]}
+        answer = httpx.post(one.url + "/v1/whatif", headers=one.headers, json=asked, timeout=90)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["whatif"]["schema"] == "fairlead.whatif/1"
+        assert answer.json()["sentences"]
+        wrong = {"weight": ["nobody=3"]}
+        answer = httpx.post(one.url + "/v1/whatif", headers=one.headers, json=wrong, timeout=90)
+        assert answer.status_code == 422
+        children = psutil.Process(one.process.pid).children(recursive=True)
+        assert children
+
+
+def test_no_process_outlives_a_service_that_is_killed(tmp_path: Path) -> None:
+    killed = pytest.raises(AssertionError)  # it does not stop cleanly
+    with killed, served(tmp_path) as one:
+        given = {"jobs": [job("a", "sales", 9)]}
+        assert httpx.post(one.url + "/v1/jobs", headers=one.headers, json=given).status_code == 201
+        asked = {"weight": ["sales=3"]}
+        httpx.post(one.url + "/v1/whatif", headers=one.headers, json=asked, timeout=90)
+        children = psutil.Process(one.process.pid).children(recursive=True)
+        assert children
+        one.process.kill()
+        _, left = psutil.wait_procs(children, timeout=30)
+        assert left == []
