@@ -38,16 +38,17 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.cli.service import say_json
 
     with service_of(args) as service:
-        shares = service.shares(jobs=args.jobs)
+        # A job without a tenant is its own: only the jobs tell of it.
+        shares = service.shares(jobs=args.jobs or not args.json)
     if args.json:
         say_json(shares)
     else:
-        say(lines(shares, screen_of(sys.stdout)))
+        say(lines(shares, screen_of(sys.stdout), args.jobs))
     return 0
 
 
-def lines(shares: Shares, screen: Screen) -> Iterator[str]:
-    """A line for each tenant, those below another indented, then one for each job."""
+def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
+    """A line for each tenant, those below another indented, then, if wanted, one for each job."""
     from fairlead.cli.screen import shown, table
     from fairlead.cli.service import ago, count
     from fairlead.model.words import number
@@ -55,10 +56,10 @@ def lines(shares: Shares, screen: Screen) -> Iterator[str]:
     exact = "not computed yet" if shares.exact is None else f"{ago(shares.exact)} ago"
     yield screen.dim(f"policy {shares.policy}; exact shares: {exact}")
     yield ""
-    most = max([1e-9, *(each.share or 0 for each in shares.tenants)])
-    most = max([most, *(each.fair or 0 for each in shares.tenants)])
+    tenants = everybody(shares)
+    most = max([1e-9, *(max(each.share or 0, each.fair or 0) for each in tenants)])
     rows = []
-    for tenant, depth in tree(shares.tenants):
+    for tenant, depth in tree(tenants):
         row = [
             "  " * depth + shown(tenant.name),
             number(tenant.weight, 4),
@@ -73,7 +74,7 @@ def lines(shares: Shares, screen: Screen) -> Iterator[str]:
     header += [""] if screen.blocks else []
     right = "<>>>>>>" + ("<" if screen.blocks else "")
     yield from table(header, rows, right, screen) if rows else ["no tenant"]
-    if shares.jobs:
+    if jobs and shares.jobs:
         yield ""
         rows = [
             [
@@ -90,6 +91,26 @@ def lines(shares: Shares, screen: Screen) -> Iterator[str]:
         ]
         header = ["job", "tenant", "running", "waiting", "fair tasks", "whole", "share", "fair"]
         yield from table(header, rows, "<<>>>>>>", screen)
+
+
+def everybody(shares: Shares) -> list[TenantShare]:
+    """The tenants, and the jobs that are their own."""
+    from fairlead.wire.fairness import TenantShare
+
+    names = {tenant.name for tenant in shares.tenants}
+    alone = [
+        TenantShare(
+            name=job.name,
+            weight=1.0,
+            running=job.running,
+            waiting=job.waiting,
+            share=job.share,
+            fair=job.fair,
+        )
+        for job in shares.jobs
+        if job.tenant not in names
+    ]
+    return [*shares.tenants, *alone]
 
 
 def tree(tenants: Sequence[TenantShare]) -> Iterator[tuple[TenantShare, int]]:

@@ -69,7 +69,7 @@ def watch(
     from rich.console import Console
     from rich.live import Live
 
-    from fairlead.cli.top_view import look, picture
+    from fairlead.cli.top_view import MOST_REASONS, look, picture
     from fairlead.client.errors import BusyError, UnreachableError
 
     terminal = can_show()
@@ -77,12 +77,12 @@ def watch(
     console = Console(highlight=False, width=None if terminal else WIDE)
     blocks = "utf" in (console.encoding or "").lower()
     where = service.place.url
-    seen = look(service)
+    seen = look(service, asked=MOST_REASONS)
     if not terminal:
         for index in range(pictures or 1):
             if index:
                 time.sleep(interval)
-                seen = look(service)
+                seen = look(service, seen, asked=MOST_REASONS)
                 console.print()
             console.print(picture(seen, where, "", WIDE, None, blocks, keys=""))
         return
@@ -103,7 +103,7 @@ def watch(
                     if console.size != size:
                         break
                 try:
-                    seen, trouble = look(service), ""
+                    seen, trouble = look(service, seen), ""
                 except (UnreachableError, BusyError) as error:
                     trouble = f"{error}; trying again"
                 shown += 1

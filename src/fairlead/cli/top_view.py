@@ -15,7 +15,7 @@ from rich.text import Text
 from fairlead.cli.machines import used
 from fairlead.cli.screen import shown, widths_of
 from fairlead.cli.service import ago, count, done, holding
-from fairlead.cli.shares import tree
+from fairlead.cli.shares import everybody, tree
 from fairlead.client.errors import NotAllowedError, UnknownNameError
 from fairlead.model.words import counted, number
 from fairlead.wire.machines import MachineState
@@ -30,10 +30,16 @@ MOST_JOBS = 200
 """Jobs that are looked at: no terminal shows more."""
 
 MOST_REASONS = 8
-"""Waiting jobs whose reasons are asked for at a time."""
+"""Waiting jobs whose reasons are shown."""
+
+ASKED = 2
+"""Jobs whose reasons are asked for in one look: an answer takes the service a tenth of a second."""
 
 LONGEST = 16
 """Columns that a name gets in any case."""
+
+MOST_TENANTS = 20
+"""Tenants that are shown."""
 
 NARROW = 72
 """Columns below which bars and labels are left out."""
@@ -41,7 +47,8 @@ NARROW = 72
 
 @dataclass(frozen=True)
 class Look:
-    """The service at one moment. `reasons` has a sentence for some of the jobs that wait."""
+    """The service at one moment. `reasons` has a sentence for some of the jobs that wait, in the
+    order in which they were asked for; `more`: there are jobs beyond these."""
 
     shares: Shares
     machines: tuple[MachineRow, ...]
@@ -50,20 +57,26 @@ class Look:
     reasons: dict[str, str]
 
 
-def look(service: Client) -> Look:
-    """Looks at the service. Raises ServiceError."""
-    shares = service.shares()
+def look(service: Client, before: Look | None = None, asked: int = ASKED) -> Look:
+    """Looks at the service. Reasons are those of the look before, the oldest asked for anew.
+    Raises ServiceError."""
     machines = tuple(service.machines())
     jobs = tuple(islice(service.jobs(), MOST_JOBS + 1))
-    reasons: dict[str, str] = {}
-    for job in [job for job in jobs if job.tasks.waiting][:MOST_REASONS]:
+    more = len(jobs) > MOST_JOBS
+    shares = service.shares(jobs=not more)
+    waiting = [job.name for job in jobs if job.tasks.waiting][:MOST_REASONS]
+    known = {} if before is None else before.reasons
+    reasons = {name: known[name] for name in known if name in waiting}
+    unknown = [name for name in waiting if name not in reasons]
+    for name in [*unknown, *reasons][:asked]:
+        reasons.pop(name, None)
         try:
-            why = service.why(job.name)
+            why = service.why(name)
         except (NotAllowedError, UnknownNameError):  # another tenant's, or it is over by now
+            reasons[name] = ""
             continue
-        if why.reasons:
-            reasons[job.name] = why.reasons[0].sentence
-    return Look(shares, machines, jobs[:MOST_JOBS], len(jobs) > MOST_JOBS, reasons)
+        reasons[name] = why.reasons[0].sentence if why.reasons else ""
+    return Look(shares, machines, jobs[:MOST_JOBS], more, reasons)
 
 
 def picture(
@@ -83,7 +96,9 @@ def picture(
     if seen is None:
         return Group(*parts)
     room = None if height is None else height - 2 - (2 if trouble else 0)
-    spare = None if room is None else max(6, room - len(seen.shares.tenants) - 2)
+    spare = (
+        None if room is None else max(6, room - min(MOST_TENANTS, len(everybody(seen.shares))) - 2)
+    )
     machines = seen.machines if spare is None else seen.machines[: max(2, spare // 2 - 3)]
     parts += [Text(), _shares(seen.shares, width, blocks)]
     parts += [Text(), _machines(machines, width, blocks)]
@@ -114,8 +129,10 @@ def _title(seen: Look | None, where: str, width: int, keys: str) -> Text:
     title.append(where)
     if seen is not None:
         up = sum(machine.state is MachineState.UP for machine in seen.machines)
-        running = sum(holding(job.tasks) for job in seen.jobs)
-        waiting = sum(job.tasks.waiting for job in seen.jobs)
+        running = sum(machine.tasks for machine in seen.machines)
+        names = {tenant.name for tenant in seen.shares.tenants}
+        top = [each for each in everybody(seen.shares) if each.parent not in names]
+        waiting = sum(each.waiting for each in top)
         title.append(f"  {up} of {counted(len(seen.machines), 'machine')} up")
         title.append(f"  tasks: {running} running, {waiting} waiting")
         if width >= NARROW:
@@ -143,9 +160,9 @@ def _shares(shares: Shares, width: int, blocks: bool) -> Table:
     if wide:
         columns += [("short of", ">"), ("", "<")]
     table = _table(columns)
-    values = [each for tenant in shares.tenants for each in (tenant.share, tenant.fair)]
-    most = max([1e-9, *(value or 0.0 for value in values)])
-    for tenant, depth in tree(shares.tenants):
+    tenants = everybody(shares)
+    most = max([1e-9, *(max(each.share or 0.0, each.fair or 0.0) for each in tenants)])
+    for tenant, depth in list(tree(tenants))[:MOST_TENANTS]:
         row: list[str | Text] = [
             "  " * depth + shown(tenant.name),
             count(tenant.running),
