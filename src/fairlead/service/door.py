@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-from fairlead.service.requests import Refused, Reply, Request, Wrong
+from fairlead.service.requests import Refused, Reply, Request, SubmitJobs, Wrong
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -89,10 +89,14 @@ class Door(Generic[S]):
             self._woken = False
 
     def take(self, most: int) -> list[tuple[Request, Future[Reply]]]:
-        """So many requests, oldest first, each with where its reply goes."""
+        """Requests, oldest first, each with where its reply goes: as long as they are not more
+        than so many, each job of a submission counted; at least one, if there is any."""
+        taken: list[tuple[Request, Future[Reply]]] = []
         with self._wake:
-            count = min(most, len(self._requests))
-            return [self._requests.popleft() for _ in range(count)]
+            while self._requests and (not taken or most >= _weight(self._requests[0][0])):
+                taken.append(self._requests.popleft())
+                most -= _weight(taken[-1][0])
+        return taken
 
     def serve_reads(self, service: S) -> None:
         """Runs the functions that wait to read."""
@@ -142,6 +146,10 @@ class Door(Generic[S]):
             self._reads.append(run)
             self._wake.notify_all()
         return future
+
+
+def _weight(request: Request) -> int:
+    return max(1, len(request.jobs)) if isinstance(request, SubmitJobs) else 1
 
 
 def answer(future: Future[Reply], reply: Reply) -> None:

@@ -16,12 +16,13 @@ from fairlead.model.tenant import Tenant
 from fairlead.service.door import CLOSED, CROWDED, Door, DoorClosedError
 from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop import Service
-from fairlead.service.requests import CancelJob, Done, Refused, SubmitJobs, Wrong
+from fairlead.service.requests import CancelJob, Done, Refused, Request, SubmitJobs, Wrong
 from fairlead.service.runner import Runner, explained
 from fairlead.service.settings import Settings
 from tests.service.loop.stage import ADMIN, Stage, job
 from tests.service.loop.test_journal import Failing, failing
 
+CANCEL = CancelJob(ADMIN, "x")
 LONG = 60.0
 """Seconds after which a test that waits has failed."""
 
@@ -116,6 +117,22 @@ def test_a_full_door_turns_away() -> None:
     assert isinstance(first, Done)
     assert second == CROWDED
     assert runner.stop(LONG)
+
+
+def test_a_step_takes_in_no_more_than_it_should() -> None:
+    door: Door[Service] = Door()
+
+    async def sizes() -> list[int]:
+        batch = SubmitJobs(ADMIN, tuple(job(f"x{i}") for i in range(4)))
+        requests: list[Request] = [batch, batch, batch, CANCEL, CANCEL]
+        asked = [asyncio.ensure_future(door.ask(each)) for each in requests]
+        await asyncio.sleep(0)
+        taken = [len(door.take(most)) for most in (8, 1, 2, 8)]
+        for each in asked:
+            each.cancel()
+        return taken
+
+    assert asyncio.run(sizes()) == [2, 1, 2, 0]
 
 
 def test_a_journal_that_another_took_ends_the_thread_with_its_sentence() -> None:
