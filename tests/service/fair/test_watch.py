@@ -93,6 +93,20 @@ def test_a_question_without_an_answer_is_asked_again() -> None:
     assert watch.exact is not None
 
 
+def test_an_older_answer_that_comes_late_is_left_out() -> None:
+    adviser, core = Slow(), stand()
+    watch = Watch(adviser, FairSettings(every=SECOND, guarantees=True))
+    step(watch, core, 0)
+    step(watch, core, SECOND, changed=True)
+    first, second = adviser.asked
+    adviser.ready = Answered(second, answer(second))
+    assert step(watch, core, 2 * SECOND)
+    adviser.ready = Answered(first, answer(first))
+    assert step(watch, core, 3 * SECOND) == []
+    assert watch.exact is not None
+    assert watch.exact.question is second
+
+
 def test_the_core_is_told_once_what_does_not_change() -> None:
     core = core_of({"m1": {"cpu": 4}}, TWO, placement="price-guided", preempt_after=SECOND)
     submit(core, Job("x", {"cpu": 1}, tenant="a", tasks=20))

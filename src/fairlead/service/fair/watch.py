@@ -44,6 +44,7 @@ class Watch:
         self._known: Answered | None = None
         self._told: dict[type, FrozenMap[int] | tuple[Advice, ...]] = {}
         self._number = 0
+        self._answered = 0
         self._stale = True
         self._due = 0
         self._sampled: int | None = None
@@ -53,8 +54,9 @@ class Watch:
     def events(self, time: int) -> tuple[AdviceChanged | GuaranteesChanged, ...]:
         """What the core is to be told now, before it decides; mostly nothing."""
         found = self._adviser.answer()
-        if found is None:
-            return ()
+        if found is None or found.answer.number <= self._answered:
+            return ()  # nothing new
+        self._answered = found.answer.number
         self.problem = found.answer.problem
         if self.problem:
             self._stale = True  # asked again when it is due, though nothing changed
