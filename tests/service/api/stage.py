@@ -231,8 +231,10 @@ async def call(
     headers: Mapping[str, str],
     parts: list[bytes],
     impatient: bool = False,
+    quiet: bool = False,
 ) -> Answer:
-    """The whole answer to a request whose body comes in these parts."""
+    """The whole answer to a request whose body comes in these parts. `quiet`: an error that the
+    application raises after its answer, for the log, is not raised here."""
     left = list(parts) or [b""]
     status, answered, body = 0, {}, b""
     over = asyncio.Event()
@@ -256,6 +258,9 @@ async def call(
 
     try:
         await app(scope_of(method, path, headers), receive, send)
+    except ZeroDivisionError:
+        if not quiet:
+            raise
     finally:
         over.set()
     return Answer(status, answered, body)

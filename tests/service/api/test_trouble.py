@@ -1,0 +1,126 @@
+"""When the journal or the engine fails, the service stops or does not answer: said as it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from fairlead.engines.fake import Call, Planted
+from fairlead.service.api.settings import ApiSettings
+from fairlead.service.door import DoorClosedError
+from fairlead.service.journal.entry import Entry, JournalError
+from tests.service.api.stage import Answer, Stage, call, job
+
+FULL = "the disk is full; make room"
+
+
+def fill(stage: Stage) -> Callable[[], None]:
+    """Nothing can be appended until the returned function is called."""
+    store: Any = stage.service.store
+    append = store.append
+
+    def refuse(_: Sequence[Entry]) -> None:
+        raise JournalError(FULL)
+
+    store.append = refuse
+
+    def mend() -> None:
+        store.append = append
+
+    return mend
+
+
+def submit(stage: Stage, key: str = "k") -> Answer:
+    given = {"jobs": [job("a", "vision", 2)]}
+    return stage.ask("POST", "/v1/jobs", "vision", given, {"Idempotency-Key": key})
+
+
+def test_while_nothing_is_durable_nothing_is_taken_and_all_is_still_shown(stage: Stage) -> None:
+    stage.submit("before", "vision")
+    mend = fill(stage)
+    answer = submit(stage)
+    assert (answer.status, answer.kind) == (503, "unavailable")
+    assert "full" in answer.messages[0]
+    assert int(answer.headers["retry-after"]) >= 1
+    ready = stage.get("/v1/ready", None)
+    assert (ready.status, ready.tree["ready"]) == (503, False)
+    assert "full" in ready.tree["why"]
+    assert stage.get("/v1/health", None).status == 200
+    assert [one["name"] for one in stage.get("/v1/jobs").tree["jobs"]] == ["before"]
+    mend()
+    stage.step(5)
+    assert stage.get("/v1/ready", None).status == 200
+
+
+def test_who_asks_again_with_the_same_key_has_submitted_once(stage: Stage) -> None:
+    mend = fill(stage)
+    assert submit(stage).status == 503
+    assert submit(stage).status == 503
+    mend()
+    stage.step(5)
+    answer = submit(stage)
+    assert answer.status == 201
+    listed = stage.get("/v1/jobs").tree["jobs"]
+    assert [one["id"] for one in listed] == [answer.tree["jobs"][0]["id"]]
+
+
+def test_an_engine_that_fails_is_said_and_its_outputs_are_to_be_asked_for_again(
+    stage: Stage,
+) -> None:
+    stage.submit("a", "vision")
+    engine: Any = stage.service.engine
+    engine.faults = Planted()
+    engine.faults.plant(Call.OUTPUT)
+    answer = stage.get("/v1/jobs/a/tasks/0/output")
+    assert (answer.status, answer.kind) == (503, "unavailable")
+    assert stage.get("/v1/jobs/a/tasks/0/output").status == 200
+
+
+def test_a_loop_that_has_ended_is_said(stage: Stage) -> None:
+    def closed(_: object) -> Awaitable[Any]:
+        async def refuse() -> Any:
+            raise DoorClosedError("the service has stopped")
+
+        return refuse()
+
+    stage.get("/v1/me")  # the tokens are known
+    door: Any = stage.door
+    door.read = closed
+    for path in ("/v1/jobs", "/v1/ready", "/v1/shares", "/v1/machines"):
+        answer = stage.get(path)
+        assert answer.status == 503, path
+        assert "retry-after" in answer.headers
+    assert stage.get("/v1/health").status == 200
+
+
+def test_a_loop_that_does_not_answer_is_not_waited_for_without_end() -> None:
+    quick = ApiSettings(threads=False, answer_seconds=0.01)
+    with Stage(settings=quick) as stage:
+        stage.get("/v1/me")
+
+        def silent(_: object) -> Awaitable[Any]:
+            return asyncio.sleep(3600)
+
+        door: Any = stage.door
+        door.read = silent
+        door.ask = silent
+        answer = stage.get("/v1/jobs")
+        assert (answer.status, answer.kind) == (503, "unavailable")
+        answer = submit(stage)
+        assert answer.status == 503
+        assert "Idempotency-Key" in answer.messages[0]
+        assert stage.get("/v1/ready").status == 503
+
+
+def test_an_error_of_ours_is_told_without_what_it_was(stage: Stage) -> None:
+    def broken(_: object) -> Awaitable[Any]:
+        raise ZeroDivisionError("hunter2")
+
+    stage.get("/v1/me")
+    door: Any = stage.door
+    door.read = broken
+    headers = {"Authorization": f"Bearer {stage.tokens['root']}"}
+    answer = stage.run(call(stage.app, "GET", "/v1/jobs", headers, [], quiet=True))
+    assert (answer.status, answer.kind) == (500, "internal")
+    assert b"hunter2" not in answer.body
