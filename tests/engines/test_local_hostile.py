@@ -326,6 +326,22 @@ def test_what_a_user_plants_in_the_records_is_not_believed(root: LocalBed) -> No
         stranger.wait()
 
 
+def test_who_claims_to_be_another_users_is_left_alone(root: LocalBed) -> None:
+    engine = root.ready()
+    name = (root.state / "local" / "engine").read_text().split()[0]
+    sign = root.starting / "pretends"
+    pretend = f"FAIRLEAD_RUN={name}:{A} setsid sh -c 'touch {sign}; sleep 1000' & sleep 1000"
+    root.start(engine, assign(B, pretend, user="daemon"), sign)
+    engine.launch([assign(A, "exit 0", user="nobody")])
+    end = end_of(root, engine, A)
+    assert isinstance(end, Ended)
+    assert of(root.state, A) != []
+    engine.cancel([B])
+    end_of(root, engine, B)
+    for pid in of(root.state, A):  # it hid from its own attempt: what the docs say of such
+        os.kill(pid, signal.SIGKILL)
+
+
 def test_a_folder_that_the_user_may_not_enter(root: LocalBed) -> None:
     closed = root.folder / "closed"
     closed.mkdir(mode=0o700)
@@ -333,6 +349,14 @@ def test_a_folder_that_the_user_may_not_enter(root: LocalBed) -> None:
     assert isinstance(end, Ended)
     assert end.cause is Cause.NOT_STARTED
     assert str(closed) in end.message
+
+
+def test_a_working_folder_below_a_closed_one_is_told(root: LocalBed) -> None:
+    root.folder.chmod(0o700)
+    end, _ = root.run(assign(A, "true", user="nobody"))
+    assert isinstance(end, Ended)
+    assert (end.cause, end.message) == (Cause.NOT_STARTED, "its working folder cannot be entered")
+    assert any("chmod o+x" in note for note in root.engines[-1].notes)
 
 
 @pytest.mark.parametrize("restarted", [False, True])

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost
 from fairlead.engines.local.environment import RUN
-from fairlead.engines.local.processes import Process, children, kill, process, processes, variable
+from fairlead.engines.local.processes import (
+    Process,
+    children,
+    kill,
+    owner,
+    process,
+    processes,
+    variable,
+)
 from fairlead.engines.local.records import Claim, Status
 from fairlead.engines.local.shim import CANNOT_RUN, NO_FOLDER
 
@@ -57,7 +65,9 @@ def _missed(code: int, assignment: Assignment | None) -> str:
     command = assignment.command if assignment else None
     program = repr(command[0]) if isinstance(command, tuple) else "the shell"
     if code == NO_FOLDER:
-        return f"the folder {assignment.cwd!r} cannot be entered" if assignment else "no folder"
+        named = assignment is not None and assignment.cwd is not None
+        folder = f"the folder {assignment.cwd!r}" if named and assignment else "its working folder"
+        return f"{folder} cannot be entered"
     if code == CANNOT_RUN:
         return f"{program} cannot be run"
     return f"there is no program {program}"
@@ -71,10 +81,15 @@ class Remnants:
         self._runs: dict[int, tuple[int, str]] = {}
 
     def clear(
-        self, dead: Mapping[Attempt, int], reaper: int | None, shims: Iterable[int]
+        self,
+        dead: Mapping[Attempt, int],
+        users: Callable[[Attempt], int],
+        reaper: int | None,
+        shims: Iterable[int],
     ) -> set[Attempt]:
         """Kill what is left of these attempts, given with their sessions (0: nobody knows); those
-        of which there was something, so that it is to be looked again.
+        of which there was something, so that it is to be looked again. `users`: as whom each ran:
+        another user's process can say of itself what it likes.
 
         `reaper`: their orphans are its children; None: they can be anywhere. `shims` are none.
         """
@@ -96,6 +111,8 @@ class Remnants:
             attempt = sessions.get(one.session) or sessions.get(one.group)
             if attempt is None:
                 attempt = next((words[w] for w in self._words(one) if w in words), None)
+                if attempt is not None and owner(one.pid) != users(attempt):
+                    continue
             if attempt is not None and not one.zombie:
                 left.add(attempt)
                 kill(one.pid, one.start, signal.SIGKILL)

@@ -79,6 +79,11 @@ class LocalEngine:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         if state.stat().st_mode & 0o077:
             self.notes.append(f"others can look into {state}: chmod 700 keeps tasks of users out")
+        closed = [str(one) for one in state.parents if not one.stat().st_mode & 0o001]
+        if closed and os.geteuid() == 0:
+            self.notes.append(
+                f"tasks as other users cannot pass {closed[0]}: chmod o+x it for them"
+            )
         base = state / "local"
         # Tasks as other users cannot pass the state folder, which is closed to them.
         self._records = Records(

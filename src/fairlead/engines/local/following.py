@@ -353,7 +353,9 @@ class Following:
             if not tasks or (not own and begin < self._next_search):
                 continue
             dead: Mapping[Attempt, int] = {task.attempt: task.pid for task in tasks}
-            left = self._remnants.clear(dead, reaper if own else None, self._pids)
+            left = self._remnants.clear(
+                dead, self._records.owner, reaper if own else None, self._pids
+            )
             for task in tasks:
                 if task.attempt not in left and task.over is not None:
                     self.finish(task, task.over)

@@ -62,8 +62,10 @@ def kill(pid: int, start: int, sent: signal.Signals) -> bool:
     """Send a signal to exactly this process. Whether it was there."""
     try:
         handle = os.pidfd_open(pid)
-    except (ProcessLookupError, OSError):
+    except ProcessLookupError:
         return False
+    except OSError:  # no descriptor is left: then by its number, right after a look
+        return _kill_number(pid, start, sent)
     try:
         # The handle means one process. If that has the right start, so does who gets the signal.
         if not alive(pid, start):
@@ -82,6 +84,16 @@ def children(pid: int) -> list[int]:
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
         return []
+
+
+def _kill_number(pid: int, start: int, sent: signal.Signals) -> bool:
+    if not alive(pid, start):
+        return False
+    try:
+        os.kill(pid, sent)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def descendants(pid: int) -> Iterator[Process]:
