@@ -75,6 +75,9 @@ def test_it_asks_after_changes_and_at_most_so_often() -> None:
     assert watch.wake() == 12 * SECOND
     step(watch, core, 12 * SECOND)
     assert len(adviser.asked) == 3
+    assert watch.wake() == 21 * SECOND  # for the history
+    step(watch, core, 21 * SECOND)
+    assert len(adviser.asked) == 3
     assert watch.wake() is None
 
 
@@ -239,10 +242,16 @@ def test_history_has_a_point_for_each_sample() -> None:
     for second in range(10):
         step(watch, core, second * SECOND, changed=True)
     points = watch.history.of("a")
-    assert [point.time // SECOND for point in points] == [1, 3, 5, 7, 9]
+    assert [point.time // SECOND for point in points] == [0, 2, 4, 6, 8]
     assert points[-1].share == pytest.approx(1.0)
     assert points[-1].fair == pytest.approx(1.0)
     assert (points[-1].running, points[-1].waiting) == (8, 12)
+    # What changed last is seen too, though nothing happens any more; then nothing is kept.
+    assert watch.wake() == 10 * SECOND
+    for second in range(10, 30):
+        step(watch, core, second * SECOND)
+    assert [point.time // SECOND for point in watch.history.of("a")][5:] == [10]
+    assert watch.wake() is None
 
 
 def test_the_audit_holds_of_random_cores(cases: int) -> None:

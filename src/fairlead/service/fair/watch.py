@@ -47,7 +47,8 @@ class Watch:
         self._answered = 0
         self._stale = True
         self._due = 0
-        self._sampled: int | None = None
+        self._unsampled = False
+        self._next_sample = 0
         self._unmeasured = False
         self._since: dict[str, int] = {}
 
@@ -74,15 +75,22 @@ class Watch:
     def after(self, time: int, core: Core, *, changed: bool) -> None:
         """After the decisions of a step. `changed`: it was not one in which nothing happened."""
         self._stale |= changed
+        self._unsampled |= changed or self._unmeasured
         if self._unmeasured:
             self._unmeasured = False
-            self._measure(time, core)
+            short = short_of(self.measured(core), core)
+            self._since = {name: self._since.get(name, time) for name in short}
+        if self._unsampled and time >= self._next_sample:
+            self._unsampled = False
+            self._next_sample = time + self.settings.sample
+            self.history.add(self.measured(core).sample(time))
         if self._stale and time >= self._due:
             self._ask(time, core)
 
     def wake(self) -> int | None:
         """When it wants `after` to be called though nothing happens."""
-        return self._due if self._stale else None
+        moments = [self._due] * self._stale + [self._next_sample] * self._unsampled
+        return min(moments, default=None)
 
     @property
     def exact(self) -> Answered | None:
@@ -116,11 +124,3 @@ class Watch:
         self._adviser.ask(asked)
         self._stale = False
         self._due = time + settings.every * max(1, len(asked.jobs) // MANY_JOBS)
-
-    def _measure(self, time: int, core: Core) -> None:
-        found = self.measured(core)
-        short = short_of(found, core)
-        self._since = {name: self._since.get(name, time) for name in short}
-        if self._sampled is None or time - self._sampled >= self.settings.sample:
-            self._sampled = time
-            self.history.add(found.sample(time))
