@@ -24,7 +24,7 @@ from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop import Service
 from fairlead.service.metrics import Metrics
 from fairlead.service.requests import Caller, MakeToken, Reply, Request, Role
-from fairlead.service.settings import Settings
+from fairlead.service.settings import Limits, Settings
 from fairlead.service.tokens import make
 
 T = TypeVar("T")
@@ -99,6 +99,7 @@ class Stage:
         fates: Fates | None = None,
         settings: ApiSettings | None = None,
         machines: Iterable[Machine] | None = None,
+        limits: Limits | None = None,
         **options: Any,
     ) -> None:
         self.now = NOW
@@ -109,7 +110,7 @@ class Stage:
         self.service = Service(
             MemoryStore(self.place),
             FakeEngine(self.world),
-            Settings(tenants=TENANTS),
+            Settings(tenants=TENANTS, limits=limits or Limits()),
             AtOnce(),
             self.metrics,
         )

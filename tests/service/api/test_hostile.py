@@ -17,6 +17,7 @@ from fairlead.model.fields import JOB
 from fairlead.model.names import expand
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.strict import meant
+from fairlead.service.settings import Limits
 from fairlead.wire.errors import STATUS, ErrorAnswer
 from fairlead.wire.routes import ROUTES, Access
 from tests.service.api.stage import Answer, Stage, job
@@ -237,6 +238,22 @@ def test_a_token_and_an_address_have_so_many_requests() -> None:
         assert [stage.get("/v1/me", "vision").status for _ in range(3)] == [200, 200, 429]
         statuses = {stage.get("/v1/health", None).status for _ in range(60)}
         assert statuses == {200, 429}
+
+
+def test_a_tenant_has_so_many_jobs_and_tasks_and_others_are_not_kept_out() -> None:
+    few = Limits(jobs_per_tenant=3, tasks_per_tenant=100, tasks_per_job=60)
+    with Stage(limits=few) as stage:
+        assert stage.submit("big", "vision", 61).status == 422
+        assert stage.submit("a", "vision", 60).status == 201
+        refusals = [
+            stage.submit("b", "vision", 41),
+            stage.ask("POST", "/v1/jobs", "vision", {"jobs": [job(f"c{i}") for i in range(3)]}),
+        ]
+        for answer in refusals:
+            assert (answer.status, answer.kind) == (429, "too_many")
+            assert "retry-after" in answer.headers
+        assert stage.submit("d", "sales", 60).status == 201
+        assert [one["name"] for one in stage.get("/v1/jobs").tree["jobs"]] == ["a", "d"]
 
 
 def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw() -> None:
