@@ -1,0 +1,72 @@
+"""What the benchmark `live` measures of the engine on Ray alone: no-op functions, all launched at
+once as a bare driver submits them, through the driver and the launcher, to their acknowledged ends."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+import time
+from fractions import Fraction
+from typing import Any
+
+import ray
+from ray import cloudpickle
+
+from benchmarks.cases import Measured
+from fairlead.engines.interface import Assignment, Attempt, Ended
+from fairlead.engines.remote import RemoteEngine
+from fairlead.model.values import FrozenMap
+
+CPUS = 2
+
+WARM_UP = 50
+
+
+def ours(tasks: int) -> Measured:
+    """The engine: no core, no journal, no service."""
+    ray.init(
+        address="local",
+        num_cpus=CPUS,
+        include_dashboard=False,
+        log_to_driver=False,
+        configure_logging=False,
+    )
+    address = ray.get_runtime_context().gcs_address
+    engine = RemoteEngine("ray", {"state": tempfile.mkdtemp(), "address": address})
+    engine.reconcile([])
+    (node,) = engine.nodes()
+    _through(engine, _batch(1, WARM_UP, node.machine.name))
+    batch = _batch(2, tasks, node.machine.name)
+
+    def run() -> list[float]:
+        return [float(_through(engine, batch))]
+
+    return run
+
+
+def _batch(job: int, tasks: int, machine: str) -> list[Assignment]:
+    items = [_text(((number,), {})) for number in range(tasks)]
+    call = {"fairlead.ray": 1, "name": "nothing", "function": _text(lambda n: n), "items": items}
+    text = json.dumps(call)
+    demand = FrozenMap({"cpu": Fraction(1)})
+    return [
+        Assignment(Attempt(job, task, 1), machine, "nothing", "tenant", demand, call=text)
+        for task in range(tasks)
+    ]
+
+
+def _text(value: Any) -> str:
+    return base64.b64encode(cloudpickle.dumps(value)).decode("ascii")
+
+
+def _through(engine: RemoteEngine, batch: list[Assignment]) -> int:
+    """How many ended well."""
+    engine.launch(batch)
+    ended = 0
+    while ended < len(batch):
+        reports = engine.poll()
+        ended += sum(isinstance(one, Ended) and not one.code for one in reports)
+        engine.acknowledge(reports)
+        time.sleep(0.01)
+    return ended
