@@ -107,17 +107,18 @@ def _check(reader: SqlReader, args: argparse.Namespace) -> None:
     from fairlead.service.verify import verify
 
     reader.check()
-    snapshot = reader.snapshot()
-    found = verify(_seen(reader, "entries"), snapshot)
+    found = verify(_seen(reader, "entries"), reader.snapshot())
     result = {
         "schema": CHECK_SCHEMA,
         "entries": found.entries,
         "steps": found.steps,
         "time": found.time,
-        "snapshot": None if snapshot is None else snapshot[0],
+        "snapshot": found.snapshot,
         "digest": found.digest,
     }
-    kept = "no snapshot" if snapshot is None else f"a snapshot of {snapshot[0]:,} entries"
+    kept = "no snapshot"
+    if found.snapshot is not None:
+        kept = f"with a snapshot of {found.snapshot:,} entries"
     _told(
         args,
         result,

@@ -15,12 +15,14 @@ from fairlead.service.snapshots import load
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was found. `digest`: of the core that follows; None: no service has begun."""
+    """What was found. `digest`: of the core that follows; None: no service has begun. `snapshot`:
+    the entry whose snapshot was gone through; None: there is none that this version reads."""
 
     entries: int
     steps: int
     time: int
     digest: str | None
+    snapshot: int | None
 
 
 def verify(entries: Iterable[Entry], snapshot: tuple[int, bytes] | None) -> Verified:
@@ -36,7 +38,7 @@ def verify(entries: Iterable[Entry], snapshot: tuple[int, bytes] | None) -> Veri
         if short is not None:
             short.take(entry)
         elif snapshot is not None and snapshot[0] == entry.seq:
-            short = Recovery(*load(snapshot[1]))
+            short = _loaded(*snapshot)
         count, step = count + 1, entry.step
     whole.finish()
     core = whole.core
@@ -49,7 +51,19 @@ def verify(entries: Iterable[Entry], snapshot: tuple[int, bytes] | None) -> Veri
                 "the snapshot and the entries after it give another state than all entries do"
             )
     digest = None if core is None else core.digest()
-    return Verified(count, step, whole.records.time, digest)
+    used = None if short is None or snapshot is None else snapshot[0]
+    return Verified(count, step, whole.records.time, digest, used)
+
+
+def _loaded(seq: int, data: bytes) -> Recovery | None:
+    """What recovers on top of the snapshot; None where another version wrote it."""
+    try:
+        core, records = load(data)
+    except CorruptJournalError:
+        return None  # a service that starts passes over it, too: its bytes are those kept
+    if records.seq != seq:
+        raise CorruptJournalError(f"the snapshot of entry {seq} says that it is of {records.seq}")
+    return Recovery(core, records)
 
 
 def _state(core: Core | None, records: Records) -> tuple[str | None, bytes]:
