@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def test_kills_lose_nothing_and_double_nothing(tmp_path: Path, cases: int) -> None:
     program = [sys.executable, "-m", "tests.engines.kills", str(tmp_path), "1", str(40 * cases)]
-    env = dict(os.environ, PYTHONPATH=f"{ROOT / 'src'}:{ROOT}")
+    paths = [str(ROOT / "src"), str(ROOT), *os.environ.get("PYTHONPATH", "").split(":")]
+    env = dict(os.environ, PYTHONPATH=":".join(path for path in paths if path))
     done = subprocess.run(program, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)

@@ -111,7 +111,7 @@ def test_an_empty_working_folder_goes_with_the_end(bed: LocalBed) -> None:
 def test_what_could_not_be_started_says_why(
     bed: LocalBed, command: str | tuple[str, ...], cwd: str | None, says: str
 ) -> None:
-    end, _ = bed.run(assign(A, command, cwd=cwd))
+    end, _ = bed.run(assign(A, command, {"PATH": "/usr/bin:/bin"}, cwd))
     assert isinstance(end, Ended)
     assert end.cause is Cause.NOT_STARTED
     assert says in end.message
@@ -134,7 +134,9 @@ def test_any_shell_will_do(bed: LocalBed, monkeypatch: pytest.MonkeyPatch, name:
     monkeypatch.setattr("fairlead.engines.local.ordering.SHELL", str(shell))
     engine = bed.ready()
     commands: list[Command] = ["exit 7", ("no-such-program",), "kill -9 $$", "sleep 1000"]
-    batch = [assign(Attempt(1, task, 1), command) for task, command in enumerate(commands)]
+    # Folders that may not be searched would make "not found" a "permission denied".
+    env = {"PATH": "/usr/bin:/bin"}
+    batch = [assign(Attempt(1, task, 1), command, env) for task, command in enumerate(commands)]
     engine.launch(batch)
     started(bed, engine, batch[3].attempt)
     time.sleep(0.2)
