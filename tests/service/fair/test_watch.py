@@ -125,6 +125,22 @@ def test_the_core_is_told_once_what_does_not_change() -> None:
     assert told[0] == GuaranteesChanged(7 * SECOND, FrozenMap({"x": 2, "y": 2}))
 
 
+def test_long_answers_are_told_less_often() -> None:
+    core = core_of({"m1": {"cpu": 4000}}, TWO, preempt_after=3600 * SECOND)
+    jobs = [Job(f"j{k}", {"cpu": 1}, tenant="a", tasks=2) for k in range(1_500)]
+    submit(core, *jobs)
+    watch = Watch(AtOnce(), FairSettings(every=SECOND, guarantees=True))
+    step(watch, core, 0)
+    assert len(step(watch, core, SECOND)) == 1  # 1,500 names: nothing more for 1.5 s
+    core.apply(TaskFinished(SECOND, "j7", 0))
+    told = [step(watch, core, SECOND + tenth * SECOND // 10, changed=True) for tenth in range(20)]
+    assert [tenth for tenth, events in enumerate(told) if events] == [15]
+    assert watch.exact is not None
+    found = told[15][0]
+    assert isinstance(found, GuaranteesChanged)
+    assert found.guarantees["j7"] == 1  # of the newest answer
+
+
 def audit_of(core: Core, watch: Watch, time: int) -> Audit:
     step(watch, core, time, changed=True)
     step(watch, core, time, changed=True)
