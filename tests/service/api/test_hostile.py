@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import string
+from itertools import count
 from typing import Any
 from urllib.parse import quote
 
@@ -272,6 +273,24 @@ def test_behind_a_proxy_the_address_is_the_one_that_the_proxy_saw() -> None:
             for claimed in range(4)
         ]
         assert statuses == [200, 200, 200, 429]
+
+
+def test_who_takes_much_of_the_loops_time_waits_and_others_do_not() -> None:
+    ticks = count()
+    with Stage(settings=ApiSettings(threads=False, reading_burst=2, reading_rate=0.5)) as stage:
+        stage.app.api.stopwatch = lambda: float(next(ticks))  # each look takes a second
+        assert [stage.get("/v1/jobs", "vision").status for _ in range(4)] == [200, 200, 200, 429]
+        given = {"jobs": [job("a")]}
+        answer = stage.ask("POST", "/v1/jobs", "vision", given)
+        assert (answer.status, answer.headers["retry-after"]) == (429, "2")
+        assert stage.get("/v1/jobs?all=true", "sales").tree["jobs"] == []
+        stage.time += 3  # half a second's worth: enough to be let in
+        # What was done is told, though the loop's time is used up meanwhile.
+        assert stage.ask("POST", "/v1/jobs", "vision", given).status == 201
+        assert stage.ask("POST", "/v1/jobs/a/cancel", "vision").status == 429
+        stage.time += 4
+        assert stage.ask("POST", "/v1/jobs/a/cancel", "vision").tree["state"] == "cancelled"
+        assert stage.get("/v1/ready", None).status == 200
 
 
 def test_reasons_and_what_ifs_are_few_for_each_token() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query
@@ -44,7 +45,7 @@ async def events(
             )
         since = int(header[:20])
     feed = visit.api.feed
-    at = await visit.api.read(_now) if since is None else since
+    at = await visit.read(_now) if since is None else since
     return visit.ongoing(_stream(visit, feed, at), HEADERS)
 
 
@@ -59,7 +60,9 @@ async def _stream(visit: Visit, feed: Feed, at: int) -> AsyncIterator[bytes]:
         try:
             entries = feed.after(at)
             if entries is None:
-                entries = await visit.api.read(lambda live, seq=at: earlier(live, seq))  # type: ignore[misc]  # bound now, for the loop goes on
+                entries = await visit.read_on(partial(earlier, seq=at))
+                if entries is None:
+                    return
         except GoneError as error:
             yield _line(GONE_EVENT, feed.last, f'{{"since":{feed.last},"why":"{error}"}}')
             return
@@ -71,6 +74,8 @@ async def _stream(visit: Visit, feed: Feed, at: int) -> AsyncIterator[bytes]:
             continue
         at = entries[-1].seq
         text = await reader.told(entries)
+        if text is None:
+            return
         if text:
             yield text
 
@@ -82,14 +87,17 @@ class _Reader:
         self._visit = visit
         self._tenants: OrderedDict[str, tuple[str | None, bool]] = OrderedDict()
 
-    async def told(self, entries: Sequence[Entry]) -> bytes:
-        """The events of these entries; entries of other kinds are nobody's business."""
+    async def told(self, entries: Sequence[Entry]) -> bytes | None:
+        """The events of these entries; entries of other kinds are nobody's business. None: nobody
+        answers any more."""
         shown = [entry for entry in entries if entry.kind in KINDS]
         names = {name for entry in shown if (name := _job(entry)) is not None}
         missing = sorted(names - self._tenants.keys())
         if missing:
             caller = self._visit.caller
-            found = await self._visit.api.read(lambda live: _tenants(live, caller, missing))
+            found = await self._visit.read_on(lambda live: _tenants(live, caller, missing))
+            if found is None:
+                return None
             self._tenants.update(found)
         lines = [self._event(entry) for entry in shown]
         # A name that is forgotten may come again with another tenant.

@@ -41,7 +41,7 @@ async def shares(
     def look(live: Live) -> Shares:
         return told.shares(_time(live, now), _core(live), live.watch, jobs=jobs)
 
-    return visit.answer(await visit.api.read(look))
+    return visit.answer(await visit.read(look))
 
 
 async def shares_history(
@@ -60,7 +60,7 @@ async def shares_history(
             time, live.watch, since=since, until=until, points=points, tenant=tenant
         )
 
-    return visit.answer(await visit.api.read(look))
+    return visit.answer(await visit.read(look))
 
 
 async def why(visit: Enter, job: Name) -> Response:
@@ -68,7 +68,7 @@ async def why(visit: Enter, job: Name) -> Response:
     visit.slow_down_heavy()
     async with visit.api.heavy_room:
         now = visit.api.wall()
-        taken = await visit.api.read(lambda live: _taken(live, visit.caller, job, now))
+        taken = await visit.read(lambda live: _taken(live, visit.caller, job, now))
         if visit.api.settings.threads:
             found = await asyncio.to_thread(explained, taken)
         else:
@@ -83,7 +83,7 @@ async def whatif(visit: Enter) -> Response:
     changes = changes_of(asked)
     async with visit.api.heavy_room:
         now = visit.api.wall()
-        given, policy = await visit.api.read(lambda live: _given(live, visit.caller, asked))
+        given, policy = await visit.read(lambda live: _given(live, visit.caller, asked))
         found = await visit.api.solving.solve(answer_what_if, now, given, changes, policy)
     return visit.answer(found)
 
@@ -91,7 +91,7 @@ async def whatif(visit: Enter) -> Response:
 async def audit(visit: Enter) -> Response:
     """Who has less than is guaranteed."""
     now = visit.api.wall()
-    return visit.answer(await visit.api.read(lambda live: _audit(live, visit.caller, now)))
+    return visit.answer(await visit.read(lambda live: _audit(live, visit.caller, now)))
 
 
 def _taken(live: Live, caller: Caller, job: str, now: int) -> Taken:

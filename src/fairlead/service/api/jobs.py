@@ -71,11 +71,11 @@ async def submit(visit: Enter) -> Response:
         )
     body = await visit.body()
     jobs = await visit.api.compute(len(body), jobs_of, body, media, visit.api.settings)
-    done = await visit.api.ask(SubmitJobs(visit.caller, jobs, key))
+    done = await visit.ask(SubmitJobs(visit.caller, jobs, key))
     accepted = done.value
     if not isinstance(accepted, SubmittedJobs):
         raise TypeError(f"jobs were submitted, and the reply is {accepted!r}")
-    rows = await visit.api.read(lambda live: _rows_of(live, accepted.ids))
+    rows = await visit.read(lambda live: _rows_of(live, accepted.ids))
     return visit.answer(Submitted(jobs=[told(row) for row in rows], repeated=accepted.again))
 
 
@@ -92,7 +92,7 @@ async def list_jobs(
     over = every or (state is not None and state not in (JobState.PENDING, JobState.RUNNING))
     wanted = _Wanted(over, state and state.value, tenant, prefix or "")
     most = page(limit, visit.api.settings)
-    rows, following = await visit.api.read(lambda live: _rows(live, wanted, cursor or 0, most))
+    rows, following = await visit.read(lambda live: _rows(live, wanted, cursor or 0, most))
     after = None if following is None else str(following)
     return visit.answer(Jobs(jobs=[told(row) for row in rows], next=after))
 
@@ -105,19 +105,19 @@ async def show_job(visit: Enter, job: Name) -> Response:
 async def grow_job(visit: Enter, job: Name) -> Response:
     """Gives a job another number of tasks."""
     asked = await visit.asked(Grow)
-    await visit.api.ask(ChangeJob(visit.caller, job, asked.tasks))
+    await visit.ask(ChangeJob(visit.caller, job, asked.tasks))
     return await _shown(visit, job)
 
 
 async def cancel_job(visit: Enter, job: Name) -> Response:
     """Cancels a job."""
-    await visit.api.ask(CancelJob(visit.caller, job))
+    await visit.ask(CancelJob(visit.caller, job))
     return await _shown(visit, job)
 
 
 async def forget_job(visit: Enter, job: Name) -> Response:
     """Forgets a job that is over."""
-    await visit.api.ask(ForgetJob(visit.caller, job))
+    await visit.ask(ForgetJob(visit.caller, job))
     return Response(None, visit.route.status)
 
 
@@ -182,7 +182,7 @@ class _Wanted:
 
 
 async def _shown(visit: Enter, name: str) -> Response:
-    row = await visit.api.read(lambda live: _detail(live, visit.caller, name))
+    row = await visit.read(lambda live: _detail(live, visit.caller, name))
     detail = JobDetail(
         **told(row).model_dump(), job=row.plain, reason=row.reason or None, by=row.by
     )

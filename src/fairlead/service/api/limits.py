@@ -31,6 +31,14 @@ class Buckets:
             return 0.0
         return (1 - bucket.amount) / self._rate
 
+    def debt(self, key: str, now: float) -> float:
+        """In how many seconds there is something in the bucket; 0 if there is."""
+        return max(0.0, -self._filled(key, now).amount / self._rate)
+
+    def spend(self, key: str, now: float, amount: float) -> None:
+        """Takes so much, though less be there: it was spent already."""
+        self._filled(key, now).amount -= amount
+
     def __len__(self) -> int:
         return len(self._buckets)
 

@@ -47,7 +47,7 @@ async def list_machines(
 ) -> Response:
     """A page of machines by name."""
     most = page(limit, visit.api.settings)
-    rows, following = await visit.api.read(lambda live: _rows(live, prefix or "", cursor, most))
+    rows, following = await visit.read(lambda live: _rows(live, prefix or "", cursor, most))
     return visit.answer(Machines(machines=[_told(row) for row in rows], next=following))
 
 
@@ -58,18 +58,18 @@ async def show_machine(visit: Enter, machine: Name) -> Response:
 
 async def drain_machine(visit: Enter, machine: Name) -> Response:
     """Gives a machine nothing new."""
-    await visit.api.ask(DrainMachine(visit.caller, machine))
+    await visit.ask(DrainMachine(visit.caller, machine))
     return await _shown(visit, machine)
 
 
 async def undrain_machine(visit: Enter, machine: Name) -> Response:
     """Lets a machine take tasks again."""
-    await visit.api.ask(DrainMachine(visit.caller, machine, back=True))
+    await visit.ask(DrainMachine(visit.caller, machine, back=True))
     return await _shown(visit, machine)
 
 
 async def _shown(visit: Enter, name: str) -> Response:
-    row = await visit.api.read(lambda live: _one(live, name))
+    row = await visit.read(lambda live: _one(live, name))
     return visit.answer(MachineDetail(**_told(row).model_dump()))
 
 

@@ -43,6 +43,10 @@ class ApiSettings:
     """Requests a second with a wrong token, from one address."""
     guess_burst: float = 20.0
     """Requests with a wrong token at once, from one address."""
+    reading_rate: float = 0.1
+    """Of the loop's time that one token's requests take for reading, in the long run."""
+    reading_burst: float = 2.0
+    """Seconds of the loop's time that one token's requests take at once."""
     heavy_rate: float = 2.0
     """Reasons and what-ifs a second of one token: each computes for long."""
     heavy_burst: float = 30.0

@@ -43,7 +43,7 @@ async def list_tasks(
     """A page of tasks. It may be short though more follow: the last page has no `next`."""
     most = page(limit, visit.api.settings)
     wanted = None if state is None else State[state.name]
-    rows, following = await visit.api.read(
+    rows, following = await visit.read(
         lambda live: _rows(live, visit.caller, job, wanted, cursor or 0, most)
     )
     tasks = [
@@ -81,7 +81,7 @@ async def read_output(
     most = visit.api.settings.output_bytes
     if follow:
         return await _followed(visit, job, task, stream, attempt, offset, limit)
-    source = await visit.api.read(lambda live: _source(live, visit.caller, job, task, attempt))
+    source = await visit.read(lambda live: _source(live, visit.caller, job, task, attempt))
     output = await _read(visit, source, stream, offset, most if limit is None else min(limit, most))
     headers = {
         OFFSET_HEADER: str(output.offset),
@@ -106,7 +106,7 @@ async def _followed(
     def look(live: Live) -> _Source:
         return _source(live, visit.caller, job, task, attempt)
 
-    source = await visit.api.read(look)
+    source = await visit.read(look)
     begin = offset if offset >= 0 else (await _read(visit, source, stream, offset, 0)).offset
 
     async def parts() -> AsyncIterator[bytes]:
@@ -115,8 +115,15 @@ async def _followed(
         at, left = begin, LAST if limit is None else limit
         while left > 0 and not visit.api.stopping:
             if source.attempt is None and not source.over:
-                source = await visit.api.read(look)
-            part = await _read(visit, source, stream, at, min(left, settings.output_bytes))
+                found = await visit.read_on(look)
+                if found is None:
+                    return
+                source = found
+            try:
+                part = await _read(visit, source, stream, at, min(left, settings.output_bytes))
+            except RefusalError:  # the engine cannot be reached now
+                await asyncio.sleep(4 * settings.poll_seconds)
+                continue
             at, left = part.offset + len(part.data), left - len(part.data)
             if part.data:
                 yield part.data

@@ -26,7 +26,7 @@ Known = tuple[Tenant, int]
 
 async def list_tenants(visit: Enter) -> Response:
     """All tenants."""
-    found = await visit.api.read(_all)
+    found = await visit.read(_all)
     return visit.answer(Tenants(tenants=[_row(visit, known) for known in found]))
 
 
@@ -49,12 +49,12 @@ async def put_tenant(visit: Enter, tenant: Name) -> Response:
         limit=asked.limit,
         user=asked.user,
     )
-    await visit.api.ask(Put(visit.caller, made))
+    await visit.ask(Put(visit.caller, made))
     return await _shown(visit, tenant)
 
 
 async def _shown(visit: Enter, name: str) -> Response:
-    known, below = await visit.api.read(lambda live: _one(live, name))
+    known, below = await visit.read(lambda live: _one(live, name))
     return visit.answer(TenantDetail(**_row(visit, known).model_dump(), below=below))
 
 

@@ -19,7 +19,7 @@ from fairlead.wire.tokens import Role as ToldRole
 
 async def list_tokens(visit: Enter) -> Response:
     """All tokens."""
-    found = await visit.api.read(_all)
+    found = await visit.read(_all)
     rows = [
         TokenRow(
             name=token.name, role=ToldRole(token.role.value), tenant=token.tenant, made=token.made
@@ -43,7 +43,7 @@ async def make_token(visit: Enter) -> Response:
     if asked.tenant is not None:
         plain_name(asked.tenant)
     secret = make(asked.name, visit.api.draw)
-    await visit.api.ask(
+    await visit.ask(
         Make(
             visit.caller,
             asked.name,
@@ -60,7 +60,7 @@ async def make_token(visit: Enter) -> Response:
 
 async def revoke_token(visit: Enter, token: Name) -> Response:
     """Revokes a token."""
-    await visit.api.ask(RevokeToken(visit.caller, token))
+    await visit.ask(RevokeToken(visit.caller, token))
     visit.api.keys.expire()
     return Response(None, visit.route.status)
 
@@ -71,7 +71,7 @@ async def me(visit: Enter) -> Response:
     tenant = caller.tenant
     tenants: list[str] | None = None
     if caller.role is not Role.ADMIN:
-        tenants = [] if tenant is None else await visit.api.read(lambda live: _below(live, tenant))
+        tenants = [] if tenant is None else await visit.read(lambda live: _below(live, tenant))
     return visit.answer(
         Me(name=caller.token, role=ToldRole(caller.role.value), tenant=tenant, tenants=tenants)
     )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from time import time_ns
+from time import perf_counter, time_ns
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
@@ -57,6 +57,7 @@ class Api:
     wall: Callable[[], int] = lambda: time_ns() // 1000
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None
     seen: Callable[[str, str, int, float], None] | None = None
+    stopwatch: Callable[[], float] = perf_counter
     draw: Callable[[int], bytes] = secrets.token_bytes
     held: int = 0  # bytes of bodies
     streams: dict[str, int] = field(default_factory=dict)  # that are open, by whom
@@ -68,6 +69,7 @@ class Api:
         self.by_token = Buckets(settings.token_rate, settings.token_burst)
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
+        self.reading = Buckets(settings.reading_rate, settings.reading_burst)
         self.feed = Feed(settings.kept_events)
         self.heavy_room = asyncio.Semaphore(settings.heavy)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
@@ -134,11 +136,57 @@ class Visit:
     route: Route
     caller: Caller
     address: str
+    done: bool = False  # something was changed
 
     @property
     def who(self) -> str:
         """By whom things are counted."""
         return self.caller.token or self.address
+
+    async def ask(self, change: Change) -> Done:
+        """Done, and durable. Raises RefusalError."""
+        self._slow_down_reading()
+        done = await self.api.ask(change)
+        self.done = True
+        return done
+
+    async def read(self, function: Callable[[Live], T]) -> T:
+        """What the function returns of the service. Raises RefusalError, also where this sender
+        took too much of the loop's time already; not once something was done for him: he is to
+        hear of it."""
+        if not self.done:
+            self._slow_down_reading()
+        return await self._read(function)
+
+    async def read_on(self, function: Callable[[Live], T]) -> T | None:
+        """The same for an answer that goes on: it waits rather than refuse. None: there is no
+        answer any more, because the service stops or what was asked about is gone."""
+        while (wait := self.api.reading.debt(self.who, self.api.clock())) > 0:
+            await asyncio.sleep(wait)
+        try:
+            return await self._read(function)
+        except RefusalError:
+            return None
+
+    async def _read(self, function: Callable[[Live], T]) -> T:
+        api, spent = self.api, 0.0
+
+        def timed(live: Live) -> T:
+            nonlocal spent
+            began = api.stopwatch()
+            try:
+                return function(live)
+            finally:
+                spent = api.stopwatch() - began
+
+        try:
+            return await api.read(timed)
+        finally:
+            api.reading.spend(self.who, api.clock(), spent)
+
+    def _slow_down_reading(self) -> None:
+        wait = self.api.reading.debt(self.who, self.api.clock())
+        _slow_down(wait, "of this sender take the loop's time")
 
     def slow_down_heavy(self) -> None:
         """Raises RefusalError where too much that is heavy was asked."""
