@@ -135,6 +135,22 @@ def test_a_file_of_jobs_is_submitted_whole_or_not_at_all(shell: Terminal, tmp_pa
     assert row["name"].startswith("one-")
 
 
+def test_very_many_jobs_are_submitted_in_several_requests_and_waited_for(
+    shell: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairlead.client.client.BATCH", 25)
+    lines = [
+        f"  - {{name: many-{i}, tenant: sales, demand: {{cpu: 1}}, tasks: 1, command: 'true'}}"
+        for i in range(60)
+    ]
+    (tmp_path / "jobs.yaml").write_text("jobs:\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    tree = shell.json("submit", "--wait", "--key", "many", "jobs.yaml")
+    assert {row["state"] for row in tree["jobs"]} == {"finished"}
+    assert names(tree["jobs"]) == [f"many-{i}" for i in range(60)]
+    again = shell.json("submit", "--key", "many", "jobs.yaml")
+    assert [row["id"] for row in again["jobs"]] == [row["id"] for row in tree["jobs"]]
+
+
 def test_the_same_key_submits_once(shell: Terminal) -> None:
     words = ("submit", "--name", "once", "--key", "mine", *ENDLESS)
     first = shell.good(*words)

@@ -93,6 +93,15 @@ def test_batches_go_on_with_keys_that_follow_from_one() -> None:
     assert sizes == [2, 2, 1]
 
 
+def test_a_batch_is_no_longer_than_a_service_takes() -> None:
+    long = {"A": "x" * 100_000}
+    jobs = [Job(f"j{i}", {"cpu": 1}, tasks=1, command="true", env=long) for i in range(130)]
+    with answering(lambda _: Answer(201, SUBMITTED)) as (url, asked):
+        list(client(url).submit_all(jobs))
+    assert [len(json.loads(each.body)["jobs"]) for each in asked] == [59, 59, 12]
+    assert max(len(each.body) for each in asked) < 6_100_000
+
+
 def test_what_must_not_be_done_twice_is_not_repeated() -> None:
     with answering(lambda _: Answer(hang_up=True)) as (url, asked):
         service = client(url, patience=10)

@@ -132,19 +132,19 @@ def run(args: argparse.Namespace) -> int:
 def submitted(service: Client, jobs: Sequence[Job], args: argparse.Namespace) -> list[JobRow]:
     """What the service accepted. Raises ServiceError; what to do is said where some of very many
     were accepted."""
-    from fairlead.client.client import BATCH, new_key
+    from fairlead.client.client import BATCH, batches, new_key
     from fairlead.client.errors import ServiceError
+    from fairlead.model.plain import plain_job
 
-    # A relative folder would mean another one there; the service has none of its own.
     key = args.key or new_key()
-    if len(jobs) <= BATCH:
+    if len(list(batches(map(plain_job, jobs), BATCH))) == 1:
         answer = service.submit(*jobs, key=key)
         if answer.repeated and args.key is not None:
             complain(f"this was submitted before with the key {key}: nothing new was")
         return list(answer.jobs)
     accepted: list[JobRow] = []
     try:
-        for answer in service.submit_all(jobs, key=key):
+        for answer in service.submit_all(jobs, key=key, size=BATCH):
             accepted += answer.jobs
     except ServiceError:
         if accepted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
@@ -32,6 +33,9 @@ PAGE = 1000
 
 BATCH = 1000
 """Jobs of one request of `submit_all`."""
+
+LONGEST = 6_000_000
+"""Bytes of jobs in one request of `submit_all`: a service takes 8 MiB if nothing else is said."""
 
 PIECE = 1 << 20
 """Bytes of an output asked for at once."""
@@ -85,19 +89,12 @@ class Client:
     def submit_all(
         self, jobs: Iterable[Job | Plain], key: str | None = None, size: int = BATCH
     ) -> Iterator[Submitted]:
-        """Submits any number of jobs, `size` in a request: all of a request are accepted, or none.
-        What was accepted comes as it is; the same `key` with the same jobs goes on where it
-        stopped."""
+        """Submits any number of jobs, at most `size` in a request: all of a request are accepted,
+        or none. What was accepted comes as it is; the same `key` with the same jobs goes on where
+        it stopped."""
         key = key or new_key()
-        batch: list[Plain] = []
-        count = 0
-        for job in jobs:
-            batch.append(_tree(job))
-            if len(batch) == size:
-                yield self._submit(batch, f"{key}-{count}")
-                batch, count = [], count + 1
-        if batch:
-            yield self._submit(batch, f"{key}-{count}")
+        for number, batch in enumerate(batches(map(_tree, jobs), size)):
+            yield self._submit(batch, f"{key}-{number}")
 
     def _submit(self, jobs: list[Plain], key: str) -> Submitted:
         if not jobs:
@@ -339,6 +336,21 @@ class Client:
 def new_key() -> str:
     """A key for one submission, used by nobody else."""
     return secrets.token_urlsafe(18)
+
+
+def batches(jobs: Iterable[Plain], size: int) -> Iterator[list[Plain]]:
+    """The jobs in requests that a service takes: of at most so many, and not too long."""
+    batch: list[Plain] = []
+    length = 0
+    for job in jobs:
+        own = len(json.dumps(job))
+        if batch and (len(batch) == size or length + own > LONGEST):
+            yield batch
+            batch, length = [], 0
+        batch.append(job)
+        length += own
+    if batch:
+        yield batch
 
 
 def _tree(job: Job | Plain) -> Plain:
