@@ -34,7 +34,8 @@ def agree(service: Service, ledger: Ledger, *, thorough: bool) -> None:
         for number, line in ledger.jobs.items():
             for task in range(line.count):
                 known, said = line.task(task), records.task(records.jobs[number], task)
-                if (known.state, known.attempt) != (said.state, said.attempt):
+                mine = (known.state, known.attempt, known.tries)
+                if mine != (said.state, said.attempt, said.tries):
                     _wrong(f"task {task} of {line.name} is {said}, in the journal {known}")
             _core(core, line)
 
@@ -42,11 +43,16 @@ def agree(service: Service, ledger: Ledger, *, thorough: bool) -> None:
 def _machines(records: Records, core: Core, ledger: Ledger) -> None:
     there = {name for name, line in ledger.machines.items() if line.state is not MachineState.GONE}
     for name, record in records.machines.items():
+        if record.drained != (name in ledger.drained):
+            _wrong(f"machine {name} is drained by an administrator: {record.drained}")
         if (record.machine is not None) != (name in there):
             _wrong(f"machine {name} is there: {record.machine is not None}")
         if name not in there:
             continue
         line = ledger.machines[name]
+        kept = name in ledger.drained or name in ledger.quarantined
+        if kept and line.state is not MachineState.DRAINING:
+            raise BrokenPromiseError("a drain is kept to", f"machine {name} takes tasks")
         if record.draining != (line.state is MachineState.DRAINING):
             _wrong(f"machine {name} drains: {record.draining}")
         held = {key: task.attempt for key, task in line.held.items()}

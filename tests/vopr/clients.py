@@ -89,6 +89,8 @@ class Clients:
         found, self.waiting = self.waiting[:count], self.waiting[count:]
         for each in found:
             each.sent += 1
+            if each.mistaken:
+                self.chance.count(Fault.CLIENT_MISTAKEN)
             if self.trace.wanted:
                 self.trace.say(f"-> {_short(each.request)}")
         return found
@@ -161,6 +163,10 @@ class Clients:
     def _submitted(self, asked: Waiting, request: SubmitJobs, reply: Done, now: int) -> None:
         value = reply.value
         names = tuple(job.name for job in request.jobs)
+        if isinstance(value, SubmittedJobs) and value.again:
+            # Those of them that were forgotten meanwhile are not spoken of any more.
+            forgotten = {line.name for line in self.ledger.forgotten.values()}
+            names = tuple(n for n in names if n in value.names or n not in forgotten)
         if not isinstance(value, SubmittedJobs) or value.names != names:
             self._wrong("a reply says what was asked for", f"{request} got {reply}")
         for number, name in zip(value.ids, value.names, strict=True):

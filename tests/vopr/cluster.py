@@ -254,6 +254,17 @@ class Cluster:
                 found.append(report)
         return found
 
+    def old_ends(self) -> list[Report]:
+        """Ends that were reported before, first those of tasks of which a later attempt is here."""
+        ends = [each for each in self.said if not isinstance(each, Started)]
+        here = {(attempt.job, attempt.task): attempt.number for attempt in self.runs}
+        late = [
+            each
+            for each in ends
+            if here.get((each.attempt.job, each.attempt.task), 0) > each.attempt.number
+        ]
+        return [*late, *ends]
+
     def forget(self, report: Report) -> None:
         """It was acknowledged. After its end, the attempt is forgotten."""
         self.reports.pop(report, None)

@@ -90,8 +90,7 @@ class SimEngine:
         if cluster.said and chance.hit(Fault.REPORT_TWICE):
             found.append(chance.one_of("twice", cluster.said))
         if cluster.said and chance.hit(Fault.REPORT_OLD):
-            ends = [each for each in cluster.said if not isinstance(each, Started)]
-            found += ends[: chance.stream("old").randrange(4)]
+            found += cluster.old_ends()[: 1 + chance.stream("old").randrange(4)]
         if chance.hit(Fault.REPORT_UNKNOWN):
             found.append(Lost(Attempt(987654, 3, 1), True, "nobody knows it"))
         if len(found) > 1 and chance.hit(Fault.REPORTS_SHUFFLED):

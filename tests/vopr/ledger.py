@@ -205,6 +205,7 @@ class Ledger:
         machine = self._machine(body["machine"])
         machine.state = self._machine_change(machine.state, MachineChange.LEFT, body["machine"])
         for (job, task), line in list(machine.held.items()):
+            line.tries += line.state is not TaskState.STOPPING
             self._move(self.jobs[job], line, TaskChange.LOST)
             self.given_up.add((job, task, line.attempt))
             self.stopping.pop((job, task), None)
@@ -354,6 +355,8 @@ class Ledger:
             for device in line.pieces:
                 share = min(demand[device[0]], Fraction(1))
                 devices[device] = devices.get(device, NOTHING) + share
+        for resource in dict(task.pieces):
+            del used[resource]  # by the piece, below: one in use may be on a device that is gone
         for resource, total in used.items():
             if wanted.get(resource) and total > machine.capacity.get(resource, 0):
                 self._wrong("no machine over capacity", f"{name} has {total} of {resource} in use")

@@ -2,17 +2,349 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairlead.engines.interface import Assignment, Attempt, Engine, Lost, Report
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.events import MachineChanged, TaskFailed
+from fairlead.service import loop, machines, reach, reports, submitting, taking
+from fairlead.service.draft import Draft
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    JournalError,
+    Store,
+    TakenJournalError,
+)
+from fairlead.service.keeping import Keeper, Made
+from fairlead.service.loop import Service
+from fairlead.service.machines import Machines
+from fairlead.service.reach import Reach
+from fairlead.service.records.book import Records
+from fairlead.service.records.fold import fold
+
+Planted = Callable[[], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True)
 class Mutant:
     """A planted bug, and the promises by which it is found."""
 
-    plant: Callable[[], AbstractContextManager[object]]
+    plant: Planted
     rules: tuple[str, ...]
 
 
-MUTANTS: dict[str, Mutant] = {}
+def _instead(*places: tuple[object, str, Callable[[Any], Any]]) -> Planted:
+    """Each (holder, name, make): what the holder has under that name is what `make` makes of it."""
+
+    @contextmanager
+    def plant() -> Iterator[None]:
+        with ExitStack() as undo:
+            for holder, name, make in places:
+                was = getattr(holder, name)
+                undo.callback(setattr, holder, name, was)
+                setattr(holder, name, make(was))
+            yield
+
+    return plant
+
+
+class _Engine:
+    """An engine with some calls replaced."""
+
+    def __init__(self, engine: Engine, **instead: Callable[..., Any]) -> None:
+        self._engine, self._instead = engine, instead
+
+    def __getattr__(self, name: str) -> Any:
+        return self._instead.get(name) or getattr(self._engine, name)
+
+
+class _Forgetful(dict[Any, Any]):
+    """Finds nothing that it was not asked for by name."""
+
+    def get(self, _key: Any, default: Any = None) -> Any:
+        return default
+
+
+def _act_then_append(_was: Any) -> Any:
+    def finish(self: Any, made: Made) -> bool:
+        if self._keeper.stuck is None:
+            for entry, said in zip(made.draft.entries, made.draft.said, strict=True):
+                fold(self.records, entry, said)
+            self._reach.tell(made.draft, made.reports)
+        return _append_only(self._keeper, made)
+
+    return finish
+
+
+def _append_only(keeper: Any, made: Made) -> bool:
+    try:
+        if made.draft.entries:
+            keeper._store.append(made.draft.entries)  # noqa: SLF001 - a bug is planted inside
+    except TakenJournalError:
+        raise
+    except JournalError as error:
+        keeper.trouble, keeper.stuck = str(error), made
+        return False
+    keeper.trouble, keeper.stuck = "", None
+    return True
+
+
+def _acknowledge_first(was: Any) -> Any:
+    def finish(self: Any, made: Made) -> bool:
+        if made.reports and not self._reach.trouble:
+            self.engine.acknowledge(made.reports)
+        return bool(was(self, made))
+
+    return finish
+
+
+def _swallow_losses(was: Any) -> Any:
+    def take_report(draft: Draft, report: Report) -> bool:
+        return not isinstance(report, Lost) and bool(was(draft, report))
+
+    return take_report
+
+
+def _fail_what_is_lost(was: Any) -> Any:
+    def end(draft: Draft, job: Any, state: Any, report: Any) -> Any:
+        lost = isinstance(report, Lost) and not report.started
+        return (TaskFailed, False) if lost else was(draft, job, state, report)
+
+    return end
+
+
+def _any_attempt(was: Any) -> Any:
+    def current(draft: Draft, job: Any, task: int, _number: int) -> Any:
+        known = 0 <= task < job.tasks
+        last = draft.records.table.attempt[job.first + task] if known else 0
+        return was(draft, job, task, last)
+
+    return current
+
+
+def _blind_to_changes(was: Any) -> Any:
+    def tell(self: Draft, event: Any, **more: Any) -> None:
+        if not isinstance(event, MachineChanged):
+            was(self, event, **more)
+
+    return tell
+
+
+def _resumed_with(make: Callable[[Engine], Engine]) -> Callable[[Any], Any]:
+    def of(was: Any) -> Any:
+        return lambda engine, records: was(make(engine), records)
+
+    return of
+
+
+def _next_attempt(engine: Engine) -> Any:
+    def launch(batch: Sequence[Assignment]) -> None:
+        engine.launch(
+            [replace(a, attempt=replace(a.attempt, number=a.attempt.number + 1)) for a in batch]
+        )
+
+    return _Engine(engine, launch=launch)
+
+
+def _no_cancel(engine: Engine) -> Any:
+    return _Engine(engine, cancel=lambda _batch: None)
+
+
+def _expect_less(engine: Engine) -> Any:
+    def reconcile(expected: Sequence[Assignment]) -> Sequence[Attempt]:
+        return engine.reconcile(expected[1:])
+
+    return _Engine(engine, reconcile=reconcile)
+
+
+def _always(value: object) -> Callable[[Any], Any]:
+    return lambda _was: lambda *_args, **_more: value
+
+
+def _keys_forgotten(was: Any) -> Any:
+    def follow(store: Store, core: Core | None, records: Records) -> Core | None:
+        found: Core | None = was(store, core, records)
+        records.keys = _Forgetful(records.keys)
+        return found
+
+    return follow
+
+
+def _drains_forgotten(was: Any) -> Any:
+    def newest(store: Store) -> tuple[Core | None, Records]:
+        core, records = was(store)
+        for machine in records.machines.values():
+            machine.drained = False
+        return core, records
+
+    return newest
+
+
+def _tries_forgotten(was: Any) -> Any:
+    def newest(store: Store) -> tuple[Core | None, Records]:
+        core, records = was(store)
+        for row in range(len(records.table)):
+            records.table.tries[row] = 0
+        return core, records
+
+    return newest
+
+
+def _for_ever(was: Any) -> Any:
+    def note(self: Draft, kind: str, **body: Any) -> None:
+        if kind == "machine_quarantined":
+            body["until"] += 10**14
+        was(self, kind, **body)
+
+    return note
+
+
+def _no_admin(was: Any) -> Any:
+    def drain(draft: Draft, name: str, why: str) -> None:
+        if why != "admin":
+            was(draft, name, why)
+
+    return drain
+
+
+def _join_at_once(was: Any) -> Any:
+    def join(self: Machines, draft: Draft, name: str, machine: Any, record: Any) -> None:
+        forgetful = None if record is None else replace(record, given_up={})
+        was(self, draft, name, machine, forgetful)
+
+    return join
+
+
+def _never_failed(was: Any) -> Any:
+    def failed(self: Any, time: int, error: Any) -> None:
+        was(self, time, error)
+        self.trouble, self._retry = "", None
+
+    return failed
+
+
+def _go_on_when_taken(was: Any) -> Any:
+    def keep(self: Keeper, made: Made) -> bool:
+        try:
+            return bool(was(self, made))
+        except TakenJournalError as error:
+            self.trouble, self.stuck = str(error), made
+            return False
+
+    return keep
+
+
+def _read_what_can_be_read(was: Any) -> Any:
+    def follow(store: Store, core: Core | None, records: Records) -> Core | None:
+        try:
+            found: Core | None = was(store, core, records)
+        except CorruptJournalError:
+            return core
+        return found
+
+    return follow
+
+
+def _told_as_done(was: Any) -> Any:
+    return lambda self, value, _kept: was(self, value, True)
+
+
+MUTANTS: dict[str, Mutant] = {
+    "act-before-append": Mutant(
+        _instead((Service, "_finish", _act_then_append)),
+        (
+            "no launch before its entry is durable",
+            "no report is acknowledged before it is durable",
+            "no stop before its entry is durable",
+        ),
+    ),
+    "reply-before-append": Mutant(
+        _instead((Service, "_reply", _told_as_done)),
+        (
+            "an accepted job is durable",
+            "a reply says what is durable",
+            "mistakes are refused",
+        ),
+    ),
+    "acknowledge-before-append": Mutant(
+        _instead((Service, "_finish", _acknowledge_first)),
+        ("no report is acknowledged before it is durable",),
+    ),
+    "lost-requeue": Mutant(
+        _instead((taking, "take_report", _swallow_losses)),
+        ("no report is acknowledged before it is durable",),
+    ),
+    "lost-is-failed": Mutant(
+        _instead((reports, "_end", _fail_what_is_lost)),
+        ("what never started is tried again", "transitions are legal"),
+    ),
+    "late-result": Mutant(
+        _instead((reports, "_current", _any_attempt)),
+        ("a late result is ignored", "a result is what the engine reported"),
+    ),
+    "stale-capacity": Mutant(
+        _instead((Draft, "tell", _blind_to_changes)),
+        ("a change of a machine is seen", "no machine truly over capacity"),
+    ),
+    "new-attempt-after-reconcile": Mutant(
+        _instead((reach, "resume", _resumed_with(_next_attempt))),
+        ("no launch before its entry is durable",),
+    ),
+    "rerunnable-ignored": Mutant(
+        _instead(
+            (reports, "may_be_tried", _always(True)), (machines, "may_be_tried", _always(True))
+        ),
+        ("what is not rerunnable runs once",),
+    ),
+    "retries-never-end": Mutant(
+        _instead((reports, "retries_of", _always(10**6)), (machines, "retries_of", _always(10**6))),
+        ("retries end",),
+    ),
+    "key-forgotten-at-restart": Mutant(
+        _instead((loop, "follow", _keys_forgotten)),
+        ("a key is remembered", "a key gives one answer", "mistakes are refused"),
+    ),
+    "key-ignored": Mutant(
+        _instead((submitting, "_known", _always(None))),
+        ("a key is remembered", "a key gives one answer"),
+    ),
+    "snapshot-forgets-drains": Mutant(
+        _instead((loop, "newest", _drains_forgotten)),
+        ("records and core are the fold of the journal", "a drain is kept to"),
+    ),
+    "snapshot-forgets-retries": Mutant(
+        _instead((loop, "newest", _tries_forgotten)),
+        ("records and core are the fold of the journal", "retries end"),
+    ),
+    "cancel-lost-at-a-crash": Mutant(
+        _instead((reach, "resume", _resumed_with(_no_cancel))),
+        ("a cancel is carried out", "work gets done once the faults stop"),
+    ),
+    "expected-forgotten": Mutant(
+        _instead((reach, "resume", _resumed_with(_expect_less))),
+        ("what is expected is what the journal holds",),
+    ),
+    "quarantine-never-ends": Mutant(
+        _instead((Draft, "note", _for_ever)), ("work gets done once the faults stop",)
+    ),
+    "drain-forgotten-at-return": Mutant(
+        _instead((machines, "_drain", _no_admin)),
+        ("a drain is kept to",),
+    ),
+    "return-before-clean": Mutant(
+        _instead((Machines, "_join", _join_at_once)),
+        ("a machine that returns is empty",),
+    ),
+    "no-reconcile": Mutant(_instead((Reach, "_failed", _never_failed)), ("reconcile first",)),
+    "taken-journal-ignored": Mutant(
+        _instead((Keeper, "keep", _go_on_when_taken)),
+        ("a service whose journal is taken stops",),
+    ),
+    "damage-ignored": Mutant(
+        _instead((loop, "follow", _read_what_can_be_read)),
+        ("a journal that cannot be read is refused",),
+    ),
+}

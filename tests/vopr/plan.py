@@ -52,6 +52,7 @@ RARE = {
     Fault.CLIENT_CONFLICTS: 0.2,
     Fault.START_UNREPORTED: 0.2,
     Fault.LAUNCH_INSTANT: 0.15,
+    Fault.REPORT_OLD: 0.2,
     Fault.ADVICE_LATE: 0.4,
     Fault.ADVICE_NEVER: 0.3,
     Fault.ADVICE_OLD: 0.3,
@@ -88,6 +89,7 @@ class Plan:
     joins: tuple[Machine, ...]
     settings: Settings
     pace: float
+    poll: int  # microseconds between two looks at the engine's reports
     lasts: int
     rates: dict[Fault, float]
     asks: tuple[Ask, ...]
@@ -122,6 +124,7 @@ def draw(seed: int) -> Plan:
         joins=tuple(joins),
         settings=settings,
         pace=random.choice((0.5, 3, 15)),
+        poll=random.choice((1, 50_000, 500_000)),
         lasts=lasts,
         rates=rates,
         asks=tuple(asks),
@@ -170,7 +173,8 @@ def _settings(random: Random) -> Settings:
         limits=Limits(jobs_per_tenant=random.choice((4, 100))),
         snapshot_every=random.choice((0, 20, 60)),
         requests_per_step=random.choice((2, 1000)),
-        node_interval=random.choice((SECOND, 4 * SECOND, 10 * SECOND)),
+        node_interval=random.choice((SECOND, 5 * SECOND, 10 * SECOND)),
+        advise_every=random.choice((SECOND, 5 * SECOND, 20 * SECOND)),
     )
 
 
@@ -191,6 +195,8 @@ def _incidents(
             length = random.randrange(SECOND // 2, 50 * SECOND)
             if fault is Fault.NODE_HANGS_LONG:
                 length = random.randrange(65 * SECOND, 200 * SECOND)
+            elif fault in (Fault.NODE_SHRINKS, Fault.NODE_GROWS):
+                length = random.randrange(10 * SECOND, 150 * SECOND)
             elif fault is Fault.ENGINE_DOWN:
                 length = random.randrange(10 * SECOND)
             elif fault is Fault.CLOCK_BACK:

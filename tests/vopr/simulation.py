@@ -109,7 +109,9 @@ class Simulation:
         now = self.trace.now
         moments = [now + IDLE, end]
         moments += [self.incidents[0].time] if self.incidents else []
-        moments += [self.cluster.next() or end]
+        later = self.cluster.next()
+        if later is not None:
+            moments.append(-(-later // self.plan.poll) * self.plan.poll)
         if self.life is None:
             moments.append(self.restart_at)
         else:
@@ -283,8 +285,9 @@ class Simulation:
         self.down_until = 0
         if self.life is not None:
             self.life.engine.down_until = 0
-        for name in self.cluster.nodes:
-            self.cluster.heal(name)
+        for name, node in self.cluster.nodes.items():
+            if not node.silent:  # one that hangs or is cut off comes back in its time
+                self.cluster.heal(name)
         self.disk.repair()
         last = max((each.time for each in self.clients.waiting), default=self.trace.now)
         for machine in self.plan.machines:

@@ -1,4 +1,4 @@
-"""The whole service in simulation: nothing is lost, nothing is doubled, and planted bugs are found."""
+"""The whole service in simulation: nothing is lost, nothing doubled, and planted bugs are found."""
 
 from __future__ import annotations
 
