@@ -1,0 +1,81 @@
+"""The client reaches everything that the service offers, and the reference names all of it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+import fairlead.client
+from fairlead.client import Client, ServiceError
+from fairlead.model.job import Job
+from fairlead.wire.routes import ROUTES, Route
+from fairlead.wire.tokens import Role
+from tests.client.answering import Answer, answering
+from tests.transcripts import ROOT
+
+PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+
+ASKED: dict[str, Callable[[Client], object]] = {
+    "audit": lambda client: client.audit(),
+    "cancel_job": lambda client: client.cancel("a"),
+    "drain_machine": lambda client: client.drain("m"),
+    "events": lambda client: list(client.events()),
+    "forget_job": lambda client: client.forget("a"),
+    "grow_job": lambda client: client.grow("a", 3),
+    "list_jobs": lambda client: list(client.jobs()),
+    "list_machines": lambda client: list(client.machines()),
+    "list_tasks": lambda client: list(client.tasks("a")),
+    "list_tenants": lambda client: client.tenants(),
+    "list_tokens": lambda client: client.tokens(),
+    "make_token": lambda client: client.make_token("t", Role.VIEWER),
+    "me": lambda client: client.me(),
+    "put_tenant": lambda client: client.put_tenant("v", weight=2),
+    "read_output": lambda client: client.output("a", 0),
+    "ready": lambda client: client.ready(),
+    "revoke_token": lambda client: client.revoke_token("t"),
+    "shares": lambda client: client.shares(),
+    "shares_history": lambda client: client.shares_history(),
+    "show_job": lambda client: client.job("a"),
+    "show_machine": lambda client: client.machine("m"),
+    "show_tenant": lambda client: client.tenant("v"),
+    "submit": lambda client: client.submit(Job("a", {"cpu": 1})),
+    "undrain_machine": lambda client: client.undrain("m"),
+    "version": lambda client: client.version(),
+    "whatif": lambda client: client.whatif(add=["1 x m"]),
+    "why": lambda client: client.why("a"),
+}
+
+NOT_FOR_CLIENTS = {"health", "metrics", "openapi"}
+"""What programs other than clients ask for."""
+
+
+def test_the_client_reaches_every_route() -> None:
+    assert {route.name for route in ROUTES} - NOT_FOR_CLIENTS == set(ASKED)
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.name in ASKED])
+def test_a_method_asks_as_its_route_says(route: Route) -> None:
+    with answering(lambda _: Answer(body=b"[]")) as (url, asked), Client(url, "t") as client:
+        with suppress(ServiceError):  # the answer is none: what was asked is what counts here
+            ASKED[route.name](client)
+    pattern = re.sub(r"\{\w+\}", "[^/]+", route.path)
+    assert asked[0].method == route.method
+    path, _, query = asked[0].path.partition("?")
+    assert re.fullmatch(pattern, path)
+    assert {part.partition("=")[0] for part in query.split("&") if part} <= set(route.query)
+
+
+@pytest.mark.parametrize("name", fairlead.client.__all__)
+def test_every_public_name_is_in_the_reference(name: str) -> None:
+    assert re.search(rf"`{name}\b", PAGE)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, _ in inspect.getmembers(Client, callable) if not name.startswith("_")]
+)
+def test_every_method_is_in_the_reference(name: str) -> None:
+    assert re.search(rf"`{name}\(", PAGE)
