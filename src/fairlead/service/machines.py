@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fairlead.engines.interface import Health, Node
+from fairlead.engines.interface import Attempt, Health, Node
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.scheduling.events import (
@@ -50,14 +50,15 @@ class Machines:
         for kept in (self.troubled, self.counted):
             for name in [name for name in kept if name not in self.nodes]:
                 del kept[name]
-        for record in list(draft.records.machines.values()):
-            if record.name not in self.nodes:
-                quarantine = record.quarantine
-                if record.machine is not None:
-                    _leave(draft, record, "the machine is gone")
-                elif quarantine is not None and draft.time >= quarantine.until:
-                    draft.note("quarantine_ended", machine=record.name)
-                self._drop_given_up(draft, record)
+        for away in [
+            each for each in draft.records.machines.values() if each.name not in self.nodes
+        ]:
+            quarantine = away.quarantine
+            if away.machine is not None:
+                _leave(draft, away, "the machine is gone")
+            elif quarantine is not None and draft.time >= quarantine.until:
+                draft.note("quarantine_ended", machine=away.name)
+            self._drop_given_up(draft, away)
         for name, node in self.nodes.items():
             record = draft.records.machines.get(name)
             known = self.counted.get(name)
@@ -161,7 +162,11 @@ def _leave(draft: Draft, record: MachineRecord, why: str) -> None:
     for (number, task), attempt in record.held.items():
         job = draft.records.jobs[number]
         state = task_state(draft.core, job.name, task)
-        if state is None or is_cancelled(draft.core, job.name):
+        if state is None:
+            continue
+        # If it can still be told: what is lost here is to run on elsewhere only.
+        draft.cancels.append(Attempt(number, task, attempt))
+        if is_cancelled(draft.core, job.name):
             continue
         stopping = state is TaskState.STOPPING
         tries = draft.records.table.tries[job.first + task]

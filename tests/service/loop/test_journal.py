@@ -382,7 +382,8 @@ def test_a_snapshot_that_cannot_be_kept_is_not_missed() -> None:
 
 
 def test_the_loop_is_not_woken_for_nothing_while_the_engine_or_the_journal_fails() -> None:
-    stage = Stage(settings=Settings(retention=Retention(time=SECOND), lost_after=SECOND))
+    settings = Settings(retention=Retention(time=SECOND), lost_after=SECOND)
+    stage = Stage(settings=settings, fates={"x": [Fate(None, grace=99 * SECOND)]})
     stage.submit(job("x", 2, retries=0))
     stage.world.trouble("a")
     stage.settle(4)
@@ -398,3 +399,31 @@ def test_the_loop_is_not_woken_for_nothing_while_the_engine_or_the_journal_fails
         stage.step(after=max(0, wake - stage.now))
         woken += 1
     assert woken <= 22
+
+
+def test_another_cluster_file_at_a_restart_becomes_events() -> None:
+    """Machines that are new, gone or different, and tenants that are new or different."""
+    stage = Stage(settings=Settings(tenants=(Tenant("t"), Tenant("u", weight=2))))
+    stage.submit(job("x", 2, machines=["a"]), job("y", tenant="u"))
+    stage.settle(1)
+    before = stage.service.records.seq
+    stage.world.leave("a")
+    stage.world.join(Machine("b", {"cpu": 5, "memory": 2**30}))
+    stage.world.join(Machine("c", {"cpu": 1}))
+    tenants = (Tenant("u", weight=3), Tenant("v", parent="u"))
+    stage.restart(replace(stage.settings, tenants=tenants))
+    stage.settle(1)
+    kinds = stage.kinds(before)
+    assert kinds.count("tenant_changed") == 2
+    assert {kind for kind in kinds if kind.startswith("machine_")} == {
+        "machine_left",
+        "machine_changed",
+        "machine_joined",
+        "machine_drained",
+        "machine_quarantined",
+    }
+    assert list(stage.service.records.tenants) == ["t", "u", "v"]
+    assert stage.service.records.tenants["u"].weight == 3
+    assert stage.task("x").state is TaskState.WAITING
+    assert stage.task("y").state is TaskState.RUNNING
+    same(stage)

@@ -306,3 +306,13 @@ def test_a_machine_that_left_in_quarantine_is_forgotten_in_time() -> None:
     stage.settle(8)
     assert list(stage.service.records.machines) == ["b"]
     stage.restart()
+
+
+def test_what_runs_on_a_machine_that_is_given_up_is_told_to_stop() -> None:
+    stage = Stage(settings=SHORT)
+    stage.submit(job("x", 1))
+    name = stage.task("x").machine
+    assert name is not None
+    stage.world.trouble(name)
+    stage.settle(10)
+    assert [(each.job, each.task, each.number) for each in stage.running()] == [(1, 0, 2)]
