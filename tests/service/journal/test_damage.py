@@ -15,6 +15,7 @@ from random import Random
 
 import pytest
 
+from fairlead.model.errors import InputError
 from fairlead.service.journal import sqlite as sqlite_store
 from fairlead.service.journal.entry import (
     CorruptJournalError,
@@ -120,6 +121,8 @@ def test_a_damaged_snapshot_gives_the_one_before_it(path: Path) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("UPDATE journal_part SET data = x'00' WHERE seq = 30")
     reader = open_reader(path)
+    assert reader.snapshot() == (10, b"ten" * 2000)
+    connection.execute("UPDATE journal_part SET data = 'text' WHERE seq = 30")
     assert reader.snapshot() == (10, b"ten" * 2000)
     with pytest.raises(CorruptJournalError, match=r"the snapshot of entry 30 of .* is damaged"):
         reader.check()
@@ -513,13 +516,14 @@ def test_what_a_killed_writer_started_does_not_keep_others_out(tmp_path: Path) -
 
 def test_what_a_start_that_was_killed_left_is_cleared_away(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    for what in ("new", "new-wal", "new-shm"):
+    for what in ("new", "new-wal", "new-shm", "head.new"):
         beside(path, what).write_bytes(b"half of it")
     store = open_store(path)
     store.append(some(1, 2))
     store.close()
     assert read(path) == some(1, 2)
     assert not beside(path, "new").exists()
+    assert not beside(path, "head.new").exists()
 
 
 # PostgreSQL
@@ -577,6 +581,15 @@ def test_an_emptied_database_is_not_begun_anew(postgres: Callable[[], str], tmp_
     store.close()
     with pytest.raises(CorruptJournalError, match="head is left of it"):
         open_store(postgres(), head)
+
+
+def test_postgresql_without_its_package_is_refused_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "fairlead.service.journal.postgres", raising=False)
+    with pytest.raises(InputError, match=r"pip install 'fairlead\[postgres\]'"):
+        open_store("postgresql://somewhere/fairlead")
 
 
 def test_a_server_that_is_not_there_is_named_without_the_password() -> None:

@@ -36,10 +36,10 @@ class Head:
         self._path = path
         self._file = -1
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if not path.exists():
+                _create(path, mark)
+            self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             self.write(mark)
-            os.fsync(self._file)
-            sync_folder(path.parent)
         except OSError as error:
             self.close()
             raise _unwritten(path, error) from error
@@ -86,6 +86,20 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _create(path: Path, mark: Mark) -> None:
+    """A new head file, whole or not at all."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)  # of a start that was killed
+    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(file, _text(mark))
+        os.fsync(file)
+    finally:
+        os.close(file)
+    new.rename(path)
+    sync_folder(path.parent)
 
 
 def _text(mark: Mark) -> bytes:

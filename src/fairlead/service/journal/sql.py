@@ -105,17 +105,9 @@ class SqlReader:
     def snapshot(self) -> tuple[int, bytes] | None:
         """The newest snapshot that is whole."""
         with self._reading() as session:
-            found = session.run(
-                "SELECT seq, link, parts, checksum FROM journal_snapshot"
-                " WHERE whole = 1 ORDER BY seq DESC"
-            )
-            for seq, link, parts, expected in found:
-                data = self._parts(session, seq)
-                if len(data) != parts or checksum(b"".join(data)) != expected:
-                    continue
-                rows = session.run("SELECT link FROM journal_entry WHERE seq = ?", (seq,))
-                if [row[0] for row in rows] == [link]:
-                    return seq, zlib.decompress(b"".join(data))
+            for seq, data in self._snapshots(session):
+                if data is not None:
+                    return seq, zlib.decompress(data)
         return None
 
     def check(self) -> None:
@@ -126,14 +118,8 @@ class SqlReader:
             session.check()
             self._compare(session, mark)
             last = self._head_row(session)[2]
-            found = session.run(
-                "SELECT seq, link, parts, checksum FROM journal_snapshot WHERE whole = 1"
-            )
-            for seq, link, parts, expected in found:
-                data = self._parts(session, seq)
-                rows = session.run("SELECT link FROM journal_entry WHERE seq = ?", (seq,))
-                whole = len(data) == parts and checksum(b"".join(data)) == expected
-                if not whole or seq > last or [row[0] for row in rows] != [link]:
+            for seq, data in self._snapshots(session):
+                if data is None or seq > last:
                     raise CorruptJournalError(f"the snapshot of entry {seq} of {self} is damaged")
 
     def close(self) -> None:
@@ -199,9 +185,20 @@ class SqlReader:
         link: bytes = rows[0][0]
         return link
 
-    def _parts(self, session: Session, seq: int) -> list[bytes]:
-        query = "SELECT data FROM journal_part WHERE seq = ? ORDER BY number"
-        return [row[0] for row in session.run(query, (seq,))]
+    def _snapshots(self, session: Session) -> Iterator[tuple[int, bytes | None]]:
+        """The snapshots that were kept, newest first, as they are kept; None: it is damaged."""
+        found = session.run(
+            "SELECT seq, link, parts, checksum FROM journal_snapshot"
+            " WHERE whole = 1 ORDER BY seq DESC"
+        )
+        for seq, link, parts, expected in found:
+            query = "SELECT data FROM journal_part WHERE seq = ? ORDER BY number"
+            data = [part for (part,) in session.run(query, (seq,))]
+            entry = session.run("SELECT link FROM journal_entry WHERE seq = ?", (seq,))
+            whole = len(data) == parts and {type(part) for part in data} == {bytes}
+            whole = whole and entry == [(link,)]
+            kept = b"".join(data) if whole else b""
+            yield seq, kept if whole and checksum(kept) == expected else None
 
 
 class SqlStore(SqlReader):
