@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import time
@@ -324,6 +325,39 @@ def test_what_a_user_plants_in_the_records_is_not_believed(root: LocalBed) -> No
     finally:
         stranger.kill()
         stranger.wait()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_user_who_removes_the_claim_is_stopped_all_the_same(
+    root: LocalBed, restarted: bool
+) -> None:
+    engine = root.ready()
+    sign = root.starting / "removed"
+    command = f"rm /proc/$PPID/cwd/{A}.claim; touch {sign}; exec sleep 1000"
+    one = assign(A, command, user="nobody")
+    root.start(engine, one, sign)
+    if restarted:
+        engine = root.ready()
+        assert list(engine.reconcile([one])) == [A]  # all that can be known now
+        wait(root, lambda: not of(root.state, A))
+        return
+    engine.cancel([A])
+    end = end_of(root, engine, A)
+    assert isinstance(end, (Ended, Lost))
+    assert of(root.state, A) == []
+
+
+def test_a_shell_that_cannot_start_is_no_fault_of_the_machine(bed: LocalBed) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("there is no compiler to make a wrong library with")
+    wrong = bed.folder / "wrong.c"
+    wrong.write_text("#include <unistd.h>\n__attribute__((constructor)) void f() { _exit(75); }\n")
+    made = ["cc", "-shared", "-fPIC", "-o", str(bed.folder / "wrong.so"), str(wrong)]
+    subprocess.run(made, check=True)
+    end, _ = bed.run(assign(A, "true", env={"LD_PRELOAD": str(bed.folder / "wrong.so")}))
+    assert isinstance(end, Ended)
+    assert end.cause is Cause.NOT_STARTED
+    assert "variables" in end.message
 
 
 def test_who_claims_to_be_another_users_is_left_alone(root: LocalBed) -> None:

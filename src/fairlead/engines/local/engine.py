@@ -34,7 +34,7 @@ from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.memory import INTERVAL, MemoryWatch
 from fairlead.engines.local.ordering import Orders
 from fairlead.engines.local.processes import alive, kill, owner, processes, variable
-from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed
+from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
 from fairlead.engines.local.starting import Order, Spawner, Word
 from fairlead.model.machine import Cluster, Machine
 
@@ -235,6 +235,7 @@ class LocalEngine:
                 self._find(attempt, None)
         for task in [task for key, task in self._follow.tasks.items() if key not in wanted]:
             self._silence(task)
+        self._kill_others()
         self._identity.keep()
         return never
 
@@ -284,7 +285,6 @@ class LocalEngine:
             why = "the machine was started anew, and what it had started is not known"
             self._follow.finish(task, Lost(attempt, True, why, machine_at_fault=False))
         elif isinstance(claim, Unclaimed):
-            self._kill(attempt)
             why = "its shim died while it claimed the attempt"
             self._follow.finish(task, Lost(attempt, True, why))
         elif (
@@ -319,12 +319,16 @@ class LocalEngine:
             claim = self._records.claim(attempt)
         return claim
 
-    def _kill(self, attempt: Attempt) -> None:
-        """Kill whatever says of itself that it belongs to this attempt."""
-        word = f"{self._identity.name}:{attempt}"
+    def _kill_others(self) -> None:
+        """Kill whatever says of itself that it is of an attempt that is not under way: what was
+        left behind, and what hid its claim."""
+        prefix = f"{self._identity.name}:"
         for one in processes():
-            if word in (variable(one.pid, RUN) or "").split():
-                kill(one.pid, one.start, signal.SIGKILL)
+            for word in (variable(one.pid, RUN) or "").split():
+                attempt = parse(word.removeprefix(prefix)) if word.startswith(prefix) else None
+                task = self._follow.tasks.get(attempt) if attempt else None
+                if attempt and (task is None or task.phase is Phase.OVER):
+                    kill(one.pid, one.start, signal.SIGKILL)
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         # First whether it is over: what is read after that is all that there will be.

@@ -17,7 +17,7 @@ from itertools import islice
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Report, Started
 from fairlead.engines.local.ending import Remnants, end
 from fairlead.engines.local.memory import MemoryWatch, limit_of
-from fairlead.engines.local.processes import alive, descendants, kill
+from fairlead.engines.local.processes import alive, descendants, kill, process
 from fairlead.engines.local.records import Claim, Records, Unclaimed
 from fairlead.engines.local.starting import Dead, Failed, Kept, Spawned, Word
 
@@ -54,6 +54,7 @@ class Task:
     assignment: Assignment | None
     phase: Phase = Phase.ORDERED
     pid: int = 0
+    start: int = 0  # of a shim that is no child of the present spawner
     own: bool = True  # its shim is a child of the present spawner
     silent: bool = False  # nobody expects it, so nothing is reported of it
     begun: float = 0.0  # by the steady clock
@@ -95,6 +96,7 @@ class Following:
         self._watched: dict[int, Attempt] = {}  # by the descriptor of a shim that is no child
         self._unwatched: dict[Attempt, Claim] = {}
         self._most_watched = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // DESCRIPTORS
+        self._reaper = 0
         self._next_sweep = 0.0
         self._next_search = 0.0
 
@@ -130,6 +132,7 @@ class Following:
     def adopt(self, task: Task, claim: Claim) -> None:
         """An attempt's shim, which is no child of ours, runs: say so, and watch it."""
         task.phase, task.pid, task.own = Phase.RUNNING, claim.pid, False
+        task.start = claim.start
         task.begun = time.monotonic() - max(0.0, time.time() - claim.time / 1_000_000)
         self._say_started(task, claim.time)
         if len(self._watched) >= self._most_watched:
@@ -203,13 +206,7 @@ class Following:
         claim = self._records.claim(attempt)
         over: Ended | Lost
         if isinstance(claim, Unclaimed):
-            # Its shim ended before it started anything; and no other shall.
-            self._forbid(task)
-            if task.stopping is None:
-                over = Lost(attempt, False, "its shim ended before it started the task")
-            else:
-                why = "it was stopped before it started"
-                over = Lost(attempt, False, why, machine_at_fault=False)
+            over = self._unclaimed(task, code)
         else:
             if task.own and claim.pid != task.pid:
                 # Another shim of this attempt, started before the engine was, was faster.
@@ -226,6 +223,25 @@ class Following:
         self._clearing[attempt] = task
         return None
 
+    def _unclaimed(self, task: Task, code: int | None) -> Ended | Lost:
+        """The end of an attempt whose shim is dead and has no claim; and no other shall."""
+        attempt = task.attempt
+        if not task.own:  # it had one when it was found: its user took it away
+            why = "its record was removed, so its exit code is not known"
+            return Lost(attempt, True, why, machine_at_fault=False)
+        try:
+            self._records.forbid(attempt)
+        except OSError as error:
+            return Lost(attempt, False, f"its record cannot be written: {error}")
+        if task.stopping is not None:
+            why = "it was stopped before it started"
+            return Lost(attempt, False, why, machine_at_fault=False)
+        # The machine writes well, so its own environment is to blame. A machine that was blamed
+        # would get nothing more, from nobody: a tenant could do that to all others.
+        now = time.time_ns() // 1000
+        why = f"its shell ended ({code}) before the command was started: see its variables"
+        return Ended(attempt, Cause.NOT_STARTED, abs(code or 0), now, None, why)
+
     def stop(self, task: Task, cause: Cause) -> None:
         """Stop an attempt, gently and then by force; one that takes too much memory at once."""
         if task.stopping is not None or task.phase in (Phase.CLEARING, Phase.OVER):
@@ -236,8 +252,9 @@ class Following:
         task.stopped = time.time_ns()
         with contextlib.suppress(OSError):  # a full disk: then a restart forgets the cause
             self._records.stop(task.attempt, cause)
-        if self._forbid(task):
-            return  # its shim finds that out and ends
+        # If it was not claimed yet, its shim finds that out and ends. Its user can have removed the
+        # claim, too: so the signals follow all the same.
+        self._forbid(task)
         now = time.monotonic()
         if cause is Cause.MEMORY:
             self._at(now, task, Timer.BY_FORCE)
@@ -246,12 +263,10 @@ class Following:
         self._at(gently, task, Timer.GENTLY)
         self._at(gently + self._grace, task, Timer.BY_FORCE)
 
-    def _forbid(self, task: Task) -> bool:
-        """Whether nobody had claimed the attempt, and nobody will."""
-        try:
-            return self._records.forbid(task.attempt)
-        except OSError:  # a full disk: a shim cannot claim it either
-            return False
+    def _forbid(self, task: Task) -> None:
+        """Nobody who has not yet claimed the attempt will."""
+        with contextlib.suppress(OSError):  # a full disk: a shim cannot claim it either
+            self._records.forbid(task.attempt)
 
     def _at(self, when: float, task: Task, timer: Timer) -> None:
         self._count += 1
@@ -260,6 +275,7 @@ class Following:
     def look(self, reaper: int) -> None:
         """Let everything happen that is due: ends, time limits, force, and what is left of the
         dead."""
+        self._reaper = reaper
         self._see_ends()
         self._ring()
         self._watch_memory()
@@ -328,13 +344,14 @@ class Following:
             self._tell(gently)
 
     def _signal(self, task: Task, sent: signal.Signals) -> None:
-        """Send a signal to the group of an attempt, unless its number is another's by now."""
-        claim = self._records.claim(task.attempt)
-        if isinstance(claim, Unclaimed) or claim.pid != task.pid:
+        """Send a signal to the group of an attempt, unless its number is another's by now. What its
+        record says is not asked: its user can write there."""
+        shim = process(task.pid)
+        if shim is None or shim.zombie:
             return
-        if alive(claim.pid, claim.start):
+        if shim.parent == self._reaper if task.own else shim.start == task.start:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(claim.pid, sent)
+                os.killpg(task.pid, sent)
 
     def _tell(self, tasks: Sequence[Task]) -> None:
         """Send the gentle signal to the groups of these, and to what left them but is still below
