@@ -65,6 +65,7 @@ def test_it_says_where_it_serves_where_its_state_is_and_how_it_stops(tmp_path: P
     assert running(served.state) is None
 
 
+@pytest.mark.slow
 def test_tasks_outlive_the_service_and_are_found_again(tmp_path: Path) -> None:
     with serving(tmp_path) as served, client_of(served) as client:
         command = f"sleep 2; echo alive; touch {tmp_path}/done; exit 7"
@@ -83,6 +84,7 @@ def test_tasks_outlive_the_service_and_are_found_again(tmp_path: Path) -> None:
         assert b"".join(client.outputs("lasting")) == b"alive\n"
 
 
+@pytest.mark.slow
 def test_who_waits_and_who_follows_outlasts_a_restart_of_the_service(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -112,6 +114,7 @@ def test_who_waits_and_who_follows_outlasts_a_restart_of_the_service(tmp_path: P
     assert outs[1][0] == b"after\n"
 
 
+@pytest.mark.slow
 def test_in_the_background_it_is_up_when_the_command_returns(tmp_path: Path) -> None:
     done = fairlead(tmp_path, "serve", "--detach", "--listen", "127.0.0.1:0", "--log", "all")
     assert done.returncode == 0, done.stderr
@@ -227,6 +230,7 @@ def test_mistakes_of_the_file_have_their_places(
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

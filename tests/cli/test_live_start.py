@@ -73,6 +73,7 @@ def at_work(shown: str) -> bool:
     return bool(re.search(r"robotics +[1-9]\d* +[\d-]+ +0\.\d+ +0\.\d+", shown))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
 def test_in_a_terminal_it_shows_the_tenants_at_work_until_a_key_ends_it(
     keys: bytes, tmp_path: Path
@@ -88,6 +89,7 @@ def test_in_a_terminal_it_shows_the_tenants_at_work_until_a_key_ends_it(
     until(lambda: left_behind(tmp_path) == [])
 
 
+@pytest.mark.slow
 def test_in_a_pipe_it_prints_lines_and_ends_by_itself(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "fairlead", "start", "--for", "4s"],
@@ -108,6 +110,7 @@ def test_in_a_pipe_it_prints_lines_and_ends_by_itself(tmp_path: Path) -> None:
     until(lambda: left_behind(tmp_path) == [])
 
 
+@pytest.mark.slow
 def test_a_signal_ends_it_as_cleanly(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "fairlead", "start", "--for", "1000s"],

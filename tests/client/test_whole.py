@@ -59,9 +59,12 @@ def test_the_client_reaches_every_route() -> None:
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.name in ASKED])
 def test_a_method_asks_as_its_route_says(route: Route) -> None:
-    with answering(lambda _: Answer(body=b"[]")) as (url, asked), Client(url, "t") as client:
-        with suppress(ServiceError):  # the answer is none: what was asked is what counts here
-            ASKED[route.name](client)
+    with (
+        answering(lambda _: Answer(body=b"[]")) as (url, asked),
+        Client(url, "t") as client,
+        suppress(ServiceError),  # the answer is none: what was asked is what counts here
+    ):
+        ASKED[route.name](client)
     pattern = re.sub(r"\{\w+\}", "[^/]+", route.path)
     assert asked[0].method == route.method
     path, _, query = asked[0].path.partition("?")
