@@ -58,6 +58,7 @@ def test_it_says_where_it_serves_where_its_state_is_and_how_it_stops(tmp_path: P
         assert (refused.returncode, refused.stdout) == (Exit.BAD_INPUT, "")
         assert refused.stderr.startswith("error: ")
         assert refused.stderr.count("\n") == 1
+        assert running(served.state) == served.process.pid
         code, rest = served.stop(signal.SIGINT)
     assert code == 0
     assert "stopped; tasks that run go on" in rest

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fairlead.cli.inputs import say
 from fairlead.cli.serve_plan import Plan
 from fairlead.cli.service import complain
-from fairlead.cli.stop import note_process
+from fairlead.cli.stop import forget_process, note_process
 from fairlead.compiled import first_time
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, Mistake, OutputError
@@ -68,6 +68,7 @@ def serve_now(plan: Plan) -> int:
             service.listeners.extend([metrics.heard, logs.heard])
             open_.pop_all()  # from here on the service closes what it has
             note_process(plan.state)
+            open_.callback(forget_process, plan.state)
             if first_time():
                 complain("compiling the scheduler, once: a minute or two")
 
@@ -94,8 +95,6 @@ def serve_now(plan: Plan) -> int:
             if begun:
                 raise OutputError(f"the service stopped: {error}") from error
             raise InputError(Mistake(str(error))) from error
-        finally:
-            (plan.state / "process").unlink(missing_ok=True)
     say(["stopped; tasks that run go on, and are found again at the next start"])
     return code
 

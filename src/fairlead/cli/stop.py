@@ -22,6 +22,9 @@ PATIENCE = 60.0
 
 PAUSE = 0.05
 
+PROCESS = "process"
+"""The file in the state folder that says which process the service is."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
@@ -74,13 +77,18 @@ def running(folder: Path) -> int | None:
     import psutil
 
     try:
-        process, started = (folder / "process").read_text(encoding="ascii").split()
+        process, started = (folder / PROCESS).read_text(encoding="ascii").split()
         found = psutil.Process(int(process))
         if found.status() == psutil.STATUS_ZOMBIE or f"{found.create_time():.2f}" != started:
             return None
     except (FileNotFoundError, NotADirectoryError, ValueError, psutil.NoSuchProcess):
         return None
     return int(process)
+
+
+def forget_process(folder: Path) -> None:
+    """This process is no service any more."""
+    (folder / PROCESS).unlink(missing_ok=True)
 
 
 def note_process(folder: Path) -> None:
@@ -91,4 +99,4 @@ def note_process(folder: Path) -> None:
     from fairlead.cli.inputs import write_whole
 
     own = psutil.Process()
-    write_whole(str(folder / "process"), f"{own.pid} {own.create_time():.2f}\n")
+    write_whole(str(folder / PROCESS), f"{own.pid} {own.create_time():.2f}\n")
