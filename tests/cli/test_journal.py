@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from fairlead.cli.main import Exit, main
 from fairlead.service.journal.entry import Entry
+from fairlead.service.journal.memory import Place
 from fairlead.service.journal.places import open_store
 from tests.service.journal.lived import kept, lived, simulated, snapshot_of
 
@@ -60,7 +61,7 @@ def test_check_and_replay_say_how_the_core_stands(
     checked = said(capsys, "check", state).splitlines()
     assert checked[0].endswith(f"is whole: {len(entries):,} entries, no snapshot")
     replayed = said(capsys, "replay", state / "journal.db").splitlines()
-    assert "decisions follow from the" in replayed[1]
+    assert "decisions made again, all the same, after" in replayed[1]
     assert checked[-1] == replayed[-1]
     assert checked[-1].startswith("digest ")
 
@@ -131,6 +132,20 @@ def test_check_goes_through_the_snapshot_too(
     store.close()
     found = json.loads(said(capsys, "check", state, "--json"))
     assert (found["snapshot"], found["digest"]) == (None, digest)
+
+
+def test_a_services_own_snapshots_lead_to_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = Place()
+    written = lived(place, snapshot_every=40)
+    (seq, data), *_ = place.snapshots.items()
+    assert 0 < seq < len(written)
+    path = kept(written, tmp_path / "journal.db")
+    store = open_store(path)
+    store.keep(seq, data)
+    store.close()
+    assert json.loads(said(capsys, "check", path, "--json"))["snapshot"] == seq
 
 
 @pytest.mark.parametrize("action", ["check", "replay", "export"])

@@ -136,6 +136,10 @@ def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
     size = (
         f"{_counted(found.entries, 'entry', 'entries')}, {_counted(found.steps, 'step', 'steps')}"
     )
+    decisions = _counted(found.decisions, "decision", "decisions")
+    decided = (
+        f"{decisions} made again, all the same, after {_counted(found.events, 'event', 'events')}"
+    )
     result = {
         "schema": REPLAY_SCHEMA,
         "entries": found.entries,
@@ -150,7 +154,7 @@ def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
         result,
         [
             f"{reader}: {size}",
-            f"all {found.decisions:,} decisions follow from the {found.events:,} events",
+            decided,
             *_stands(result),
         ],
     )

@@ -17,6 +17,7 @@ from fairlead.scheduling.options import Options as CoreOptions
 from fairlead.service.fair.answering import AtOnce
 from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
+from fairlead.service.journal.memory import Place
 from fairlead.service.journal.places import open_store
 from fairlead.service.records.book import Records
 from fairlead.service.recovery import Recovery
@@ -35,13 +36,17 @@ from tests.simulation.test_replay import jobs_of, machine_events, that_jobs_can_
 GOOD, BAD = Fate(SECOND), Fate(SECOND // 2, code=3)
 
 
-def lived() -> list[Entry]:
-    """What a service wrote that saw something of everything, and was restarted."""
+def lived(place: Place | None = None, snapshot_every: int = 0) -> list[Entry]:
+    """What a service wrote that saw something of everything, and was restarted. `place`: where it
+    keeps its journal, and a snapshot every so many entries."""
     machines = tuple(Machine(name, {"cpu": 4, "memory": 2**30}) for name in "abc")
     options = CoreOptions(preempt_after=2 * SECOND, reserve_after=SECOND)
-    settings = Settings(placement="price-guided", options=options)
+    settings = Settings(placement="price-guided", options=options, snapshot_every=snapshot_every)
     fates = {"long": [Fate(None)], "bad": [BAD], "x": [GOOD]}
     stage = Stage(machines, settings, fates, AtOnce())
+    if place is not None:
+        stage.place = place
+        stage.restart()
     for name, weight in (("ann", 1), ("bob", 3)):
         stage.step(PutTenant(ADMIN, Tenant(name, weight=weight)))
     stage.submit(job("long", 20, tenant="ann"))

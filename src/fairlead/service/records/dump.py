@@ -53,7 +53,7 @@ class RecordsDump:
             "seq": records.seq,
             "step": records.step,
             "time": records.time,
-            "start": None if records.start is None else _plain(records.start),
+            "start": None if records.start is None else _ordered(_plain(records.start)),
             "next_id": records.next_id,
             "kinds": kinds,
             "jobs": [
@@ -80,6 +80,11 @@ class RecordsDump:
         }
         text = json.dumps(header, separators=(",", ":")).encode()
         return b"".join([len(text).to_bytes(8, "little"), text, *self.columns.values()])
+
+
+def _ordered(tree: Any) -> Any:
+    """The tree with its keys in order, as they are when it was read from the journal."""
+    return json.loads(json.dumps(tree, sort_keys=True))
 
 
 def take(records: Records) -> RecordsDump:
