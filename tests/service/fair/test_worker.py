@@ -17,7 +17,7 @@ from fairlead.scheduling.core import Core
 from fairlead.service.fair.answering import answer
 from fairlead.service.fair.interface import Answered
 from fairlead.service.fair.question import question
-from fairlead.service.fair.worker import WorkerAdviser
+from fairlead.service.fair.worker import WorkerAdviser, small_question
 from tests.service.fair.stands import core_of, submit
 
 PATIENCE = 120.0
@@ -61,6 +61,13 @@ def test_it_answers_what_is_computed_here_too(shared: WorkerAdviser) -> None:
     assert found.answer.advice == here.advice
     assert found.answer.tenants == here.tenants
     assert shared.answer() is None  # once
+
+
+def test_the_first_answer_takes_no_longer_than_the_others() -> None:
+    """What it loads is loaded before the first question, or it would rest for long after it."""
+    found = answer(small_question())
+    assert found.jobs.tasks.tolist() == pytest.approx([4 / 3, 4 / 3])
+    assert found.advice
 
 
 def test_the_newest_question_wins(shared: WorkerAdviser) -> None:

@@ -10,8 +10,11 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
+import numpy as np
+
 from fairlead.service.fair.answering import answer
 from fairlead.service.fair.interface import NOBODY, Answer, Answered, Question
+from fairlead.simulation.exact_now import Snapshot, Tenants
 
 READY = "ready"
 RESTED = 4.0
@@ -19,7 +22,7 @@ RESTED = 4.0
 FAREWELL = 2.0
 """Seconds that a process has to end by itself."""
 MOST_WAIT = 60.0
-"""A process that keeps dying is started again after at most so many seconds."""
+"""Seconds that it rests at most, and after which a process that keeps dying is started again."""
 
 
 class WorkerAdviser:
@@ -100,7 +103,7 @@ class WorkerAdviser:
         self._found = Answered(asked, replace(said, jobs=jobs))
         self._asked = None
         self._deaths = 0
-        self._not_before = time.monotonic() + RESTED * said.seconds
+        self._not_before = time.monotonic() + min(RESTED * said.seconds, MOST_WAIT)
 
     def _send(self, question: Question, now: float) -> None:
         assert self._ours is not None  # it said that it is ready
@@ -126,7 +129,7 @@ class WorkerAdviser:
         self._found = Answered(asked, gave_up)
         self._asked = None
         self._end()
-        self._not_before = now + RESTED * took
+        self._not_before = now + min(RESTED * took, MOST_WAIT)
 
     def _start(self) -> None:
         self._ours, theirs = self._context.Pipe()
@@ -154,6 +157,7 @@ def serve(theirs: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with suppress(EOFError, OSError):
+        answer(small_question())  # loads the solver: the first answer would take as long as that
         theirs.send(READY)
         while True:
             question: Question = theirs.recv()
@@ -163,3 +167,26 @@ def serve(theirs: Connection) -> None:
             if found.jobs is not NOBODY:
                 found = replace(found, jobs=replace(found.jobs, names=()))
             theirs.send(found)
+
+
+def small_question() -> Question:
+    """Two jobs on a machine with two resources: few enough to be solved at once, and more than
+    what is solved without a solver."""
+    ones = np.ones(2, np.int64)
+    now = Snapshot(
+        time=0,
+        capacity=np.array([[4, 4]]),
+        satisfies=np.zeros((1, 1), np.uint64),
+        job=np.arange(2),
+        tenant=-ones,
+        demand=np.array([[1, 2], [2, 1]]),
+        needs=np.zeros((2, 1), np.uint64),
+        spread=np.zeros(2, bool),
+        waiting=9 * ones,
+        held=0 * ones,
+        scale=np.array([2.0, 2.0]),
+    )
+    nobody = Tenants(np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64))
+    up = np.ones(1, bool)
+    names = ("cpu", "memory"), ("m",), ("a", "b"), ()
+    return Question(0, 0, "tsf", *names, now, nobody, up, np.arange(2), np.arange(2), advice=True)
