@@ -1,0 +1,57 @@
+"""`./check` installs PostgreSQL's programs where they are missing and it may, and goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+MISSING = "has_postgres() { return 1; }"
+"""As on a machine without PostgreSQL."""
+
+
+def need(before: str, tmp_path: Path, apt: str) -> tuple[list[str], str]:
+    """What `need_postgres` says, and what it asked of apt-get."""
+    asked = tmp_path / "asked"
+    asked.touch()
+    stub = tmp_path / "apt-get"
+    stub.write_text(f'#!/bin/sh\necho "$@" >>{asked}\n{apt}\n')
+    stub.chmod(0o755)
+    # Its configuration is not this machine's.
+    script = (ROOT / "scripts/postgres.sh").read_text().replace("/etc/", f"{tmp_path}/etc/")
+    program = f". scripts/environment.sh\n{script}\n{before}\nneed_postgres\necho goes on"
+    done = subprocess.run(
+        ["bash", "-c", program],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path),
+             "BASH_ENV": "", "SHELLOPTS": "errexit:nounset:pipefail"},
+    )  # fmt: skip
+    assert done.stdout == "goes on\n", done.stderr
+    return done.stderr.splitlines(), asked.read_text()
+
+
+def test_nothing_is_said_where_it_is_there(tmp_path: Path) -> None:
+    assert need("has_postgres() { return 0; }", tmp_path, "exit 1") == ([], "")
+
+
+def test_who_is_not_root_is_told_what_to_install(tmp_path: Path) -> None:
+    said, asked = need(f"{MISSING}; id() {{ echo 1000; }}", tmp_path, "exit 1")
+    assert "apt-get install postgresql" in said[0]
+    assert asked == ""
+
+
+@pytest.mark.parametrize(("apt", "lines"), [("exit 0", 1), ("echo no network; exit 100", 3)])
+def test_root_installs_it_and_goes_on_where_that_fails(
+    tmp_path: Path, apt: str, lines: int
+) -> None:
+    said, asked = need(f"{MISSING}; id() {{ echo 0; }}", tmp_path, apt)
+    assert said[0].startswith("Installing PostgreSQL")
+    assert len(said) == lines
+    assert asked.startswith("update\n")
+    assert ("install --yes" in asked) is (apt == "exit 0")
+    conf = tmp_path / "etc/postgresql-common/createcluster.conf"
+    assert conf.read_text() == "create_main_cluster = false\n"
