@@ -25,7 +25,7 @@ from tests.service.api.stage import job
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One service for all tests that leave it running. Its limits on time are short."""
-    api = {"body_seconds": 1, "head_seconds": 1, "address_connections": 20, "body_bytes": 100_000}
+    api = {"body_seconds": 3, "head_seconds": 3, "address_connections": 20, "body_bytes": 100_000}
     with served(tmp_path_factory.mktemp("state"), api) as one:
         yield one
 
@@ -172,6 +172,7 @@ def test_a_port_that_is_taken_is_a_sentence(running: Served, tmp_path: Path) -> 
     assert not (tmp_path / "admin-token").exists()
 
 
+@pytest.mark.slow
 def test_with_tls_it_listens_everywhere(tmp_path: Path) -> None:
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=x -addext"
@@ -235,6 +236,7 @@ def test_a_body_that_is_whole_is_read_in_its_parts(running: Served) -> None:
         assert b" 201 " in _all(connection).split(b"\r\n")[0]
 
 
+@pytest.mark.slow
 def test_after_a_restart_tokens_are_good_and_a_token_that_was_taken_away_is_made_again(
     tmp_path: Path,
 ) -> None:
@@ -265,6 +267,7 @@ def test_after_a_restart_tokens_are_good_and_a_token_that_was_taken_away_is_made
         assert "job_submitted" in kinds  # of the first run, from the journal
 
 
+@pytest.mark.slow
 def test_a_what_if_is_solved_in_a_process_that_ends_with_the_service(tmp_path: Path) -> None:
     with served(tmp_path) as one:
         given = {"jobs": [job("a", "sales", 9), job("b", "vision", 9)]}
@@ -281,6 +284,7 @@ def test_a_what_if_is_solved_in_a_process_that_ends_with_the_service(tmp_path: P
         assert children
 
 
+@pytest.mark.slow
 def test_no_process_outlives_a_service_that_is_killed(tmp_path: Path) -> None:
     killed = pytest.raises(AssertionError)  # it does not stop cleanly
     with killed, served(tmp_path) as one:
