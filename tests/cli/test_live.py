@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +82,21 @@ def test_waiting_ends_when_its_time_is_over(shell: Terminal) -> None:
     code, out, _ = shell(*words)
     assert code == Exit.LATER
     assert out in ("long: running, 0/1 tasks done\n", "long: pending, 0/1 tasks done\n")
+
+
+def test_who_stops_waiting_stops_no_job(shell: Terminal) -> None:
+    words = [sys.executable, "-m", "fairlead", "submit", "--name", "goes-on", "--wait", *ENDLESS]
+    waiting = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    )
+    until(lambda: shell.json("jobs", "--state", "running")["jobs"] != [])
+    assert waiting.stderr is not None
+    assert waiting.stderr.readline() == "goes-on: submitted, 1 task\n"
+    waiting.send_signal(signal.SIGINT)
+    out, err = waiting.communicate(timeout=60)
+    assert (waiting.returncode, out) == (Exit.INTERRUPTED, "")
+    assert err.startswith("no longer waiting: the jobs go on")
+    assert names(shell.json("jobs", "--state", "running")["jobs"]) == ["goes-on"]
 
 
 def test_options_reach_the_job(shell: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

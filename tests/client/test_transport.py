@@ -207,6 +207,15 @@ def test_nothing_that_listens_is_said_at_once_whatever_the_patience(
             client(url, patience=60).version()
 
 
+def test_a_proxy_is_not_asked_for_what_is_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with answering(lambda _: Answer(body=b'{"version": "1"}')) as (url, _):
+        assert client(url).version().version == "1"
+
+
 def test_a_name_that_nobody_knows_is_said() -> None:
     with pytest.raises(
         UnreachableError, match=r"the name in http://nowhere.invalid .* is not known"

@@ -109,6 +109,11 @@ def run(args: argparse.Namespace) -> int:
     jobs = filed(args) if args.command is None else [commanded(args)]
     if args.again:
         jobs = renamed(jobs)
+    if args.wait:
+        # Now, since Ctrl-C while Python imports something ends in an error of Python's own.
+        import tqdm  # noqa: F401  used in `waited`
+
+        import fairlead.client.waiting  # noqa: F401  the same
     # A service that restarts while somebody waits for hours is no reason to give up.
     with service_of(args, patience=120.0 if args.wait else PATIENCE) as service:
         accepted = submitted(service, jobs, args)
@@ -118,10 +123,14 @@ def run(args: argparse.Namespace) -> int:
             else:
                 say(f"{_called(row)}: submitted, {_tasks(row)}" for row in accepted)
             return 0
-        if not args.json:
-            for row in accepted:
-                complain(f"{_called(row)}: submitted, {_tasks(row)}")
-        rows = waited(service, [row.name for row in accepted], timeout)
+        try:
+            if not args.json:
+                for row in accepted:
+                    complain(f"{_called(row)}: submitted, {_tasks(row)}")
+            rows = waited(service, [row.name for row in accepted], timeout)
+        except KeyboardInterrupt:
+            complain("no longer waiting: the jobs go on (`fairlead cancel` stops them)")
+            raise
     if args.json:
         _say_rows("fairlead.jobs/1", rows)
     else:
@@ -164,23 +173,19 @@ def waited(service: Client, names: Sequence[str], timeout: float | None) -> list
     from fairlead.client.waiting import wait_for
 
     rows: dict[str, JobRow] = {}
-    try:
-        with tqdm(
-            unit="task", file=sys.stderr, disable=not sys.stderr.isatty(), dynamic_ncols=True
-        ) as bar:
-            for rows in wait_for(service, names, timeout):
-                counts = [row.tasks for row in rows.values()]
-                bar.total = sum(map(total, counts))
-                over = sum(each.finished + each.failed + each.dropped for each in counts)
-                running = sum(map(holding, counts))
-                failed = sum(each.failed for each in counts)
-                said = f"{running} running" + (f", {failed} failed" if failed else "")
-                bar.set_postfix_str(said, refresh=False)
-                bar.update(over - bar.n)
-                bar.refresh()
-    except KeyboardInterrupt:
-        complain("no longer waiting: the jobs go on (`fairlead cancel` stops them)")
-        raise
+    with tqdm(
+        unit="task", file=sys.stderr, disable=not sys.stderr.isatty(), dynamic_ncols=True
+    ) as bar:
+        for rows in wait_for(service, names, timeout):
+            counts = [row.tasks for row in rows.values()]
+            bar.total = sum(map(total, counts))
+            over = sum(each.finished + each.failed + each.dropped for each in counts)
+            running = sum(map(holding, counts))
+            failed = sum(each.failed for each in counts)
+            said = f"{running} running" + (f", {failed} failed" if failed else "")
+            bar.set_postfix_str(said, refresh=False)
+            bar.update(over - bar.n)
+            bar.refresh()
     return [rows[name] for name in names]
 
 
