@@ -14,6 +14,14 @@ from fairlead.service.requests import Refused, Wrong
 
 MICROSECONDS = 1_000_000
 
+SOON = 0.001
+"""Seconds until the engine is asked again after a step in which something happened. Where nothing
+happens it is twice as long each time: short tasks follow one another quickly, and a quiet service
+sleeps."""
+
+LONGEST = 1.0
+"""Seconds that pass at most before the next step, whatever the clock says meanwhile."""
+
 UNTOLD = Refused(
     Wrong.UNAVAILABLE,
     "the service stopped before it could say whether this was done; ask when it is back",
@@ -30,7 +38,8 @@ class Runner:
     """Runs a service in a thread of its own until the door is closed, or until it fails.
 
     `poll`: so many seconds pass at most before the engine is asked again what happened, and before
-    the journal is tried again. `failure`: why it ended by itself."""
+    the journal is tried again; where something just happened it is asked sooner. `failure`: why it
+    ended by itself."""
 
     def __init__(
         self,
@@ -44,6 +53,7 @@ class Runner:
         self.service, self.door = service, door
         self.failure: BaseException | None = None
         self._poll, self._clock, self._ended = poll, clock, ended
+        self._pause = SOON
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
         service.snapshots.aside = self._write_aside
@@ -88,6 +98,7 @@ class Runner:
 
     def _step(self) -> None:
         service = self.service
+        before = service.records.seq
         taken = self.door.take(service.settings.requests_per_step)
         try:
             with service.observer.timed(Timed.STEP):
@@ -98,14 +109,17 @@ class Runner:
             raise
         for (_, future), reply in zip(taken, replies, strict=True):
             answer(future, reply)
+        self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
         self.door.serve_reads(service)
 
     def _wait(self) -> float:
         """Seconds until there may be something to do."""
         wake = self.service.wake()
+        # What cannot be reached is not asked again before it is due.
+        pause = LONGEST if self.service.trouble else self._pause
         if wake is None:
-            return self._poll
-        return min(self._poll, max(0.0, (wake - self._clock()) / MICROSECONDS))
+            return pause
+        return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))
 
 
 def explained(failure: BaseException) -> FairleadError:

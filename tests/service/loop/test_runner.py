@@ -203,3 +203,25 @@ def test_snapshots_are_written_while_the_loop_goes_on() -> None:
     assert stage.place.snapshots
     stage.restart()
     assert stage.service.records.job("x") is not None
+
+
+def test_short_tasks_follow_one_another_without_long_waits() -> None:
+    """The engine is asked soon after anything happened, and seldom where nothing does."""
+    stage = Stage(fates={"x": [Fate(0)]})
+    waits: list[float] = []
+
+    class Watched(Door[Service]):
+        def wait(self, seconds: float) -> None:
+            waits.append(seconds)
+            super().wait(0)
+            if len(waits) == 40:
+                self.close()
+
+    door = Watched()
+    runner = Runner(stage.service, door, poll=0.05, clock=lambda: stage.now)
+    runner.start()
+    assert runner.stop(LONG)
+    quiet = waits[-5:]
+    assert quiet == [0.05] * 5
+    assert waits[0] == 0.001
+    assert sorted(waits) == waits
