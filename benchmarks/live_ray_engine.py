@@ -1,5 +1,5 @@
 """What the benchmark `live` measures of the engine on Ray alone: no-op functions, all launched at
-once as a bare driver submits them, through the driver and the launcher, to their acknowledged ends."""
+once as a bare driver submits them, through driver and launcher, to their acknowledged ends."""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ import pytest
 from tests.engines.contract import Bed, EngineContract
 from tests.engines.ray_ground import RayBed
 
+pytestmark = pytest.mark.slow
+
 
 class TestContract(EngineContract):
     """The common suite, with commands."""

@@ -30,6 +30,8 @@ from fairlead.engines.remote import RemoteEngine
 from tests.engines.contract import Doing, end_of, started, wait
 from tests.engines.ray_ground import SECRET, Ground, RayBed, assign, frozen, thawed
 
+pytestmark = pytest.mark.slow
+
 A, B, C = Attempt(1, 0, 1), Attempt(1, 1, 1), Attempt(2, 0, 1)
 
 

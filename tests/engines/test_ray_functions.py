@@ -21,6 +21,8 @@ from fairlead.model.errors import InputError
 from fairlead.wire.jobs import JobState
 from tests.engines.ray_ground import Ground
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 120.0
 
 TENANTS = "tenants:\n- name: ana\n- name: bob\n"

@@ -64,6 +64,8 @@ class Book:
             spec["function"] = call.get("name", "")
             items = call.get("items", ())
             item = items[key[1]] if key[1] < len(items) else None
+            # What a function does not need is not sent to it.
+            spec["command"], spec["env"] = None, {}
             problem = call.get("problem") or ("" if item is not None else "the call has no item")
             if problem:
                 spec["problem"] = f"{problem} for task {key[1]}"

@@ -26,11 +26,20 @@ from fairlead.engines.interface import (
     Stream,
 )
 from fairlead.engines.messages import report_of
-from fairlead.engines.ray import book, command, files, function, launcher, sightings, verdict
+from fairlead.engines.ray import (
+    book,
+    command,
+    files,
+    function,
+    launcher,
+    looping,
+    sightings,
+    verdict,
+)
 from fairlead.engines.ray import pinning as pins
 from fairlead.engines.ray.cluster import node_of_row, options_of
 
-BY_VALUE = (book, command, files, function, launcher, pins, sightings, verdict)
+BY_VALUE = (book, command, files, function, launcher, looping, pins, sightings, verdict)
 """What runs on the nodes goes there as it is: they need not have Fairlead."""
 
 NAMESPACE = "fairlead"

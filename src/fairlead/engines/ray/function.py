@@ -34,8 +34,9 @@ _functions: OrderedDict[tuple[str, int], Any] = OrderedDict()
 class _Written(io.TextIOBase):
     """Text to a file that is made when something is written."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, spec: dict[str, Any], stream: str) -> None:
+        self._spec, self._stream = spec, stream
+        self._path: Path | None = None
         self._file: Any = None
 
     def writable(self) -> bool:
@@ -43,6 +44,7 @@ class _Written(io.TextIOBase):
 
     def write(self, text: str) -> int:
         if self._file is None:
+            self._path = path_of(self._spec["service"], self._spec["key"], self._stream)
             self._file = self._path.open("w", encoding="utf-8", buffering=1)
         return int(self._file.write(text))
 
@@ -54,6 +56,11 @@ class _Written(io.TextIOBase):
         if self._file is not None:
             self._file.close()
 
+    def ended(self) -> dict[str, Any]:
+        """What is told of it at the end."""
+        self.close()
+        return {"size": 0, "tail": b""} if self._path is None else ended(self._path)
+
 
 class _Herald:
     """Tells the launcher of calls that take longer than a moment, and ends them with their node."""
@@ -62,25 +69,30 @@ class _Herald:
         self._wake = threading.Condition()
         self._spec: dict[str, Any] | None = None
         self._began = 0
+        self._asleep = False
         threading.Thread(target=self._run, name="herald", daemon=True).start()
 
     def begin(self, spec: dict[str, Any] | None, began: int = 0) -> None:
         """This is called now, or nothing any more."""
         with self._wake:
             self._spec, self._began = spec, began
-            if spec is not None:
+            # Waking it for every call would take longer than many calls do.
+            if spec is not None and self._asleep:
                 self._wake.notify()
 
     def _run(self) -> None:
         raylet = os.getppid()
         while True:
             with self._wake:
-                while self._spec is None:
-                    self._wake.wait()
                 spec, began = self._spec, self._began
-                self._wake.wait(HERALD)
-                if self._spec is not spec:
+                if spec is None:
+                    self._asleep = True
+                    self._wake.wait()
+                    self._asleep = False
                     continue
+            time.sleep(HERALD)
+            if self._spec is not spec:
+                continue
             tell_started(spec, began)
             while self._spec is spec:
                 end_without_node(raylet)
@@ -99,8 +111,7 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not _heralds:
         _heralds.append(_Herald())
-    key = tuple(spec["key"])
-    out, err = (_Written(path_of(spec["service"], key, stream)) for stream in ("stdout", "stderr"))
+    out, err = _Written(spec, "stdout"), _Written(spec, "stderr")
     end: dict[str, Any] = {"cause": "exited", "code": 0, "started": began, "message": ""}
     result = b""
     try:
@@ -111,10 +122,7 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
         end.update(cause="stopped", code=int(signal.SIGTERM))
     finally:
         _heralds[0].begin(None)
-        out.close()
-        err.close()
-    end["stdout"] = ended(path_of(spec["service"], key, "stdout"))
-    end["stderr"] = ended(path_of(spec["service"], key, "stderr"))
+        end["stdout"], end["stderr"] = out.ended(), err.ended()
     if len(result) <= INLINE:
         end["result"] = result
         return end, None

@@ -8,6 +8,7 @@ time: each new one gets a number, and calls of the ones before it are refused.
 from __future__ import annotations
 
 import heapq
+import sys
 import threading
 import time
 import uuid
@@ -20,6 +21,7 @@ from fairlead.engines.ray.book import Book, KnownAttempt, mark_of
 from fairlead.engines.ray.command import run_command, sweep
 from fairlead.engines.ray.files import remove
 from fairlead.engines.ray.function import run_function
+from fairlead.engines.ray.looping import go_on, results_of
 from fairlead.engines.ray.pinning import Pins
 from fairlead.engines.ray.sightings import Sightings
 from fairlead.engines.ray.verdict import Key, Tree, ended, lost, of_error, of_result
@@ -58,8 +60,7 @@ class Launcher:
         self._sightings = Sightings()
         self._sightings.look(ray.nodes())
         self._busy_until = 0.0
-        for loop in (self._submit_all, self._collect_all, self._watch_all):
-            threading.Thread(target=loop, name=loop.__name__, daemon=True).start()
+        go_on(self._submit_all, self._collect_all, self._watch_all)
 
     # What drivers call.
 
@@ -295,16 +296,10 @@ class Launcher:
             time.sleep(NAP)
             ready, _ = ray.wait(live, num_returns=len(live), timeout=0, fetch_local=False)
             self._busy()
-            for reference in ready:
-                self._collected(reference)
+            for reference, result in zip(ready, results_of(ready), strict=True):
+                self._collected(reference, result)
 
-    def _collected(self, reference: Any) -> None:
-        result: Tree | None = None
-        error: BaseException | None = None
-        try:
-            result = ray.get(reference)
-        except ray.exceptions.RayError as failure:
-            error = failure
+    def _collected(self, reference: Any, result: Any) -> None:
         with self._lock:
             attempt, pending = self._live.pop(reference, (None, None))
             if attempt is None or attempt.end is not None:
@@ -312,9 +307,9 @@ class Launcher:
             moment = time.time_ns() // 1000
             if pending is not None:
                 self._book.end(attempt, pending)
-            elif error is not None:
-                self._failed(attempt, error, moment)
-            elif result is not None:
+            elif isinstance(result, BaseException):
+                self._failed(attempt, result, moment)
+            else:
                 attempt.result = result
                 if result["started"] is None and result["cause"] == "not_started":
                     attempt.result = None
@@ -342,7 +337,11 @@ class Launcher:
                 self._do_due()
             if time.monotonic() - looked >= LOOK:
                 looked = time.monotonic()
-                found = ray.nodes()
+                try:
+                    found = ray.nodes()
+                except ray.exceptions.RayError as error:
+                    sys.stderr.write(f"the nodes cannot be listed now: {error}\n")
+                    continue
                 with self._lock:
                     self._look(found)
 
