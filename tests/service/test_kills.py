@@ -1,0 +1,29 @@
+"""The service is killed at random moments: every accepted task has one result, the one it had."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.mark.slow
+def test_kills_of_the_service_lose_nothing_and_double_nothing(tmp_path: Path, cases: int) -> None:
+    program = [sys.executable, "-m", "tests.service.kills", str(tmp_path), "1", str(24 * cases)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAIRLEAD_")}
+    env = kept | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    done = subprocess.run(program, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["wrong"] == []
+    # Nothing was tested where nothing of it happened.
+    assert seen["kills"] == 24 * cases
+    assert seen["results"] == seen["tasks"] >= 24
+    assert seen["ran through a kill"] >= 5
+    assert seen["answers"]["UnreachableError"] >= 1
