@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
-
-import ray
+from typing import TYPE_CHECKING
 
 from fairlead.engines.interface import EngineError
-from fairlead.engines.ray.engine import NAMESPACE, RayEngine
 from fairlead.model.errors import InputError, Mistake
+
+if TYPE_CHECKING:
+    from fairlead.engines.ray.engine import RayEngine
 
 PINNINGS = ("affinity", "labels")
 
@@ -20,7 +24,7 @@ PINNINGS = ("affinity", "labels")
 def open_engine(
     state: str,
     address: str | None = None,
-    namespace: str = NAMESPACE,
+    namespace: str = "fairlead",
     pinning: str = "affinity",
 ) -> RayEngine:
     """The engine, connected to the cluster at `address` (as `ray.init` takes it; "auto" finds the
@@ -32,10 +36,39 @@ def open_engine(
         )
     folder = Path(state)
     if address is None:
-        _connect(_local(folder), namespace)
+        _own_secret(folder)
+        address = _local(folder)
     else:
-        _connect(address, namespace)
+        _use_secret()
+    _connect(address, namespace)
+    from fairlead.engines.ray.engine import RayEngine
+
     return RayEngine(folder, namespace=namespace, pinning=pinning)
+
+
+# Ray reads how it authenticates when it is imported: these come before that.
+
+
+def _own_secret(folder: Path) -> None:
+    """The cluster that is started here is for whoever can read the state folder."""
+    if "RAY_AUTH_MODE" in os.environ:
+        return
+    token = folder / "ray-token"
+    if not token.exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = token.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+        new.replace(token)
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token.absolute())}
+
+
+def _use_secret() -> None:
+    """As `ray start` does: where a token is there and nothing is said, it is used."""
+    named = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
+    if named or (Path.home() / ".ray" / "auth_token").exists():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
 def _connect(address: str, namespace: str) -> None:
@@ -46,6 +79,8 @@ def _connect(address: str, namespace: str) -> None:
                 "write HOST:PORT of its head, or auto on one of its nodes",
             )
         )
+    import ray
+
     try:
         ray.init(
             address=address,
@@ -97,8 +132,6 @@ def _ray() -> list[str]:
 
 
 def _answers(address: str) -> bool:
-    import socket
-
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=2):
@@ -108,8 +141,6 @@ def _answers(address: str) -> bool:
 
 
 def _free_port() -> int:
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
