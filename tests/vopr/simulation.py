@@ -19,6 +19,7 @@ from fairlead.service.journal.entry import (
     TakenJournalError,
 )
 from fairlead.service.loop import Service
+from fairlead.service.replay import replay
 from fairlead.service.requests import DrainMachine, Request
 from fairlead.service.settings import Settings
 from tests.vopr.adviser import SimAdviser
@@ -342,3 +343,11 @@ class Simulation:
                     raise BrokenPromiseError("every accepted task has a result", f"{name} {task}")
         agree(self.life.service, self.ledger, thorough=True)
         self.life.core.check()
+        if self.plan.seed % 4 == 0:
+            self._replay(self.life)
+
+    def _replay(self, life: Life) -> None:
+        """All entries, told to a new core, decide the same (`replay` compares each decision) and
+        end in the same state."""
+        if replay(life.store.read()).digest != life.core.digest():
+            raise BrokenPromiseError("a replay ends in the same state", "another digest at the end")
