@@ -32,7 +32,7 @@ from fairlead.service.records.people import (
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
 from fairlead.service.requests import Role
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,15 @@ class RecordsDump:
     """The records as they were at one moment. Taking one is quick; `written` takes longer, and may
     run in another thread."""
 
-    records: Records
-    firsts: Sequence[int]
+    records: Records  # without jobs
+    jobs: Sequence[Job]
+    rows: Sequence[list[Any]]  # of each job, what is known of it
     columns: dict[str, bytes]
 
     def written(self) -> bytes:
         """The bytes."""
         records = self.records
-        kinds, works = plain_jobs(job.job for job in records.jobs.values())
+        kinds, works = plain_jobs(self.jobs)
         header = {
             "version": VERSION,
             "seq": records.seq,
@@ -56,10 +57,7 @@ class RecordsDump:
             "start": None if records.start is None else _ordered(_plain(records.start)),
             "next_id": records.next_id,
             "kinds": kinds,
-            "jobs": [
-                _plain_job(job, work, first)
-                for job, work, first in zip(records.jobs.values(), works, self.firsts, strict=True)
-            ],
+            "jobs": [[work, *row] for work, row in zip(works, self.rows, strict=True)],
             "over": list(records.over),
             "over_tasks": records.over_tasks,
             "free": records.table.free,
@@ -88,13 +86,12 @@ def _ordered(tree: Any) -> Any:
 
 
 def take(records: Records) -> RecordsDump:
-    """The records as they are now. Jobs that are over do not change any more."""
-    jobs = {number: job if job.over else _copy(job) for number, job in records.jobs.items()}
+    """The records as they are now."""
     table = TaskTable()
     table.free = records.table.free
     copied = replace(
         records,
-        jobs=jobs,
+        jobs={},
         names={},
         over=dict(records.over),
         table=table,
@@ -108,17 +105,9 @@ def take(records: Records) -> RecordsDump:
         machine_numbers={},
     )
     columns = {name: column.tobytes() for name, column in records.table.columns().items()}
-    return RecordsDump(copied, [job.first for job in records.jobs.values()], columns)
-
-
-def _copy(job: JobRecord) -> JobRecord:
-    past = None if job.past is None else {task: list(each) for task, each in job.past.items()}
-    return replace(
-        job,
-        why=None if job.why is None else dict(job.why),
-        pieces=None if job.pieces is None else dict(job.pieces),
-        past=past,
-        counts=list(job.counts),
+    known = records.jobs.values()
+    return RecordsDump(
+        copied, [each.job for each in known], [_row(each) for each in known], columns
     )
 
 
@@ -149,11 +138,8 @@ def _load(data: bytes) -> Records:
         end += size
     if end != len(data):
         raise ValueError("they have not the length that they say")
-    works = jobs_of(header["kinds"], [each[1] for each in header["jobs"]])
-    jobs = [
-        _job(number, work, *more)
-        for work, (number, _, *more) in zip(works, header["jobs"], strict=True)
-    ]
+    works = jobs_of(header["kinds"], [work for work, *_ in header["jobs"]])
+    jobs = [_job(work, *row) for work, (_, *row) in zip(works, header["jobs"], strict=True)]
     machines = [_machine(each) for each in header["machines"]]
     tenants = [tenant_of(each) for each in header["tenants"]]
     tokens = [TokenRecord(**(each | {"role": Role(each["role"])})) for each in header["tokens"]]
@@ -187,24 +173,24 @@ def _plain(value: Any) -> Plain:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-def _plain_job(job: JobRecord, work: list[Any], first: int) -> list[Any]:
-    past = [
-        [task, [_plain_attempt(each) for each in attempts]]
-        for task, attempts in (job.past or {}).items()
-    ]
+def _row(job: JobRecord) -> list[Any]:
     return [
-        *(job.id, work, job.submitted, first, job.tasks, job.by, job.key),
+        *(job.id, job.submitted, job.first, job.tasks, job.by, job.key),
         *(job.began, job.ended, job.cancelled, job.reason),
-        None if job.why is None else list(job.why.items()),
-        None if job.pieces is None else list(job.pieces.items()),
-        None if job.past is None else past,
-        job.counts,
+        job.why and list(job.why.items()),
+        job.pieces and list(job.pieces.items()),
+        job.past
+        and [
+            [task, [_plain_attempt(each) for each in attempts]]
+            for task, attempts in job.past.items()
+        ],
+        list(job.counts),
     ]
 
 
 def _job(
-    number: int,
     work: Job,
+    number: int,
     submitted: int,
     first: int,
     tasks: int,
@@ -231,13 +217,13 @@ def _job(
         ended=ended,
         cancelled=cancelled,
         reason=reason,
-        why=None if why is None else dict(why),
-        pieces=None
-        if pieces is None
-        else {task: tuple((name, piece) for name, piece in each) for task, each in pieces},
-        past=None
-        if past is None
-        else {task: [_attempt(*each) for each in attempts] for task, attempts in past},
+        why=dict(why) if why else None,
+        pieces={task: tuple((name, piece) for name, piece in each) for task, each in pieces}
+        if pieces
+        else None,
+        past={task: [_attempt(*each) for each in attempts] for task, attempts in past}
+        if past
+        else None,
         counts=counts,
     )
 

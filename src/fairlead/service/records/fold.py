@@ -185,6 +185,7 @@ def _launch(records: Records, entry: Entry, _said: Said) -> None:
         job.began = entry.time
     if job.why:
         job.why.pop(task, None)
+        job.why = job.why or None
     if body["pieces"]:
         job.pieces = {} if job.pieces is None else job.pieces
         job.pieces[task] = tuple((name, piece) for name, piece in body["pieces"])
