@@ -3,14 +3,9 @@ is timed. Journals are in a temporary folder, whose disk is the one that is meas
 
 from __future__ import annotations
 
-import atexit
 import os
 import pickle
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +19,7 @@ from fairlead.engines.fake import FakeEngine
 from fairlead.engines.interface import Assignment
 from fairlead.engines.world import Fate, World, lasting
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster, Machine
+from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
 from fairlead.service.fair.answering import answer
@@ -154,7 +149,8 @@ def job(number: int, random: np.random.Generator, tasks: int = 1) -> Job:
     )
 
 
-def _batches(jobs: Sequence[Job], size: int) -> list[Sequence[Job]]:
+def batches(jobs: Sequence[Job], size: int) -> list[Sequence[Job]]:
+    """The jobs, so many at a time."""
     return [jobs[k : k + size] for k in range(0, len(jobs), size)]
 
 
@@ -168,7 +164,7 @@ def submitting(machines: int, jobs: int, batch: int) -> Measured:
     random = np.random.Generator(np.random.PCG64(1))
     rounds = iter(
         [
-            _batches([job(k, random) for k in range(n * jobs, (n + 1) * jobs)], batch)
+            batches([job(k, random) for k in range(n * jobs, (n + 1) * jobs)], batch)
             for n in range(7)
         ]
     )
@@ -184,63 +180,6 @@ def submitting(machines: int, jobs: int, batch: int) -> Measured:
         }
 
     return run
-
-
-def submitting_http(machines: int, jobs: int, batch: int) -> Measured:
-    """The same over HTTP, by one client, to a service of its own process. No machine may run these
-    jobs: they are submitted, and nothing else happens."""
-    from fairlead.client.client import Client
-
-    folder = tempfile.TemporaryDirectory()
-    state = Path(folder.name)
-    cluster = state / "cluster.yaml"
-    names = ", ".join(f"{{name: t{k}}}" for k in range(len(TENANTS)))
-    cluster.write_text(
-        f"machines:\n- {{name: 'm[0001-{machines:04}]', capacity: {{cpu: 1, memory: 1}}}}\n"
-        f"tenants: [{names}]\n"
-    )
-    server = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fairlead", "serve", "--cluster", str(cluster)),
-            *("--state", str(state / "state"), "--listen", "127.0.0.1:0", "--log", "off"),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None  # it was asked for
-    url = server.stdout.readline().split()[-1]
-    threading.Thread(target=server.stdout.read, daemon=True).start()
-    client = Client(url, token=(state / "state" / "admin-token").read_text().strip())
-    random = np.random.Generator(np.random.PCG64(1))
-    count = iter(range(10**9))
-
-    def run() -> None:
-        made = [
-            Job(
-                f"h{next(count)}",
-                {"cpu": int(random.integers(2, 9))},
-                tenant=f"t{k % len(TENANTS)}",
-                tasks=1,
-                command=["true"],
-            )
-            for k in range(jobs)
-        ]
-        for each in _batches(made, batch):
-            client.submit(*each)
-        if server.poll() is not None:
-            raise RuntimeError("the service ended")
-        _ = folder
-
-    atexit.register(_stop, server)
-    return run
-
-
-def _stop(server: subprocess.Popen[str]) -> None:
-    server.send_signal(signal.SIGTERM)
-    try:
-        server.wait(30)
-    except subprocess.TimeoutExpired:
-        server.kill()
 
 
 def deciding(machines: int, waiting: int, steps: int, seed: int) -> Measured:
@@ -332,55 +271,6 @@ def advising(machines: int, waiting: int, seed: int) -> Measured:
     return run
 
 
-def commands(commands: int) -> Measured:
-    """So many tasks that run `true`, as process groups of this machine, through the whole service,
-    until the journal has all their exit codes."""
-    from fairlead.engines.local.engine import LocalEngine
-
-    folder = tempfile.TemporaryDirectory()
-    state = Path(folder.name) / "state"
-    state.mkdir(mode=0o700)
-    cluster = Cluster([Machine(f"m{k}", {"cpu": 16, "memory": 10**9}) for k in range(4)])
-    engine = LocalEngine(state, cluster, limit_memory=False)
-    settings = Settings(limits=LIMITS, snapshot_every=0)
-    service = Service(open_store(state), engine, settings)
-    names = iter(range(10**9))
-
-    def now() -> int:
-        return time.time_ns() // 1000
-
-    service.step(now())
-    _finish(service, now, Job("warm", {"cpu": 1}, tasks=20, command=["true"]))
-
-    def run() -> dict[str, float]:
-        begun, worked = time.perf_counter(), time.process_time()
-        name = f"true{next(names)}"
-        _finish(service, now, Job(name, {"cpu": 1}, tasks=commands, command=["true"]))
-        _ = folder
-        return {
-            "commands_per_second": commands / (time.perf_counter() - begun),
-            "cpu_s": time.process_time() - worked,
-        }
-
-    return run
-
-
-def _finish(service: Service, now: Any, job: Job) -> None:
-    """Has the service run the job to its end."""
-    for reply in service.step(now(), [SubmitJobs(Caller(), (job,))]):
-        if isinstance(reply, Refused):
-            raise RuntimeError(reply.what)
-    while True:
-        record = service.records.job(job.name)
-        assert record is not None  # it was just submitted
-        if record.over:
-            if record.state.value != "finished":
-                raise RuntimeError(f"{job.name} {record.state.value}")
-            return
-        time.sleep(0.002)
-        service.step(now())
-
-
 def recovering(entries: int, behind: int) -> Measured:
     """A journal of so many entries, the newest snapshot so many entries old: until the service has
     its state again."""
@@ -437,13 +327,13 @@ def remembering(tasks: int) -> Measured:
     before = resident()
     each = 1_000
     random = np.random.Generator(np.random.PCG64(1))
+    numbers = iter(range(10**9))
 
     def run() -> dict[str, float]:
         begun = time.perf_counter()
-        made = 0
-        while made < tasks:
-            bench.step([job(made, random, tasks=min(each, tasks - made))], later=SECOND)
-            made += each
+        for made in range(0, tasks, each):
+            more = job(next(numbers), random, tasks=min(each, tasks - made))
+            bench.step([more], later=SECOND)
         while any(not each.over for each in bench.service.records.jobs.values()):
             bench.step(later=SECOND)
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.cases import Call, Case, Options, Target
 
 HERE = "benchmarks.live_service"
+REAL = "benchmarks.live_real"
 
 
 def cases(options: Options) -> list[Case]:
@@ -18,15 +19,15 @@ def cases(options: Options) -> list[Case]:
                 {"machines": 20 if quick else 1_000, "jobs": jobs, "batch": batch},
                 Call(
                     program,
-                    f"{HERE}:{function}",
+                    f"{module}:{function}",
                     {"machines": 20 if quick else 1_000, "jobs": jobs, "batch": batch},
                 ),
                 None,
                 Target(seconds=jobs / 1_000),
             )
-            for how, program, function, batch in (
-                ("loop", "the loop, SQLite", "submitting", 100),
-                ("http", "over HTTP, SQLite", "submitting_http", 500),
+            for how, program, module, function, batch in (
+                ("loop", "the loop, SQLite", HERE, "submitting", 100),
+                ("http", "over HTTP, SQLite", REAL, "submitting_http", 500),
             )
         ),
         *(
@@ -60,7 +61,7 @@ def _exact(waiting: int, machines: int, seed: int) -> Case:
 
 
 def _local(commands: int) -> Case:
-    call = Call("local engine", f"{HERE}:commands", {"commands": commands})
+    call = Call("local engine", f"{REAL}:commands", {"commands": commands})
     return Case("local/true", {"commands": commands}, call, None, Target(seconds=commands / 300))
 
 

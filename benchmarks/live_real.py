@@ -1,0 +1,131 @@
+"""What the benchmark `live` measures with real processes: a service over HTTP, and commands on the
+local engine."""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import Measured
+from benchmarks.live_service import LIMITS, TENANTS, batches
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.service.journal.places import open_store
+from fairlead.service.loop import Service
+from fairlead.service.requests import Caller, Refused, SubmitJobs
+from fairlead.service.settings import Settings
+
+
+def submitting_http(machines: int, jobs: int, batch: int) -> Measured:
+    """The same over HTTP, by one client, to a service of its own process. No machine may run these
+    jobs: they are submitted, and nothing else happens."""
+    from fairlead.client.client import Client
+
+    folder = tempfile.TemporaryDirectory()
+    state = Path(folder.name)
+    cluster = state / "cluster.yaml"
+    names = ", ".join(f"{{name: t{k}}}" for k in range(len(TENANTS)))
+    cluster.write_text(
+        f"machines:\n- {{name: 'm[0001-{machines:04}]', capacity: {{cpu: 1, memory: 1}}}}\n"
+        f"tenants: [{names}]\n"
+    )
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "fairlead", "serve", "--cluster", str(cluster)),
+            *("--state", str(state / "state"), "--listen", "127.0.0.1:0", "--log", "off"),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None  # it was asked for
+    url = server.stdout.readline().split()[-1]
+    threading.Thread(target=server.stdout.read, daemon=True).start()
+    client = Client(url, token=(state / "state" / "admin-token").read_text().strip())
+    random = np.random.Generator(np.random.PCG64(1))
+    count = iter(range(10**9))
+
+    def run() -> None:
+        made = [
+            Job(
+                f"h{next(count)}",
+                {"cpu": int(random.integers(2, 9))},
+                tenant=f"t{k % len(TENANTS)}",
+                tasks=1,
+                command=["true"],
+            )
+            for k in range(jobs)
+        ]
+        for each in batches(made, batch):
+            client.submit(*each)
+        if server.poll() is not None:
+            raise RuntimeError("the service ended")
+        _ = folder
+
+    atexit.register(_stop, server)
+    return run
+
+
+def _stop(server: subprocess.Popen[str]) -> None:
+    server.send_signal(signal.SIGTERM)
+    try:
+        server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
+def commands(commands: int) -> Measured:
+    """So many tasks that run `true`, as process groups of this machine, through the whole service,
+    until the journal has all their exit codes."""
+    from fairlead.engines.local.engine import LocalEngine
+
+    folder = tempfile.TemporaryDirectory()
+    state = Path(folder.name) / "state"
+    state.mkdir(mode=0o700)
+    cluster = Cluster([Machine(f"m{k}", {"cpu": 16, "memory": 10**9}) for k in range(4)])
+    engine = LocalEngine(state, cluster, limit_memory=False)
+    settings = Settings(limits=LIMITS, snapshot_every=0)
+    service = Service(open_store(state), engine, settings)
+    names = iter(range(10**9))
+
+    def now() -> int:
+        return time.time_ns() // 1000
+
+    service.step(now())
+    _finish(service, now, Job("warm", {"cpu": 1}, tasks=20, command=["true"]))
+
+    def run() -> dict[str, float]:
+        begun, worked = time.perf_counter(), time.process_time()
+        name = f"true{next(names)}"
+        _finish(service, now, Job(name, {"cpu": 1}, tasks=commands, command=["true"]))
+        _ = folder
+        return {
+            "commands_per_second": commands / (time.perf_counter() - begun),
+            "cpu_s": time.process_time() - worked,
+        }
+
+    return run
+
+
+def _finish(service: Service, now: Any, job: Job) -> None:
+    """Has the service run the job to its end."""
+    for reply in service.step(now(), [SubmitJobs(Caller(), (job,))]):
+        if isinstance(reply, Refused):
+            raise RuntimeError(reply.what)
+    while True:
+        record = service.records.job(job.name)
+        assert record is not None  # it was just submitted
+        if record.over:
+            if record.state.value != "finished":
+                raise RuntimeError(f"{job.name} {record.state.value}")
+            return
+        time.sleep(0.002)
+        service.step(now())
