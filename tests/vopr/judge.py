@@ -98,7 +98,8 @@ class Judge:
                     return
             elif isinstance(report, Lost) and report.started and not good:
                 return
-        if not good and any(isinstance(r, Lost) and not r.started for r in said):
+        never = any(isinstance(report, Lost) and not report.started for report in said)
+        if never and not good and not entry.body["given_up"]:  # a report may be on its way
             raise BrokenPromiseError("what never started is tried again", str(attempt))
         if not good:
             line = self.ledger.jobs[attempt.job].tasks[attempt.task]
