@@ -29,8 +29,9 @@ def _nothing() -> Callable[[int], int]:
     return nothing
 
 
-def bare(tasks: int) -> Measured:
-    """A driver that submits all tasks at once, each pinned, and waits for the results."""
+def bare(tasks: int, *, count: bool = False) -> Measured:
+    """A driver that submits all tasks at once, each pinned, and waits for the results: gives their
+    sum, or how many they are."""
     _begin()
     node = ray.get_runtime_context().get_node_id()
     pinned = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
@@ -38,7 +39,8 @@ def bare(tasks: int) -> Measured:
     ray.get([remote.remote(k) for k in range(50)])
 
     def run() -> list[float]:
-        return [float(sum(ray.get([remote.remote(k) for k in range(tasks)])))]
+        results = ray.get([remote.remote(k) for k in range(tasks)])
+        return [float(len(results) if count else sum(results))]
 
     return run
 
