@@ -200,7 +200,7 @@ def _incidents(
             elif fault is Fault.ENGINE_DOWN:
                 length = random.randrange(10 * SECOND)
             elif fault is Fault.CLOCK_BACK:
-                length = -random.randrange(30 * SECOND)
+                length = -random.choice((SECOND // 2, 20 * SECOND, 9000 * SECOND))
             elif fault is Fault.CLOCK_FORWARD:
                 length = random.choice((SECOND, 100 * SECOND, 5000 * SECOND))
             node = random.choice(names) if fault in NODES else ""

@@ -83,7 +83,6 @@ class Simulation:
         self.life: Life | None = None
         self.restart_at = START
         self.offset = 0  # of the service's clock
-        self.jumped = 0  # back, in all
         self.down_until = 0
         self.incidents = [each for each in plan.incidents if each.fault not in plan.off]
         self.steps = self.lives = 0
@@ -139,7 +138,6 @@ class Simulation:
         if fault in (Fault.CLOCK_FORWARD, Fault.CLOCK_BACK):
             self.chance.count(fault)
             self.offset += incident.lasts
-            self.jumped += max(0, -incident.lasts)
         elif fault is Fault.ENGINE_DOWN:
             self.chance.count(fault)
             self.down_until = self.trace.now + incident.lasts
@@ -296,7 +294,7 @@ class Simulation:
 
     def _bound(self) -> int:
         """By then all must be done: quarantines of ten minutes, slow launches, all tasks one after
-        the other at their longest, and the jumps of the clock."""
+        the other at their longest. Jumps of the clock make nothing later."""
         tasks = sum(
             int(job.tasks or 0)
             for each in self.clients.waiting
@@ -304,7 +302,7 @@ class Simulation:
         ) + sum(line.count for line in self.ledger.jobs.values())
         # The longest task takes ten times the pace, and each may be tried four times.
         work = int(tasks * (self.plan.pace * 10 + 1) * SECOND)
-        return self.trace.now + 2500 * SECOND + work + self.jumped
+        return self.trace.now + 2500 * SECOND + work
 
     def _all_done(self) -> bool:
         if self.life is None or self.clients.waiting or self.life.store.failed:
