@@ -38,6 +38,9 @@ TICK = 0.1
 NAP = 0.002
 """Seconds to wait for more ends after the first one: they are then fetched together."""
 
+NAP_EACH = 50e-6
+"""The same, for each task that is there: Ray looks at all of them whenever it is asked."""
+
 
 class Launcher:
     """See above. Keys are (job, task, number); everything told and heard is plain data."""
@@ -293,7 +296,8 @@ class Launcher:
             ready, _ = ray.wait(live, num_returns=1, timeout=patience, fetch_local=False)
             if not ready:
                 continue
-            time.sleep(NAP)
+            # Asking for many takes long, so that many ends should come of it.
+            time.sleep(max(NAP, len(live) * NAP_EACH))
             ready, _ = ray.wait(live, num_returns=len(live), timeout=0, fetch_local=False)
             self._busy()
             for reference, result in zip(ready, results_of(ready), strict=True):
