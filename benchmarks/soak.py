@@ -97,12 +97,13 @@ class Counts:
 class Soak:
     """The service, the world and the clock."""
 
-    def __init__(self, folder: Path, tasks: int, seed: int) -> None:
+    def __init__(self, folder: Path, tasks: int, seed: int, seconds: int) -> None:
         self.random = Random(seed)
         self.now = START
         self.jobs = tasks // TASKS_OF_A_JOB
-        self.each = HOUR * SECOND / self.jobs  # between two jobs
-        mean = HOUR * SECOND * MACHINES * 4 // tasks  # four of a machine's ten slots are in use
+        self.end = START + seconds * SECOND
+        self.each = seconds * SECOND / self.jobs  # between two jobs
+        mean = seconds * SECOND * MACHINES * 4 // tasks  # four of a machine's ten slots are in use
         self.machines = [Machine(f"m{i:03}", {"cpu": 10}) for i in range(MACHINES)]
         fates = drawn(seed, max(mean, 1), failing=0.02, delay=1000)
         self.world = World(self.machines, lambda: self.now, fates)
@@ -139,7 +140,7 @@ class Soak:
             # What was refused, or is not known to be accepted, is asked for again by its key.
             pairs = zip(waiting, replies, strict=True)
             waiting = [asked for asked, reply in pairs if not isinstance(reply, Done)]
-            if self.now < START + HOUR * SECOND:
+            if self.now < self.end:
                 self._fault()
             else:
                 self.troubles.on = False
@@ -224,10 +225,10 @@ class Soak:
         return len(records.over) == len(records.jobs)
 
 
-def soak(tasks: int, seed: int = 1) -> dict[str, Any]:
-    """What such a soak counted."""
+def soak(tasks: int, seed: int = 1, seconds: int = HOUR) -> dict[str, Any]:
+    """What a soak of so many simulated seconds counted."""
     with tempfile.TemporaryDirectory() as folder:
-        return Soak(Path(folder), tasks, seed).run()
+        return Soak(Path(folder), tasks, seed, seconds).run()
 
 
 def main() -> int:
