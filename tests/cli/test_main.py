@@ -67,7 +67,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["allocate", "--polcy", "tsf", FIGURE_4], "'--polcy'; did you mean '--policy'?"),
         (["allocate", FIGURE_4, "--json", "--csv"], "not allowed with argument --json"),
         (["allocate", FIGURE_4, "--tasks", "halves"], "invalid choice: 'halves'"),
-        (["allocate", FIGURE_4, "--tasks", "whole"], "whole tasks are not built yet"),
+        (["allocate", FIGURE_4, "--draw"], "tsf has no lottery to draw from; use cdrf-lottery"),
         (["allocate", FIGURE_4, "--policy", "tfs"], "no policy `tfs`; did you mean `tsf`?"),
         (["allocate", "nowhere.yaml"], "nowhere.yaml cannot be read: No such file"),
         (["explain", "trian", GENERATIONS], "no job `trian`; did you mean `train`"),

@@ -57,8 +57,12 @@ def test_constrained_cdrf_is_independent_of_machines_that_constraints_forbid() -
     assert tasks(machines((2, 2), (4, 1)), users, "cdrf") == pytest.approx([2 / 3, 2 / 3])
 
 
-# For later issues. The lottery over whole tasks: Figure 1's containers (1 and 3 tasks), Figure 3's
-# Pareto points and (12/7, 16/7) = 2/7·(1,3) + 5/7·(2,2), stand-alone numbers 3 and 4 (which the
-# text swaps), section 3.2's certainty, Theorem 2.2, Theorem 3.1's failing population monotonicity
-# (3/2 to 4/3). The moving knife: Algorithm 1 and Figure 2. Identical machines: IM-CDRF, GIM-CDRF,
-# Shapley-Folkman-Starr and the wrong inner radius of section 4.2.
+def test_theorem_3_1_is_wrong_the_lottery_is_not_population_monotone() -> None:
+    users = (job("u1", 4, 3), job("u2", 3, 1), job("u3", 1, 2))
+    before = tasks(machines((5, 5)), users, "cdrf-lottery")
+    after = tasks(machines((5, 5)), (users[0], users[2]), "cdrf-lottery")
+    assert (before[2], after[1]) == pytest.approx((3 / 2, 4 / 3))
+
+
+# For later issues: Figure 1's containers (1 and 3 tasks), Theorem 2.2, the wrong inner radius of
+# section 4.2. Figure 3, section 3.2 and the moving knife: tests/sharing/integral.

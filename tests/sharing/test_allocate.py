@@ -18,13 +18,9 @@ def test_jobs_may_come_from_anything_that_gives_them_once() -> None:
     assert fairlead.allocate(CLUSTER, iter(jobs)) == fairlead.allocate(CLUSTER, jobs)
 
 
-@pytest.mark.parametrize(
-    ("tasks", "sentence"),
-    [("whole", "whole tasks are not built yet"), ("entire", "tasks are not 'entire'")],
-)
-def test_another_world_than_that_of_divisible_tasks_is_refused(tasks: str, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        fairlead.allocate(CLUSTER, [Job("a", {"cpu": 1})], tasks=tasks)
+def test_a_world_in_which_tasks_are_neither_divisible_nor_whole_is_refused() -> None:
+    with pytest.raises(InputError, match="tasks are not 'entire'"):
+        fairlead.allocate(CLUSTER, [Job("a", {"cpu": 1})], tasks="entire")
 
 
 def test_a_warning_of_parts_of_tasks_is_for_jobs_that_run_only() -> None:

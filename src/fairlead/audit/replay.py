@@ -36,7 +36,7 @@ def replay(written: Written) -> Replayed:
         known = ", ".join(PROPERTIES)
         raise InputError(Mistake(f"no property `{written.property}`", f"there are {known}"))
     if written.tasks is not Tasks.DIVISIBLE:
-        raise InputError(Mistake("the witness is about whole tasks, which are not built yet"))
+        raise InputError(Mistake("the witness is about whole tasks, which are not audited yet"))
     first = solve(written.input, written.policy)
     second = None if written.changed is None else solve(written.changed, first.rule)
     shown = PROPERTIES[written.property].measure(first, second, written.who)

@@ -17,6 +17,8 @@ examples:
   fairlead allocate cluster.yaml --policy "kdf(k=2)"
   fairlead allocate cluster.yaml --json > shares.json
   fairlead allocate cluster.yaml --quiet --proof proof.json
+  fairlead allocate cluster.yaml --tasks whole
+  fairlead allocate cluster.yaml --policy cdrf-lottery --draw --seed 7
 """
 
 CSV = (
@@ -50,21 +52,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="whether tasks may run in part (default: divisible)",
     )
     parser.add_argument(
+        "--draw", action="store_true", help="draw an allocation of the lottery (cdrf-lottery)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="what --draw draws by (default: 0)")
+    parser.add_argument(
         "--proof", metavar="FILE", help="write the multipliers, for `fairlead verify`"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the allocation."""
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.sharing.allocate import allocate
 
-    if args.tasks == "whole":
-        raise InputError(Mistake("whole tasks are not built yet", "write --tasks divisible"))
     cluster, jobs = read(args.files)
     if args.proof is not None:
         check_target(args.proof, args.files)
-    allocation = allocate(cluster, jobs, args.policy)
+    allocation = allocate(cluster, jobs, args.policy, args.tasks)
+    if args.draw:
+        allocation = drawn(allocation, args.seed)
     if args.proof is not None:
         write_proof(args.proof, allocation)
     if args.json:
@@ -82,6 +87,22 @@ def run(args: argparse.Namespace) -> int:
 
         say(allocation_lines(cluster, jobs, allocation, screen_of(sys.stdout)))
     return 0
+
+
+def drawn(allocation: Allocation, seed: int) -> Allocation:
+    """The allocation with one of its lottery drawn."""
+    from dataclasses import replace
+
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.sharing.integral.lottery import draw
+
+    whole = allocation.whole
+    if whole is None or not whole.lottery:
+        raise InputError(
+            Mistake(f"{allocation.policy} has no lottery to draw from", "use cdrf-lottery")
+        )
+    number = draw([chance.probability for chance in whole.lottery], seed)
+    return replace(allocation, whole=replace(whole, drawn=(number, seed)))
 
 
 def check_target(file: str, inputs: list[str]) -> None:

@@ -17,7 +17,8 @@ from fairlead.model.shares import (
     Stop,
     TenantShare,
 )
-from fairlead.model.words import counted, listing, number
+from fairlead.model.wholes import Whole
+from fairlead.model.words import counted, listing, number, sentence
 from fairlead.sharing.explanation import Stops, has_all, stops_of
 
 _BAR = 16  # columns that the longest bar takes
@@ -26,6 +27,7 @@ _MOST = 2  # ranges of names that a cell shows before it counts the rest
 _FEW = 200  # machines whose names are merged into ranges across classes
 _FROZEN = 4  # who froze at a level, likewise
 _STOPS = 3  # stops, likewise
+_JOBS = 8  # jobs of an allocation of a lottery, likewise
 
 
 def allocation_lines(
@@ -41,10 +43,26 @@ def allocation_lines(
     if allocation.prices:
         yield ""
         yield from prices_table(allocation, screen)
+    if allocation.whole is not None:
+        yield ""
+        yield from whole_lines(allocation.whole, screen)
     notes = allocation.sentences()
     if notes:
         yield ""
         yield from (f"warning: {shown(note)}" for note in notes)
+
+
+def whole_lines(whole: Whole, screen: Screen) -> Iterator[str]:
+    """The allocations of a lottery, or how far whole tasks are from the exact shares."""
+    if whole.lottery:
+        rows = []
+        for index, chance in enumerate(whole.lottery):
+            some = [f"{shown(job)} {tasks}" for job, tasks in chance.jobs if tasks]
+            drawn = whole.drawn is not None and whole.drawn[0] == index
+            mark = f"drawn by seed {whole.drawn[1]}" if drawn and whole.drawn else ""
+            rows.append([str(chance.probability), listing(some, most=_JOBS), mark])
+        yield from table(["probability", "tasks", ""], rows, "><<", screen)
+    yield from (sentence(note) for note in whole.notes)
 
 
 def heading(cluster: Cluster, allocation: Allocation) -> Iterator[str]:

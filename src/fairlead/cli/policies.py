@@ -22,15 +22,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:  # noqa: ARG001  (every command takes its arguments)
     """Prints the policies and the mechanisms."""
     from fairlead.cli.screen import screen_of, table
+    from fairlead.sharing.integral.registry import describe_whole, whole_names
     from fairlead.sharing.registry import describe, mechanism_names, policy_names
 
     screen = screen_of(sys.stdout)
-    for index, (title, what, names) in enumerate(
+    for index, (title, what, names, says) in enumerate(
         (
-            ("policy", "the tasks that make one unit of share", policy_names()),
-            ("mechanism", "what it is", mechanism_names()),
+            ("policy", "the tasks that make one unit of share", policy_names(), describe),
+            ("mechanism", "what it is", mechanism_names(), describe),
+            ("for whole tasks", "what it is", whole_names(), describe_whole),
         )
     ):
-        rows = [list(describe(name)) for name in names]
+        rows = [list(says(name)) for name in names]
         say([""] * bool(index) + table([title, what], rows, "<<", screen))
     return 0

@@ -23,6 +23,7 @@ from fairlead.model.shares import (
     Tasks,
     TenantShare,
 )
+from fairlead.model.wholes import Whole
 from fairlead.model.words import sentence
 
 ALLOCATION_SCHEMA = "fairlead.allocation/1"
@@ -32,7 +33,8 @@ ALLOCATION_SCHEMA = "fairlead.allocation/1"
 class Allocation:
     """The whole answer, as printed. `warnings` are sentences for the user.
 
-    `prices` are a market's; `proof` is what `certificate` was checked by (None for a mechanism).
+    `prices` are a market's; `proof` is what `certificate` was checked by (None for a mechanism);
+    `whole` is there where tasks are whole.
     """
 
     policy: str
@@ -45,6 +47,7 @@ class Allocation:
     warnings: tuple[str, ...] = ()
     prices: tuple[Stop, ...] = ()
     proof: Proof | None = field(default=None, repr=False)
+    whole: Whole | None = None
 
     def job(self, name: str) -> JobShare:
         """The share of the job with this name; KeyError if there is none."""
@@ -99,6 +102,7 @@ class Allocation:
                 "assumed": list(certificate.assumed),
             },
             "warnings": list(self.sentences()),
+            **({} if self.whole is None else self.whole.tree()),
         }
 
     def to_json(self) -> str:

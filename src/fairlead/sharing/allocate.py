@@ -21,6 +21,7 @@ from fairlead.sharing.certificate import certify
 from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.each_machine import parts
 from fairlead.sharing.filling import fill
+from fairlead.sharing.integral.registry import is_whole
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.pools import tenant_weights
@@ -45,16 +46,19 @@ def allocate(
 ) -> Allocation:
     """The exact fair allocation, with its proof, after it passed an independent check.
 
+    With whole tasks: the exact one rounded to whole tasks on each machine, which were seen to fit.
     `policy` is written as on the command line (`"tsf"`, `"kdf(k=3, gpu=2)"`). Raises InputError
     for what the caller got wrong and InternalError where the answer fails its check.
     """
-    if tasks not in (Tasks.DIVISIBLE, Tasks.DIVISIBLE.value):
-        known = tasks in (Tasks.WHOLE, Tasks.WHOLE.value)
-        what = "whole tasks are not built yet" if known else f"tasks are not {tasks!r}"
-        raise InputError(Mistake(what, "use tasks='divisible'"))
+    if tasks not in [kind for each in Tasks for kind in (each, each.value)]:
+        raise InputError(Mistake(f"tasks are not {tasks!r}", "use 'divisible' or 'whole'"))
     jobs = tuple(jobs)
     cluster = with_implied_tenants(cluster, jobs)
     check(cluster, jobs)
+    if isinstance(policy, str) and is_whole(policy):
+        from fairlead.sharing.integral.answer import by_whole_mechanism
+
+        return by_whole_mechanism(cluster, jobs, policy)
     rule = parse(policy) if isinstance(policy, str) else policy
     problem = compile_problem(cluster, jobs)
     if isinstance(rule, Mechanism):
@@ -63,6 +67,12 @@ def allocate(
         found = _by_each_machine(cluster, problem, rule)
     else:
         found = _by_policy(cluster, problem, rule)
+    if tasks in (Tasks.WHOLE, Tasks.WHOLE.value):
+        from fairlead.sharing.integral.answer import rounded_answer
+
+        return rounded_answer(
+            cluster, jobs, problem, rule.spec, found.tasks, found.scale, found.weight, found.pooled
+        )
     answer = _in_words(cluster, jobs, problem, rule.spec, found)
     return replace(answer, certificate=certify(cluster, jobs, answer, answer.proof))
 

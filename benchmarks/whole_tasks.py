@@ -1,0 +1,149 @@
+"""Whole tasks measured: how long the lottery takes, and how far allocations are from its mean.
+
+python benchmarks/whole_tasks.py                      the times and the errors
+python benchmarks/whole_tasks.py NODES.csv            Alibaba's GPU nodes as well
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from fractions import Fraction
+from math import log, sqrt
+
+import numpy as np
+
+from fairlead.model.allocation import Allocation
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.sharing.allocate import allocate
+
+JOBS, CLASSES, MACHINES, SEED = 50, 20, 10_000, 1
+
+
+def large() -> tuple[Cluster, tuple[Job, ...]]:
+    """50 jobs, 20 kinds of 10,000 machines with tens of tasks each, constraints on kinds."""
+    draw = np.random.default_rng(SEED)
+    machines = []
+    for c in range(CLASSES):
+        capacity = {
+            "cpu": int(draw.integers(16, 96)),
+            "memory": int(draw.integers(64, 512)),
+            "gpu": int(draw.integers(0, 9)),
+        }
+        machines += [Machine(f"m{c}-{i}", capacity, {"kind": str(c)}) for i in range(MACHINES)]
+    jobs = []
+    for j in range(JOBS):
+        kinds = [str(c) for c in range(CLASSES) if c == 0 or draw.random() < 0.6]
+        demand = {
+            "cpu": int(draw.integers(1, 9)),
+            "memory": int(draw.integers(1, 64)),
+            "gpu": int(draw.choice([0, 0, 1])),
+        }
+        jobs.append(Job(f"j{j}", demand, where=f"kind in ({', '.join(kinds)})"))
+    return Cluster(machines, [], []), tuple(jobs)
+
+
+def times() -> None:
+    """How long each mechanism takes on the large input; the first call compiles."""
+    cluster, jobs = large()
+    allocate(Cluster(cluster.machines[:2], [], []), (Job("a", {"cpu": 1}),), "cdrf-lottery")
+    print(f"{JOBS} jobs, {CLASSES} kinds of {MACHINES} machines, seed {SEED}")
+    for spec, tasks in (
+        ("cdrf-lottery", "divisible"),
+        ("gim-cdrf", "divisible"),
+        ("shapley-folkman", "divisible"),
+        ("tsf", "divisible"),
+        ("tsf", "whole"),
+    ):
+        start = time.perf_counter()
+        answer = allocate(cluster, jobs, spec, tasks)
+        lots = 0 if answer.whole is None else len(answer.whole.lottery)
+        print(f"  {spec:<16} {tasks:<10} {time.perf_counter() - start:6.2f} s  {lots} allocations")
+
+
+def errors() -> None:
+    """The largest relative error of anybody, beside the theorems' bounds, as machines grow."""
+    draw = np.random.default_rng(SEED)
+    demands = [
+        {"cpu": int(draw.integers(1, 9)), "memory": int(draw.integers(1, 9))} for _ in range(5)
+    ]
+    jobs = tuple(Job(f"j{j}", demand) for j, demand in enumerate(demands))
+    print("machines  gim-cdrf  bound 4.3  rounded down  shapley-folkman  tasks off  bound 4.5")
+    for size in (10, 100, 1000, 10_000):
+        cluster = Cluster(
+            [Machine(f"m{i}", {"cpu": 32, "memory": 29}) for i in range(size)], [], []
+        )
+        mean = allocate(cluster, jobs, "cdrf-lottery")
+        drawn = max(off(allocate(cluster, jobs, f"gim-cdrf(seed={s})"), mean)[0] for s in range(5))
+        down = off(allocate(cluster, jobs, "gim-cdrf(deterministic=true)"), mean)[0]
+        near = allocate(cluster, jobs, "shapley-folkman")
+        assert near.whole is not None
+        bound = near.whole.notes[1].split(" is ")[1].split()[0]
+        part, apart = off(near, mean)
+        theorem = sqrt(12 * len(jobs) * log(len(jobs)) / size)
+        print(
+            f"{size:>8}  {drawn:8.5f}  {theorem:9.5f}  {down:12.5f}  {part:15.5f}"
+            f"  {apart:9.4f}  {bound:>9}"
+        )
+
+
+def off(answer: Allocation, mean: Allocation) -> tuple[float, float]:
+    """The largest relative error of anybody, and the distance in tasks."""
+    apart = [job.tasks - mean.job(job.name).tasks for job in answer.jobs]
+    part = [abs(d) / mean.job(job.name).tasks for d, job in zip(apart, answer.jobs, strict=True)]
+    return max(part), float(np.linalg.norm(apart))
+
+
+def gpu_nodes(file: str) -> None:
+    """Whole GPUs on Alibaba's nodes: the exact shares, rounded, and by lot."""
+    cluster = Cluster(tuple(nodes(file)), [], [])
+    jobs = (
+        Job("one", {"cpu": 8, "memory": 32, "gpu": 1}),
+        Job("two", {"cpu": 16, "memory": 64, "gpu": 2}),
+        Job("eight", {"cpu": 64, "memory": 256, "gpu": 8}),
+        Job("v100", {"cpu": 8, "memory": 32, "gpu": 1}, where="model in (V100M16, V100M32)"),
+        Job("cpu", {"cpu": 32, "memory": 128}),
+    )
+    print(f"{len(cluster.machines)} nodes; tasks of {', '.join(job.name for job in jobs)}")
+    for spec, tasks in (("cdrf", "divisible"), ("cdrf", "whole"), ("cdrf-lottery", "whole")):
+        start = time.perf_counter()
+        answer = allocate(cluster, jobs, spec, tasks)
+        took = time.perf_counter() - start
+        shown = "  ".join(f"{answer.job(job.name).tasks:.5g}" for job in jobs)
+        print(f"  {spec:<13} {tasks:<10} {shown}   ({took:.2f} s)")
+        if answer.whole is not None and answer.whole.lottery:
+            for chance in answer.whole.lottery:
+                tasks_of = dict(chance.jobs)
+                print(f"    {_percent(chance.probability)}  {[tasks_of[job.name] for job in jobs]}")
+
+
+def _percent(part: Fraction) -> str:
+    return f"{100 * float(part):6.2f}%"
+
+
+def nodes(file: str) -> list[Machine]:
+    """The machines of a list of nodes in the form of Alibaba's GPU trace of 2023."""
+    import csv
+    from pathlib import Path
+
+    with Path(file).open(encoding="utf-8", newline="") as lines:
+        return [
+            Machine(
+                row["sn"],
+                {
+                    "cpu": Fraction(int(row["cpu_milli"]), 1000),
+                    "memory": Fraction(int(row["memory_mib"]), 1024),
+                    "gpu": int(row["gpu"]),
+                },
+                {"model": row["model"] or "none"},
+            )
+            for row in csv.DictReader(lines)
+        ]
+
+
+if __name__ == "__main__":
+    times()
+    errors()
+    for name in sys.argv[1:]:
+        gpu_nodes(name)

@@ -1,0 +1,194 @@
+"""The CDRF lottery, and allocations of whole tasks close to its mean."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log, sqrt
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.sharing.integral.calm import calm
+from fairlead.sharing.integral.counts import Counts
+from fairlead.sharing.integral.lottery import lottery
+from fairlead.sharing.integral.outcome import WholeOutcome
+from fairlead.sharing.integral.point import Packing, Point, cdrf_point
+from fairlead.sharing.problem import Floats, Ints
+
+MOST_TRIES = 1000
+"""Fewer than 2 are needed on average (Theorem 4.3)."""
+
+
+def cdrf_lottery(counts: Counts) -> WholeOutcome:
+    """The CDRF lottery: whole tasks that in expectation are the weighted max-min of tasks over
+    stand-alone tasks, among all lotteries (Friedman, Ghodsi, Psomas 2014, Algorithm 2).
+
+    It is fair, Pareto-optimal and strategy-proof ex ante: before the draw.
+    """
+    point = _point(counts)
+    return WholeOutcome(point.mixture, point, lottery(point))
+
+
+def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> WholeOutcome:
+    """GIM-CDRF: each machine draws its packing from its class's mixture, again until everybody has
+    nearly what the CDRF point gives (Friedman, Ghodsi, Psomas 2014, section 4.1).
+
+    `deterministic=true`: as many machines of each packing as the mixture says, rounded down, and
+    the rest of the machines stay empty (section 4.2).
+    """
+    point = _point(counts)
+    error = _bound(counts)
+    if deterministic:
+        kept = tuple((k, packing, Fraction(int(n))) for k, packing, n in point.mixture if n >= 1)
+        return WholeOutcome(kept, point, notes=(_distance(point, kept),))
+    draw = np.random.Generator(np.random.PCG64(seed))
+    expected = np.array([float(each) for each in point.tasks])
+    for tries in range(1, MOST_TRIES + 1):
+        machines = _drawn(point, draw)
+        tasks = _total(machines, len(expected))
+        if (tasks >= (1 - error) * expected - 1e-9).all():
+            drawn = (
+                f"drawn {tries} times until everybody had at least {max(0.0, 1 - error):.3g} of its"
+                " expected tasks (the theorem's bound)"
+            )
+            notes = (drawn, _distance(point, machines))
+            return WholeOutcome(machines, point, notes=notes)
+    raise InputError(
+        Mistake(
+            f"no draw of {MOST_TRIES} gave everybody {1 - error:.3g} of its expected tasks",
+            "take cdrf-lottery or shapley-folkman, which need no luck",
+        )
+    )
+
+
+def shapley_folkman(counts: Counts) -> WholeOutcome:
+    """The Shapley-Folkman-Starr mechanism, made constructive: nearly all machines have the packing
+    that the mixture of the CDRF point says, and those that are split between packings, at most one
+    for each job and class, take the packings that come closest to the point together (Friedman,
+    Ghodsi, Psomas 2014, section 4.2 and Theorem 4.6).
+    """
+    point = _point(counts)
+    jobs = len(point.tasks)
+    goal = np.array([float(each) for each in point.tasks])
+    fixed = [(k, packing, Fraction(int(n))) for k, packing, n in point.mixture if n >= 1]
+    choices: dict[int, list[Packing]] = {}
+    mean: dict[int, Floats] = {}
+    open_machines: list[int] = []
+    for k in range(len(point.kinds)):
+        split = [(packing, n % 1) for which, packing, n in point.mixture if which == k and n % 1]
+        machines_of = int(sum((part for _, part in split), start=Fraction(0)))
+        choices[k] = [packing for packing, _ in split]
+        open_machines += [k] * machines_of
+        if split:
+            parts = np.array([float(part) for _, part in split])
+            mean[k] = parts @ np.array(choices[k], np.float64) / machines_of
+    # Each takes the packing that brings the mean of all closest to the point: that adds no more to
+    # the square of the distance than the variance of a draw would, which is the theorem's bound.
+    total = _total(tuple(fixed), jobs) + sum((mean[k] for k in open_machines), start=np.zeros(jobs))
+    chosen: list[Packing] = []
+    for k in open_machines:
+        rest = total - mean[k] - goal
+        chosen.append(min(choices[k], key=lambda p: float(((rest + np.array(p)) ** 2).sum())))
+        total = total - mean[k] + np.array(chosen[-1])
+    machines = (*fixed, *((k, p, Fraction(1)) for k, p in zip(open_machines, chosen, strict=True)))
+    merged = _merged(machines)
+    return WholeOutcome(merged, point, notes=(_distance(point, merged), _starr(point)))
+
+
+def _point(counts: Counts) -> Point:
+    """The point by its calmest mixture. Refuses jobs whose tasks could run out."""
+    problem = counts.problem
+    short = [
+        Mistake(
+            f"it has {int(problem.tasks[j])} tasks and could run {int(counts.usable[j])} alone: the"
+            " lottery is about jobs that do not run out of tasks",
+            "leave out `tasks`, or round the exact shares with --tasks whole",
+            about=("job", problem.job_names[j]),
+        )
+        for j in range(len(counts.usable))
+        if problem.tasks[j] < counts.usable[j]
+    ]
+    if short:
+        raise InputError(short)
+    if problem.tree.limits or any(np.isnan(problem.tree.weight)):
+        raise InputError(
+            Mistake("the lottery knows neither limits nor pools", "use weights, or another policy")
+        )
+    return calm(cdrf_point(counts))
+
+
+def _drawn(point: Point, draw: np.random.Generator) -> tuple[tuple[int, Packing, Fraction], ...]:
+    machines: list[tuple[int, Packing, Fraction]] = []
+    for k, kind in enumerate(point.kinds):
+        members = [(packing, n) for which, packing, n in point.mixture if which == k]
+        if not members:
+            continue
+        part = np.array([float(n / kind.count) for _, n in members])
+        numbers = draw.multinomial(kind.count, part / part.sum()).tolist()
+        machines += [
+            (k, packing, Fraction(number))
+            for (packing, _), number in zip(members, numbers, strict=True)
+            if number
+        ]
+    return tuple(machines)
+
+
+def _merged(
+    machines: tuple[tuple[int, Packing, Fraction], ...],
+) -> tuple[tuple[int, Packing, Fraction], ...]:
+    """Equal packings of a class counted together."""
+    found: dict[tuple[int, Packing], Fraction] = {}
+    for k, packing, number in machines:
+        found[k, packing] = found.get((k, packing), Fraction(0)) + number
+    return tuple((k, packing, number) for (k, packing), number in sorted(found.items()))
+
+
+def _total(machines: tuple[tuple[int, Packing, Fraction], ...], jobs: int) -> Ints:
+    total = np.zeros(jobs, np.int64)
+    for _, packing, number in machines:
+        total += int(number) * np.array(packing, np.int64)
+    return total
+
+
+def _bound(counts: Counts) -> float:
+    """The error of Theorem 4.3 and Corollary 4.4: the root of (12 + b) n log n / m, for the class
+    with the fewest machines m; b is 0 for one class, and n^b is more than the classes there are."""
+    jobs = max(2, int((counts.usable > 0).sum()))
+    classes = len(counts.problem.count)
+    extra = 0.0 if classes == 1 else log(classes + 1) / log(jobs)
+    return sqrt((12 + extra) * jobs * log(jobs) / int(counts.problem.count.min()))
+
+
+def _distance(point: Point, machines: tuple[tuple[int, Packing, Fraction], ...]) -> str:
+    """How far the tasks are from the point, in a sentence."""
+    goal = np.array([float(each) for each in point.tasks])
+    off = _total(machines, len(goal)) - goal
+    some = goal > 0
+    worst = float((-off[some] / goal[some]).max(initial=0.0))
+    return (
+        f"the CDRF point is {float(np.linalg.norm(off)):.4g} tasks away in all, and nobody has less"
+        f" than {1 - max(worst, 0.0):.4g} of its expected tasks"
+    )
+
+
+def _starr(point: Point) -> str:
+    """Theorem 4.5 for this point, in a sentence: the root of the sum of the squares of the n
+    largest radii of what is split."""
+    radii: list[float] = []
+    for k in range(len(point.kinds)):
+        split = [np.array(p, np.float64) for which, p, n in point.mixture if which == k and n % 1]
+        parts = [n % 1 for which, _, n in point.mixture if which == k and n % 1]
+        if len(split) > 1:
+            radii += [_radius(split)] * int(sum(parts, start=Fraction(0)))
+    largest = sorted(radii, reverse=True)[: len(point.tasks)]
+    bound = sqrt(sum(each**2 for each in largest))
+    return f"the Shapley-Folkman-Starr bound is {bound:.4g} tasks"
+
+
+def _radius(points: list[Floats]) -> float:
+    """The radius of a ball that holds the points, not much larger than the smallest."""
+    centre = np.mean(points, axis=0)
+    for step in range(1, 200):
+        far = max(points, key=lambda p: float(np.linalg.norm(p - centre)))
+        centre = centre + (far - centre) / (step + 1)
+    return max(float(np.linalg.norm(p - centre)) for p in points)

@@ -1,0 +1,179 @@
+"""Whole-task mechanisms to compare with: serial dictatorship and the moving knife."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from fairlead.sharing.integral.counts import Counts
+from fairlead.sharing.integral.outcome import WholeOutcome
+from fairlead.sharing.problem import Ints
+
+Place = tuple[int, Fraction]
+"""A mark: a machine, and the part of it up to there."""
+
+
+def serial_dictatorship(counts: Counts, seed: int = 0) -> WholeOutcome:
+    """Random serial dictatorship: in an order that the seed draws, each job takes as many tasks as
+    it can of what is left.
+
+    It is Pareto-optimal and strategy-proof and shares nothing (Friedman, Ghodsi, Psomas 2014,
+    section 2.4).
+    """
+    jobs = len(counts.demand)
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(jobs)
+    left = counts.capacity.copy()
+    packing = np.zeros((len(left), jobs), np.int64)
+    more = _tasks(counts)
+    for j in order.tolist():
+        fit = counts.most[j].copy()
+        needs = counts.demand[j] > 0
+        fit = np.minimum(fit, (left[:, needs] // counts.demand[j, needs]).min(axis=1))
+        before = np.concatenate([[0], np.cumsum(fit * counts.problem.count)[:-1]])
+        if (before + fit * counts.problem.count > more[j]).any():
+            return _one_by_one(counts, order)
+        packing[:, j] = fit
+        left -= fit[:, None] * counts.demand[j]
+    return WholeOutcome(
+        tuple(
+            (c, tuple(row), Fraction(int(number)))
+            for c, (row, number) in enumerate(
+                zip(packing.tolist(), counts.problem.count, strict=True)
+            )
+            if any(row)
+        )
+    )
+
+
+def _one_by_one(counts: Counts, order: Ints) -> WholeOutcome:
+    """The same, machine by machine: a job that has few tasks takes the first machines."""
+    more = _tasks(counts)
+    of = np.repeat(np.arange(len(counts.capacity)), counts.problem.count)
+    left = counts.capacity[of].copy()
+    packing = np.zeros((len(of), len(counts.demand)), np.int64)
+    for j in order.tolist():
+        needs = counts.demand[j] > 0
+        fit = np.minimum(
+            counts.most[j, of], (left[:, needs] // counts.demand[j, needs]).min(axis=1)
+        )
+        before = np.concatenate([[0], np.cumsum(fit)[:-1]])
+        fit = np.clip(more[j] - before, 0, fit)
+        packing[:, j] = fit
+        left -= fit[:, None] * counts.demand[j]
+    return _counted(of, packing)
+
+
+def _counted(of: Ints, packing: Ints) -> WholeOutcome:
+    """The outcome of a packing for each machine, the equal ones of a class counted."""
+    number = Counter(
+        (int(c), tuple(row)) for c, row in zip(of, packing.tolist(), strict=True) if any(row)
+    )
+    return WholeOutcome(
+        tuple((c, row, Fraction(times)) for (c, row), times in sorted(number.items()))
+    )
+
+
+def _tasks(counts: Counts) -> Ints:
+    """(J,) how many tasks each has."""
+    tasks = counts.problem.tasks
+    most: Ints = np.where(np.isfinite(tasks), tasks, float(2**40)).astype(np.int64)
+    return most
+
+
+def moving_knife(counts: Counts) -> WholeOutcome:
+    """The moving knife: each job gets a piece of the row of machines in which it runs at least its
+    n-th part, rounded down, of the tasks that it could run alone (Friedman, Ghodsi, Psomas 2014,
+    Algorithm 1 and Theorem 2.3).
+
+    Jobs have no weights here, and what a piece cannot hold is lost.
+    """
+    jobs = [j for j in range(len(counts.demand)) if counts.usable[j] > 0]
+    of = np.repeat(np.arange(len(counts.capacity)), counts.problem.count)
+    packing = np.zeros((len(of), len(counts.demand)), np.int64)
+    size = _sizes(counts)
+    wanted = {
+        j: min(int(counts.usable[j]), int(_tasks(counts)[j])) // max(len(jobs), 1) for j in jobs
+    }
+    marks = {j: list(_marks(counts, of, size, j, wanted[j], len(jobs) - 1)) for j in jobs}
+    knife: Place = (0, Fraction(0))
+    left = list(jobs)
+    for step in range(len(jobs)):
+        if len(left) == 1:
+            end: Place = (len(of), Fraction(0))
+            who = left[0]
+        else:
+            who = min(left, key=lambda j: (marks[j][step], j))
+            end = max(marks[who][step], knife)
+        for machine, part in _piece(knife, end):
+            packing[machine, who] = _in_part(counts, size, who, int(of[machine]), part)
+        packing[:, who] = _first(packing[:, who], int(_tasks(counts)[who]))
+        left.remove(who)
+        knife = end
+    return _counted(of, packing)
+
+
+def _sizes(counts: Counts) -> dict[tuple[int, int], Fraction]:
+    """The part of a machine of class c that a task of j takes."""
+    return {
+        (j, c): max(
+            Fraction(int(counts.demand[j, r]), int(counts.capacity[c, r]))
+            for r in range(counts.demand.shape[1])
+            if counts.demand[j, r] > 0
+        )
+        for j in range(len(counts.demand))
+        for c in range(len(counts.capacity))
+        if counts.most[j, c] > 0
+    }
+
+
+def _in_part(
+    counts: Counts, size: dict[tuple[int, int], Fraction], j: int, c: int, part: Fraction
+) -> int:
+    """The whole tasks of j that so large a part of a machine holds."""
+    if counts.most[j, c] == 0:
+        return 0
+    return min(int(counts.most[j, c]), int(part / size[j, c]))
+
+
+def _marks(
+    counts: Counts,
+    of: Ints,
+    size: dict[tuple[int, int], Fraction],
+    j: int,
+    wanted: int,
+    number: int,
+) -> Iterator[Place]:
+    """Where j, going along the row, has what it wants: for the first time, and again from there."""
+    machine, start, has = 0, Fraction(0), 0
+    for _ in range(number):
+        while has < wanted and machine < len(of):
+            c = int(of[machine])
+            room = _in_part(counts, size, j, c, 1 - start)
+            if has + room >= wanted:
+                start += (wanted - has) * size[j, c]
+                has = wanted
+                break
+            has += room
+            machine, start = machine + 1, Fraction(0)
+        yield (machine, start)
+        has = 0
+
+
+def _piece(begin: Place, end: Place) -> Iterator[tuple[int, Fraction]]:
+    """The parts of machines between two places."""
+    machine, start = begin
+    while machine < end[0]:
+        yield machine, 1 - start
+        machine, start = machine + 1, Fraction(0)
+    if machine == end[0] and end[1] > start:
+        yield machine, end[1] - start
+
+
+def _first(tasks: Ints, most: int) -> Ints:
+    """So many of the tasks at most, on the first machines."""
+    before = np.concatenate([[0], np.cumsum(tasks)[:-1]])
+    kept: Ints = np.clip(most - before, 0, tasks)
+    return kept

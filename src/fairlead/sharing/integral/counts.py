@@ -1,0 +1,96 @@
+"""A problem in whole numbers: what tasks take and machines have, in multiples of exact units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster
+from fairlead.sharing.problem import Ints, Problem
+
+LARGEST = 2**53
+"""Amounts in units are below this, so that they are exact in floating point too."""
+
+UNBOUNDED = 2**40
+"""Stands for as many tasks as one likes, where a machine bounds them anyway."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The problem's jobs and classes in its order, in whole numbers.
+
+    `holds[j, c]`: whole tasks of j that one empty machine of class c holds, constraints ignored;
+    `most[j, c]`: 0 where the job may not use the class, and no more than it has tasks.
+    `weight` (T,) is exact, 1 where a pool says it.
+    """
+
+    problem: Problem
+    demand: Ints  # (J, R)
+    capacity: Ints  # (C, R)
+    holds: Ints  # (J, C)
+    most: Ints  # (J, C)
+    weight: tuple[Fraction, ...]
+
+    @cached_property
+    def alone(self) -> Ints:
+        """(J,) whole tasks that each job could run alone in the cluster, constraints ignored."""
+        alone: Ints = self.holds @ self.problem.count
+        return alone
+
+    @cached_property
+    def usable(self) -> Ints:
+        """(J,) whole tasks that each job could run alone on the machines that it may use."""
+        usable: Ints = np.where(self.most > 0, self.holds, 0) @ self.problem.count
+        return usable
+
+
+def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts:
+    """The problem in whole numbers. Refuses amounts that are too fine or too many for that."""
+    by_name = {job.name: job for job in jobs}
+    machines = {machine.name: machine for machine in cluster.machines}
+    ordered = [by_name[name] for name in problem.job_names]
+    examples = [machines[names[0]] for names in problem.class_machines]
+    columns = []
+    for name in problem.resources:
+        needs = [job.demand.get(name, Fraction(0)) for job in ordered]
+        has = [machine.capacity.get(name, Fraction(0)) for machine in examples]
+        unit = lcm(*(amount.denominator for amount in (*needs, *has)))
+        column = [int(amount * unit) for amount in (*needs, *has)]
+        if max(column, default=0) >= LARGEST:
+            raise InputError(
+                Mistake(
+                    f"the amounts of {name} are too fine to be counted: their common unit is"
+                    f" 1/{unit}",
+                    "round them, so that the largest is below 2^53 units",
+                )
+            )
+        columns.append(column)
+    amounts = np.array(columns, np.int64).reshape(len(columns), -1).T
+    demand, capacity = amounts[: len(ordered)], amounts[len(ordered) :]
+    holds = np.full((len(ordered), len(examples)), UNBOUNDED, np.int64)
+    for r in range(len(problem.resources)):
+        needs_it = demand[:, r] > 0
+        fits = capacity[None, :, r] // demand[needs_it, r, None]
+        holds[needs_it] = np.minimum(holds[needs_it], fits)
+    holds = np.where(problem.spread[:, None], np.minimum(holds, 1), holds)
+    tasks = np.where(np.isfinite(problem.tasks), problem.tasks, UNBOUNDED).astype(np.int64)
+    most = np.where(problem.eligible, np.minimum(holds, tasks[:, None]), 0)
+    tenants = {tenant.name: tenant for tenant in cluster.tenants}
+    weight = tuple(
+        Fraction(1)
+        if name not in tenants or tenants[name].weight is None
+        else _exact(tenants[name].weight)
+        for name in problem.tree.names
+    )
+    return Counts(problem, demand, capacity, holds, most, weight)
+
+
+def _exact(weight: Fraction | None) -> Fraction:
+    return Fraction(1) if weight is None else weight

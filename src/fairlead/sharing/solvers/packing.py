@@ -1,0 +1,117 @@
+"""The most valuable packing of one machine, exactly: a search that knows prices, or else HiGHS."""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+
+from fairlead.model.errors import SolverError
+from fairlead.sharing.kernels.knapsack import as_valuable, most_valuable
+from fairlead.sharing.problem import Floats, Ints
+
+MOST_TIES = 3000
+"""Packings of equal value that are listed; where there are more, those that were met suffice."""
+
+LOOKS = 300_000
+"""Steps of the search, about 10 ms, before the branch and cut of HiGHS takes over."""
+
+
+class Packer:
+    """Packings of machines of one kind: whole tasks that fit on one of them together."""
+
+    def __init__(self, demand: Ints, capacity: Ints, most: Ints) -> None:
+        self.demand, self.capacity, self.most = demand, capacity, most
+        self._divisible = _program(demand, capacity, most, whole=False)
+        self._whole: highspy.Highs | None = None
+
+    def best(self, value: Floats) -> Ints:
+        """(J,) tasks that are worth most together."""
+        found, _, proved = self.good(value)
+        if not proved:
+            if self._whole is None:
+                self._whole = _program(self.demand, self.capacity, self.most, whole=True)
+            solution = _solve(self._whole, -np.maximum(value, 0.0))
+            found = np.rint(np.array(solution.col_value)).astype(np.int64)
+        return found
+
+    def good(self, value: Floats, looks: int = LOOKS) -> tuple[Ints, float, bool]:
+        """Tasks (J,) that are worth much together, what none are worth more than, and whether these
+        are worth most: so many looks did not always suffice to know."""
+        found = np.zeros(len(value), np.int64)
+        worth = np.maximum(value, 0.0)
+        if not worth.any():
+            return found, 0.0, True
+        price = self._prices(worth)
+        proved = most_valuable(worth, self.demand, self.capacity, self.most, price, found, looks)
+        if proved >= 0:
+            return found, proved, True
+        left = np.maximum(worth - self.demand @ price, 0.0) @ self.most
+        return found, float(price @ self.capacity + left), False
+
+    def _prices(self, worth: Floats) -> Floats:
+        """(R,) the prices of divisible tasks."""
+        solution = _solve(self._divisible, -worth)
+        prices: Floats = np.maximum(-np.array(solution.row_dual), 0.0)
+        return prices / np.maximum(self.capacity, 1)
+
+    def ties(self, value: Floats, tolerance: float) -> Ints | None:
+        """(K, J) all packings that are worth as much as the best, but for the tolerance, which is
+        relative; None if they are too many."""
+        cost = -np.maximum(value, 0.0)
+        if not cost.any():
+            return np.zeros((1, len(value)), np.int64)
+        least = float(self.best(value) @ -cost) * (1.0 - tolerance)
+        price = self._prices(-cost)
+        found = np.zeros((MOST_TIES, len(value)), np.int64)
+        number = as_valuable(
+            -cost, self.demand, self.capacity, self.most, price, least, found, LOOKS
+        )
+        return found[:number] if number > 0 else None
+
+
+def _program(demand: Ints, capacity: Ints, most: Ints, *, whole: bool) -> highspy.Highs:
+    jobs, resources = demand.shape
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("mip_rel_gap", 0.0),
+        ("mip_abs_gap", 0.0),
+    ):
+        highs.setOptionValue(option, value)
+    size = np.maximum(capacity, 1).astype(np.float64)
+    none = np.zeros(0, dtype=np.int32)
+    highs.addRows(
+        resources,
+        np.full(resources, -highspy.kHighsInf),
+        capacity / size,
+        0,
+        np.zeros(resources, dtype=np.int32),
+        none,
+        np.zeros(0),
+    )
+    job, of = np.nonzero(demand)
+    starts = np.searchsorted(job, np.arange(jobs)).astype(np.int32)
+    highs.addCols(
+        jobs,
+        np.zeros(jobs),
+        np.zeros(jobs),
+        most.astype(np.float64),
+        len(job),
+        starts,
+        of.astype(np.int32),
+        demand[job, of] / size[of],
+    )
+    if whole:
+        for j in range(jobs):
+            highs.changeColIntegrality(j, highspy.HighsVarType.kInteger)
+    return highs
+
+
+def _solve(highs: highspy.Highs, cost: Floats) -> highspy.HighsSolution:
+    highs.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+    highs.run()
+    status = highs.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise SolverError(f"a packing ended as {highs.modelStatusToString(status)!r}")
+    return highs.getSolution()
