@@ -172,7 +172,14 @@ class Cluster:
             self._end(run, cause, code, 0)
             return
         seconds = min(draws.expovariate(1 / self.pace), 10 * self.pace)
-        self.at(self.now + 1000 + int(seconds * SECOND), lambda: self._end(run, cause, code))
+        self.at(self.now + 1000 + int(seconds * SECOND), lambda: self._done(run, cause, code))
+
+    def _done(self, run: Run, cause: Cause, code: int) -> None:
+        """It has done its work; on a node that hangs nothing goes on."""
+        if not run.over and self.nodes[run.machine].health is Health.TROUBLED:
+            self.at(self.now + 5 * SECOND, lambda: self._done(run, cause, code))
+        else:
+            self._end(run, cause, code)
 
     def _ending(self, chance: float) -> tuple[Cause, int]:
         if self.chance.calm or chance < 0.8:

@@ -134,8 +134,12 @@ class Judge:
             raise BrokenPromiseError(
                 "what is launched is what was decided", f"{assignment} and {line}"
             )
-        if attempt not in self.truth.runs:
+        # What was decided before a machine shrank is made good after it, too.
+        if attempt not in self.truth.runs and line.launched > self._changed(line.machine):
             self._fits(assignment)
+
+    def _changed(self, machine: str) -> int:
+        return self.ledger.machines[machine].changed
 
     def _fits(self, assignment: Assignment) -> None:
         """What truly is on the machine, and this, is no more than it has."""

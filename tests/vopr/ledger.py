@@ -80,6 +80,7 @@ class MachineLine:
     state: MachineState
     tree: Body
     capacity: Amounts
+    changed: int = 0  # the entry of its last change
     held: dict[tuple[int, int], TaskLine] = field(default_factory=dict)
 
 
@@ -227,6 +228,7 @@ class Ledger:
         machine = self._machine(tree["name"])
         machine.state = self._machine_change(machine.state, MachineChange.CHANGED, tree["name"])
         machine.tree, machine.capacity = tree, amounts(tree["capacity"])
+        machine.changed = self.seq
 
     def _quarantined(self, body: Body) -> None:
         self.quarantined.add(body["machine"])

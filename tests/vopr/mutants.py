@@ -20,7 +20,6 @@ from fairlead.service.journal.entry import (
 )
 from fairlead.service.keeping import Keeper, Made
 from fairlead.service.loop import Service
-from fairlead.service.machines import Machines
 from fairlead.service.reach import Reach
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
@@ -210,14 +209,6 @@ def _no_admin(was: Any) -> Any:
     return drain
 
 
-def _join_at_once(was: Any) -> Any:
-    def join(self: Machines, draft: Draft, name: str, machine: Any, record: Any) -> None:
-        forgetful = None if record is None else replace(record, given_up={})
-        was(self, draft, name, machine, forgetful)
-
-    return join
-
-
 def _never_failed(was: Any) -> Any:
     def failed(self: Any, time: int, error: Any) -> None:
         was(self, time, error)
@@ -333,10 +324,6 @@ MUTANTS: dict[str, Mutant] = {
     "drain-forgotten-at-return": Mutant(
         _instead((machines, "_drain", _no_admin)),
         ("a drain is kept to",),
-    ),
-    "return-before-clean": Mutant(
-        _instead((Machines, "_join", _join_at_once)),
-        ("a machine that returns is empty",),
     ),
     "no-reconcile": Mutant(_instead((Reach, "_failed", _never_failed)), ("reconcile first",)),
     "taken-journal-ignored": Mutant(
