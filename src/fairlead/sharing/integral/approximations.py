@@ -20,19 +20,20 @@ MOST_TRIES = 1000
 
 
 def cdrf_lottery(counts: Counts) -> WholeOutcome:
-    """The CDRF lottery: whole tasks that in expectation are the weighted max-min of tasks over
-    stand-alone tasks, among all lotteries (Friedman, Ghodsi, Psomas 2014, Algorithm 2).
+    """A lottery over whole tasks whose mean is max-min fair (CDRF, Algorithm 2).
 
-    It is fair, Pareto-optimal and strategy-proof ex ante: before the draw.
+    The weighted lexicographic max-min of tasks over stand-alone tasks, among all lotteries
+    (Friedman, Ghodsi, Psomas 2014). It is fair, Pareto-optimal and strategy-proof ex ante: before
+    the draw.
     """
     point = _point(counts)
     return WholeOutcome(point.mixture, point, lottery(point))
 
 
 def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> WholeOutcome:
-    """GIM-CDRF: each machine draws its packing from its class's mixture, again until everybody has
-    nearly what the CDRF point gives (Friedman, Ghodsi, Psomas 2014, section 4.1).
+    """Each machine draws what it runs until all have nearly the lottery's mean (CDRF section 4.1).
 
+    A machine draws its packing from its class's mixture (Friedman, Ghodsi, Psomas 2014).
     `deterministic=true`: as many machines of each packing as the mixture says, rounded down, and
     the rest of the machines stay empty (section 4.2).
     """
@@ -62,10 +63,11 @@ def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> Whol
 
 
 def shapley_folkman(counts: Counts) -> WholeOutcome:
-    """The Shapley-Folkman-Starr mechanism, made constructive: nearly all machines have the packing
-    that the mixture of the CDRF point says, and those that are split between packings, at most one
-    for each job and class, take the packings that come closest to the point together (Friedman,
-    Ghodsi, Psomas 2014, section 4.2 and Theorem 4.6).
+    """The whole tasks closest to the lottery's mean that rounding finds (CDRF Theorem 4.6).
+
+    The Shapley-Folkman-Starr mechanism, made constructive: nearly all machines have the packing
+    that the mixture says, and those that are split between packings, at most one for each job, take
+    the packings that come closest to the point together (Friedman, Ghodsi, Psomas 2014).
     """
     point = _point(counts)
     jobs = len(point.tasks)

@@ -17,8 +17,7 @@ Place = tuple[int, Fraction]
 
 
 def serial_dictatorship(counts: Counts, seed: int = 0) -> WholeOutcome:
-    """Random serial dictatorship: in an order that the seed draws, each job takes as many tasks as
-    it can of what is left.
+    """In an order that the seed draws, each job takes all that it can of what is left.
 
     It is Pareto-optimal and strategy-proof and shares nothing (Friedman, Ghodsi, Psomas 2014,
     section 2.4).
@@ -84,11 +83,11 @@ def _tasks(counts: Counts) -> Ints:
 
 
 def moving_knife(counts: Counts) -> WholeOutcome:
-    """The moving knife: each job gets a piece of the row of machines in which it runs at least its
-    n-th part, rounded down, of the tasks that it could run alone (Friedman, Ghodsi, Psomas 2014,
-    Algorithm 1 and Theorem 2.3).
+    """Pieces of the row of machines, each worth an n-th of it to its job (CDRF Algorithm 1).
 
-    Jobs have no weights here, and what a piece cannot hold is lost.
+    Everybody runs at least its n-th part, rounded down, of the tasks that it could run alone
+    (Friedman, Ghodsi, Psomas 2014, Theorem 2.3). Jobs have no weights here, and what a piece cannot
+    hold is lost.
     """
     jobs = [j for j in range(len(counts.demand)) if counts.usable[j] > 0]
     of = np.repeat(np.arange(len(counts.capacity)), counts.problem.count)
