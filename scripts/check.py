@@ -8,11 +8,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/test_docs*.py"))
+LIVE = (
+    "tests/client",
+    "tests/engines",
+    "tests/service",
+    "tests/vopr",
+    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/cli/test_live*.py")),
+)
+"""What starts services and engines, and waits for them most of the time."""
 
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as command; command()"
 """import-linter has no `python -m`, and its script breaks when the checkout is moved."""
@@ -38,6 +47,7 @@ class Step:
     name: str
     command: tuple[str, ...]
     purpose: str
+    beside: bool = False  # it may run beside the others of which this is true
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ def steps(
         *TIMES,
         *slow,
     )
-    rest = (f"--ignore={path}" for path in DOCS)
+    rest = (f"--ignore={path}" for path in (*DOCS, *LIVE))
     return [
         Step("format", (*python, "ruff", "format", "--check", "--quiet", "."), "formatting (ruff)"),
         Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter (ruff)"),
@@ -74,29 +84,43 @@ def steps(
             "import directions (import-linter)",
         ),
         Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)"),
-        Step("docs", (*pytest, *DOCS, *extra), "docs complete, links resolve, examples as shown"),
-        Step("tests", (*pytest, *rest, *extra), "all other tests"),
+        Step("live", (*pytest, *LIVE, *extra), "tests of the service and its engines", True),
+        Step("docs", (*pytest, *DOCS, *extra), "docs complete, examples as shown", True),
+        Step("tests", (*pytest, *rest, *extra), "all other tests", True),
     ]
 
 
 def run(step: Step) -> Outcome:
-    """Runs a step; a step that passes says nothing but its time, tests excepted."""
-    talks = "pytest" in step.command
-    print(f"== {step.name}", flush=True)
+    """Runs a step; a step that passes says nothing but its time, tests excepted. What it says comes
+    all at once when it ends, since others may run beside it."""
+    if not step.beside:
+        print(f"== {step.name}", flush=True)
     start = time.monotonic()
     # No stdin: a test that waits for somebody to type fails instead.
     done = subprocess.run(
         step.command,
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
-        stdout=None if talks else subprocess.PIPE,
-        stderr=None if talks else subprocess.STDOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         check=False,
         text=True,
+        errors="replace",
     )
-    if not talks and done.returncode:
-        print(done.stdout, end="", flush=True)
+    head = f"== {step.name}\n" if step.beside else ""
+    if step.beside or done.returncode:
+        print(head + done.stdout, end="", flush=True)
     return Outcome(step, done.returncode == 0, time.monotonic() - start)
+
+
+def run_all(chosen: Sequence[Step]) -> list[Outcome]:
+    """Runs the steps one after the other, and at last those that may run beside each other."""
+    alone = [run(step) for step in chosen if not step.beside]
+    beside = [step for step in chosen if step.beside]
+    if len(beside) > 1:
+        print(f"== {', '.join(step.name for step in beside)}, side by side", flush=True)
+    with ThreadPoolExecutor(max(1, len(beside))) as pool:
+        return alone + list(pool.map(run, beside))
 
 
 def repair() -> None:
@@ -141,7 +165,7 @@ def main() -> int:
         skipped = Path(directory) / "left-out"
         skipped.touch()
         every = steps(asked.cases, fast, skipped, extra)
-        outcomes = [run(step) for step in every if not chosen or step.name in chosen]
+        outcomes = run_all([step for step in every if not chosen or step.name in chosen])
         left_out = skipped.read_text(encoding="utf-8").splitlines()
     not_run = [step.name for step in every if chosen and step.name not in chosen]
     if not_run:
