@@ -9,6 +9,7 @@ import pytest
 import fairlead
 from fairlead.cli.demo import COMPARISON, FILE
 from fairlead.cli.main import Exit, main
+from fairlead.sharing.integral.registry import whole_names
 from fairlead.sharing.registry import mechanism_names, policy_names
 from tests.cli.test_allocate import run
 
@@ -70,7 +71,8 @@ def test_a_directory_that_cannot_be_made_is_reported(
 def test_every_policy_and_mechanism_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(capsys, "policies")
     names = [line.split()[0].partition("(")[0] for line in out.splitlines() if line]
-    assert [name for name in names if name not in ("policy", "mechanism")] == [
+    assert [name for name in names if name not in ("policy", "mechanism", "for")] == [
         *policy_names(),
         *mechanism_names(),
+        *whole_names(),
     ]

@@ -122,6 +122,6 @@ def test_a_state_folder_that_is_open_to_others_is_said(tmp_path: Path) -> None:
     assert any("chmod 700" in note for note in engine.notes)
     engine.close()
     engine = LocalEngine(tmp_path / "fresh")
-    assert not any("chmod" in note for note in engine.notes)
+    assert not any("chmod 700" in note for note in engine.notes)
     assert (tmp_path / "fresh").stat().st_mode & 0o777 == 0o700
     engine.close()
