@@ -34,7 +34,7 @@ def test_the_unit_starts_a_service_that_there_is(tmp_path: Path) -> None:
     args = parser_of("serve")[0].parse_args(words)
     args.config = str(tmp_path / "config.yaml")
     plan = plan_of(args)
-    assert plan.state == Path("/var/lib") / unit()["Service"]["StateDirectory"]
+    assert plan.state == Path("/", "var", "lib") / unit()["Service"]["StateDirectory"]
 
 
 def test_a_restart_of_the_unit_leaves_tasks_alone_and_does_not_repeat_mistakes() -> None:

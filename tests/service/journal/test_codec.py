@@ -61,7 +61,7 @@ def jobs(draw: st.DrawFn) -> Job:
             optional={
                 "command": st.just(["python", "a.py", ""]) | st.just("echo 'é' | cat"),
                 "env": st.dictionaries(st.sampled_from(["A", "B_1"]), letters, max_size=2),
-                "cwd": st.just("/tmp/a b"),
+                "cwd": st.just("/srv/a b"),
                 "time_limit": st.fractions(min_value="1/1000", max_value=10**6),
                 "retries": st.integers(0, 9),
                 "rerunnable": st.booleans(),

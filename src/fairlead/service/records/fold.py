@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -18,17 +18,11 @@ from fairlead.scheduling.transitions import (
     task_table,
 )
 from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
+from fairlead.service.records import fold_people as people
 from fairlead.service.records.book import Records, Totals
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.people import (
-    KeyRecord,
-    MachineRecord,
-    Quarantine,
-    Start,
-    TokenRecord,
-)
+from fairlead.service.records.people import KeyRecord, MachineRecord, Quarantine
 from fairlead.service.records.tasks import AttemptRecord, Outcome
-from fairlead.service.requests import Role
 
 KEPT_ATTEMPTS = 8
 """Attempts before the last that are kept of a task."""
@@ -357,38 +351,6 @@ def _forget_machine(records: Records, machine: MachineRecord) -> None:
         del records.machines[machine.name]
 
 
-# Tenants, tokens, the service
-
-
-def _tenant_changed(records: Records, _entry: Entry, said: Said) -> None:
-    tenant = cast(events.TenantChanged, said).tenant
-    records.tenants[tenant.name] = tenant
-
-
-def _token_made(records: Records, entry: Entry, _said: Said) -> None:
-    body = entry.body
-    records.tokens[body["name"]] = TokenRecord(
-        body["name"], Role(body["role"]), body["tenant"], body["salt"], body["hash"], entry.time
-    )
-
-
-def _token_revoked(records: Records, entry: Entry, _said: Said) -> None:
-    del records.tokens[entry.body["name"]]
-
-
-def _service_started(records: Records, entry: Entry, _said: Said) -> None:
-    body: dict[str, Any] = entry.body
-    records.start = Start(
-        time=entry.time,
-        version=body["version"],
-        schema=body["schema"],
-        policy=body["policy"],
-        placement=body["placement"],
-        options=body["options"],
-        units=body["units"],
-    )
-
-
 def _nothing(_records: Records, _entry: Entry, _said: Said) -> None:
     """What only the core remembers."""
 
@@ -414,10 +376,10 @@ _KINDS: Mapping[str, Callable[[Records, Entry, Said], None]] = {
     "machine_quarantined": _machine_quarantined,
     "quarantine_ended": _quarantine_ended,
     "attempt_gone": _attempt_gone,
-    "tenant_changed": _tenant_changed,
-    "token_made": _token_made,
-    "token_revoked": _token_revoked,
-    "service_started": _service_started,
+    "tenant_changed": people.tenant_changed,
+    "token_made": people.token_made,
+    "token_revoked": people.token_revoked,
+    "service_started": people.service_started,
     "time_passed": _nothing,
     "advice_changed": _nothing,
     "guarantees_changed": _nothing,
