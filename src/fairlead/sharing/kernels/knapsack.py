@@ -23,11 +23,22 @@ def _kernel(function: F) -> F:
 
 
 @_kernel
-def most_valuable(
-    value: Any, demand: Any, capacity: Any, most: Any, price: Any, best: Any, looks: int
-) -> float:
-    """The value of the most valuable tasks `best` (J,) that the machine holds together; -1 if so
-    many looks did not suffice to know.
+def search(
+    value: Any,
+    demand: Any,
+    capacity: Any,
+    most: Any,
+    price: Any,
+    least: float,
+    every: bool,
+    found: Any,
+    looks: int,
+) -> int:
+    """Writes packings, whole tasks that the machine holds together, into `found` (K, J).
+
+    With `every`, all that are worth at least `least`; without, the best one that is worth more than
+    `least`, into the first row. Returns how many were found; -1 where there are more than `found`
+    has rows, or so many looks did not suffice to know: what was found so far is written then.
 
     `value` (J,); `demand` (J, R) and `capacity` (R,) are whole numbers, `most` (J,) of each job.
     `price` (R,) bounds what tasks are worth: any prices do, those of divisible tasks do best.
@@ -39,23 +50,20 @@ def most_valuable(
             cost[j] += price[r] * demand[j, r]
     ratio = np.where(cost > 0, value / np.where(cost > 0, cost, 1.0), np.inf)
     order = np.argsort(-ratio, kind="mergesort")
-    worth = 0.0
-    for r in range(resources):
-        worth += price[r] * capacity[r]
     left = np.zeros((jobs + 1, resources), np.int64)
     left[0] = capacity
     purse = np.zeros(jobs + 1)  # what is left, at these prices
-    purse[0] = worth
+    for r in range(resources):
+        purse[0] += price[r] * capacity[r]
     has = np.zeros(jobs + 1)
     chosen = np.zeros(jobs, np.int64)
-    found = 0.0
-    best[:] = 0
+    number = 0
     depth = 0
     down = True
     while depth >= 0:
         looks -= 1
         if looks < 0:
-            return -1.0
+            return -1
         if down and depth < jobs:
             j = order[depth]
             # What all that comes could add at most, at these prices.
@@ -70,7 +78,7 @@ def most_valuable(
                 else:
                     bound += value[i] * (rest / cost[i])
                     break
-            if bound <= found * (1.0 + 1e-12) + 1e-300:
+            if bound < least or (not every and bound <= least * (1.0 + 1e-12)):
                 depth -= 1
                 down = False
                 continue
@@ -83,10 +91,15 @@ def most_valuable(
             depth += 1
             continue
         if down:
-            if has[jobs] > found:
-                found = has[jobs]
+            if has[jobs] > least or (every and has[jobs] >= least):
+                if number == len(found):
+                    return -1
                 for k in range(jobs):
-                    best[order[k]] = chosen[k]
+                    found[number, order[k]] = chosen[k]
+                if every:
+                    number += 1
+                else:
+                    least = has[jobs]
             depth -= 1
             down = False
             continue
@@ -98,7 +111,7 @@ def most_valuable(
         _take(left, purse, has, depth, order[depth], chosen[depth], demand, cost, value)
         depth += 1
         down = True
-    return float(found)
+    return number if every else 1
 
 
 @_kernel
@@ -117,82 +130,3 @@ def _take(
         left[depth + 1, r] = left[depth, r] - tasks * demand[j, r]
     purse[depth + 1] = purse[depth] - tasks * cost[j]
     has[depth + 1] = has[depth] + tasks * value[j]
-
-
-@_kernel
-def as_valuable(
-    value: Any,
-    demand: Any,
-    capacity: Any,
-    most: Any,
-    price: Any,
-    least: float,
-    found: Any,
-    looks: int,
-) -> int:
-    """How many packings are worth at least `least`; they are written into `found` (K, J). -1 if
-    there are more than it holds, or so many looks did not suffice."""
-    jobs, resources = demand.shape
-    cost = np.zeros(jobs)
-    for j in range(jobs):
-        for r in range(resources):
-            cost[j] += price[r] * demand[j, r]
-    ratio = np.where(cost > 0, value / np.where(cost > 0, cost, 1.0), np.inf)
-    order = np.argsort(-ratio, kind="mergesort")
-    left = np.zeros((jobs + 1, resources), np.int64)
-    left[0] = capacity
-    purse = np.zeros(jobs + 1)
-    for r in range(resources):
-        purse[0] += price[r] * capacity[r]
-    has = np.zeros(jobs + 1)
-    chosen = np.zeros(jobs, np.int64)
-    number = 0
-    depth = 0
-    down = True
-    while depth >= 0:
-        looks -= 1
-        if looks < 0:
-            return -1
-        if down and depth < jobs:
-            j = order[depth]
-            bound, rest = has[depth], purse[depth]
-            for k in range(depth, jobs):
-                i = order[k]
-                if value[i] <= 0.0:
-                    continue
-                if cost[i] * most[i] <= rest:
-                    rest -= cost[i] * most[i]
-                    bound += value[i] * most[i]
-                else:
-                    bound += value[i] * (rest / cost[i])
-                    break
-            if bound < least:
-                depth -= 1
-                down = False
-                continue
-            fit = most[j] if value[j] > 0.0 else 0
-            for r in range(resources):
-                if demand[j, r] > 0:
-                    fit = min(fit, left[depth, r] // demand[j, r])
-            chosen[depth] = fit
-            _take(left, purse, has, depth, j, fit, demand, cost, value)
-            depth += 1
-            continue
-        if down:
-            if has[jobs] >= least:
-                if number == len(found):
-                    return -1
-                for k in range(jobs):
-                    found[number, order[k]] = chosen[k]
-                number += 1
-            depth -= 1
-            down = False
-            continue
-        if chosen[depth] == 0:
-            depth -= 1
-            continue
-        chosen[depth] -= 1
-        _take(left, purse, has, depth, order[depth], chosen[depth], demand, cost, value)
-        depth += 1
-        down = True
-    return number

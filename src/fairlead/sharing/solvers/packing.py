@@ -6,7 +6,7 @@ import highspy
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.kernels.knapsack import as_valuable, most_valuable
+from fairlead.sharing.kernels.knapsack import search
 from fairlead.sharing.problem import Floats, Ints
 
 MOST_TIES = 3000
@@ -37,16 +37,22 @@ class Packer:
     def good(self, value: Floats, looks: int = LOOKS) -> tuple[Ints, float, bool]:
         """Tasks (J,) that are worth much together, what none are worth more than, and whether these
         are worth most: so many looks did not always suffice to know."""
-        found = np.zeros(len(value), np.int64)
+        found = np.zeros((1, len(value)), np.int64)
         worth = np.maximum(value, 0.0)
         if not worth.any():
-            return found, 0.0, True
+            return found[0], 0.0, True
         price = self._prices(worth)
-        proved = most_valuable(worth, self.demand, self.capacity, self.most, price, found, looks)
-        if proved >= 0:
-            return found, proved, True
+        if self._search(worth, price, 0.0, found, looks, every=False) >= 0:
+            return found[0], float(worth @ found[0]), True
         left = np.maximum(worth - self.demand @ price, 0.0) @ self.most
-        return found, float(price @ self.capacity + left), False
+        return found[0], float(price @ self.capacity + left), False
+
+    def _search(
+        self, worth: Floats, price: Floats, least: float, found: Ints, looks: int, *, every: bool
+    ) -> int:
+        return search(
+            worth, self.demand, self.capacity, self.most, price, least, every, found, looks
+        )
 
     def _prices(self, worth: Floats) -> Floats:
         """(R,) the prices of divisible tasks."""
@@ -63,9 +69,7 @@ class Packer:
         least = float(self.best(value) @ -cost) * (1.0 - tolerance)
         price = self._prices(-cost)
         found = np.zeros((MOST_TIES, len(value)), np.int64)
-        number = as_valuable(
-            -cost, self.demand, self.capacity, self.most, price, least, found, LOOKS
-        )
+        number = self._search(-cost, price, least, found, LOOKS, every=True)
         return found[:number] if number > 0 else None
 
 
