@@ -27,9 +27,9 @@ jobs:
 EVERY_MODULE = """\
 import importlib, pkgutil, fairlead
 for module in pkgutil.walk_packages(fairlead.__path__, "fairlead."):
-    # Ray is an extra: what is only for its users is not imported without it.
-    extra = module.name.startswith(("fairlead.ray", "fairlead.engines.ray."))
-    if not extra and not module.name.endswith("__main__"):
+    # What is only for the users of an extra is not imported without it: Ray, PostgreSQL.
+    extras = ("fairlead.ray", "fairlead.engines.ray.", "fairlead.service.journal.postgres")
+    if not module.name.startswith(extras) and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 """
 
