@@ -105,7 +105,9 @@ class RayBed:
         self.namespace = f"test-{uuid.uuid4().hex[:12]}"
 
     def engine(self) -> RayEngine:
-        return RayEngine(self.folder / "state", namespace=self.namespace)
+        # Two cores are little for three nodes that start workers beside all else: how long an
+        # engine waits for Ray is not what is tested.
+        return RayEngine(self.folder / "state", namespace=self.namespace, patience=60.0)
 
     def launcher(self) -> Any:
         """The actor that owns the tasks."""
