@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.sharing.integral.counts import UNBOUNDED, Counts
+from fairlead.sharing.integral.counts import Counts
 from fairlead.sharing.problem import Floats, Ints
 
 
@@ -35,15 +35,13 @@ def in_slots(counts: Counts, unit: Floats) -> Ints:
     if problem.written is not None:  # of equal shares the one that was written first
         runs = runs[np.argsort(np.array(problem.written)[runs])]
     most_on = counts.most[runs] * problem.count
-    finite = np.isfinite(problem.tasks)
-    most = np.where(finite, problem.tasks, float(UNBOUNDED)).astype(np.int64)[runs]
     found = np.zeros(counts.most.shape, np.int64)
     if not len(runs):
         return found
     found[runs] = whole_flow(
         most_on,
         [Fraction(float(unit[j])) for j in runs],
-        np.minimum(most, most_on.sum(axis=1)),
+        np.minimum(counts.tasks[runs], most_on.sum(axis=1)),
         slots * problem.count,
     )
     return found

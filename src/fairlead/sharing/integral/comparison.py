@@ -26,7 +26,7 @@ def serial_dictatorship(counts: Counts, seed: int = 0) -> WholeOutcome:
     order = np.random.Generator(np.random.PCG64(seed)).permutation(jobs)
     left = counts.capacity.copy()
     packing = np.zeros((len(left), jobs), np.int64)
-    more = _tasks(counts)
+    more = counts.tasks
     for j in order.tolist():
         fit = counts.most[j].copy()
         needs = counts.demand[j] > 0
@@ -49,7 +49,7 @@ def serial_dictatorship(counts: Counts, seed: int = 0) -> WholeOutcome:
 
 def _one_by_one(counts: Counts, order: Ints) -> WholeOutcome:
     """The same, machine by machine: a job that has few tasks takes the first machines."""
-    more = _tasks(counts)
+    more = counts.tasks
     of = np.repeat(np.arange(len(counts.capacity)), counts.problem.count)
     left = counts.capacity[of].copy()
     packing = np.zeros((len(of), len(counts.demand)), np.int64)
@@ -75,13 +75,6 @@ def _counted(of: Ints, packing: Ints) -> WholeOutcome:
     )
 
 
-def _tasks(counts: Counts) -> Ints:
-    """(J,) how many tasks each has."""
-    tasks = counts.problem.tasks
-    most: Ints = np.where(np.isfinite(tasks), tasks, float(2**40)).astype(np.int64)
-    return most
-
-
 def moving_knife(counts: Counts) -> WholeOutcome:
     """Pieces of the row of machines, each worth an n-th of it to its job (CDRF Algorithm 1).
 
@@ -94,7 +87,7 @@ def moving_knife(counts: Counts) -> WholeOutcome:
     packing = np.zeros((len(of), len(counts.demand)), np.int64)
     size = _sizes(counts)
     wanted = {
-        j: min(int(counts.usable[j]), int(_tasks(counts)[j])) // max(len(jobs), 1) for j in jobs
+        j: min(int(counts.usable[j]), int(counts.tasks[j])) // max(len(jobs), 1) for j in jobs
     }
     marks = {j: list(_marks(counts, of, size, j, wanted[j], len(jobs) - 1)) for j in jobs}
     knife: Place = (0, Fraction(0))
@@ -108,7 +101,7 @@ def moving_knife(counts: Counts) -> WholeOutcome:
             end = max(marks[who][step], knife)
         for machine, part in _piece(knife, end):
             packing[machine, who] = _in_part(counts, size, who, int(of[machine]), part)
-        packing[:, who] = _first(packing[:, who], int(_tasks(counts)[who]))
+        packing[:, who] = _first(packing[:, who], int(counts.tasks[who]))
         left.remove(who)
         knife = end
     return _counted(of, packing)

@@ -39,6 +39,11 @@ class Counts:
     weight: tuple[Fraction, ...]
 
     @cached_property
+    def tasks(self) -> Ints:
+        """(J,) how many tasks each job has, `UNBOUNDED` where it has any number."""
+        return _tasks(self.problem)
+
+    @cached_property
     def alone(self) -> Ints:
         """(J,) whole tasks that each job could run alone in the cluster, constraints ignored."""
         alone: Ints = self.holds @ self.problem.count
@@ -80,17 +85,14 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
         fits = capacity[None, :, r] // demand[needs_it, r, None]
         holds[needs_it] = np.minimum(holds[needs_it], fits)
     holds = np.where(problem.spread[:, None], np.minimum(holds, 1), holds)
-    tasks = np.where(np.isfinite(problem.tasks), problem.tasks, UNBOUNDED).astype(np.int64)
-    most = np.where(problem.eligible, np.minimum(holds, tasks[:, None]), 0)
-    tenants = {tenant.name: tenant for tenant in cluster.tenants}
-    weight = tuple(
-        Fraction(1)
-        if name not in tenants or tenants[name].weight is None
-        else _exact(tenants[name].weight)
-        for name in problem.tree.names
-    )
+    most = np.where(problem.eligible, np.minimum(holds, _tasks(problem)[:, None]), 0)
+    written = {tenant.name: tenant.weight for tenant in cluster.tenants}
+    weight = tuple(written.get(name) or Fraction(1) for name in problem.tree.names)
     return Counts(problem, demand, capacity, holds, most, weight)
 
 
-def _exact(weight: Fraction | None) -> Fraction:
-    return Fraction(1) if weight is None else weight
+def _tasks(problem: Problem) -> Ints:
+    tasks: Ints = np.where(np.isfinite(problem.tasks), problem.tasks, float(UNBOUNDED)).astype(
+        np.int64
+    )
+    return tasks

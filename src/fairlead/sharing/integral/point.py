@@ -30,8 +30,6 @@ class Point:
 
     tasks: tuple[Fraction, ...]
     mixture: tuple[tuple[int, Packing, Fraction], ...]
-    levels: tuple[Fraction, ...]
-    frozen: tuple[tuple[int, ...], ...]
     prices: tuple[Floats, ...]
     kinds: tuple[Kind, ...]
 
@@ -99,13 +97,10 @@ def _exact(counts: Counts, kinds: tuple[Kind, ...], found: Mixture) -> Point:
         )
         for j in range(jobs)
     )
-    levels = tuple(sum(steps[: r + 1], start=Fraction(0)) for r in range(len(steps)))
     inverse = np.divide(1.0, scale, out=np.zeros(jobs), where=scale > 0)
     return Point(
         tasks,
         mixture,
-        levels,
-        tuple(tuple(done.frozen.tolist()) for done in found.rounds),
         tuple(done.price * inverse for done in found.rounds),
         kinds,
     )

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.sharing.integral.counts import UNBOUNDED, Counts
+from fairlead.sharing.integral.counts import Counts
 from fairlead.sharing.integral.point import Packing
 from fairlead.sharing.problem import Floats
 from fairlead.sharing.solvers.packed import most_packed
@@ -88,8 +88,6 @@ class _Filling:
             self.missing[:, c] -= number * row
         for c in np.flatnonzero(empty).tolist():
             self._add(c, (0,) * jobs, int(empty[c]))
-        finite = np.isfinite(problem.tasks)
-        self.most = np.where(finite, problem.tasks, float(UNBOUNDED)).astype(np.int64)
         # What a machine is worth filling: each resource in parts of the machine.
         self.size = np.where(counts.capacity > 0, counts.capacity, 1).astype(np.float64)
 
@@ -113,7 +111,7 @@ class _Filling:
         """Gives out one task after the other until nothing fits any more."""
         waiting = self.unit > 0
         while True:
-            waiting &= self.has < self.most
+            waiting &= self.has < self.counts.tasks
             if not waiting.any():
                 return
             share = self.has / np.where(waiting, self.unit, 1.0)

@@ -35,11 +35,9 @@ class Kind:
 
 @dataclass(frozen=True)
 class Raised:
-    """A round: how far it went, who rose at which rate, who froze, and the prices that prove it:
-    no mixture is worth more than this one at `price` (J,), per unit of share."""
+    """A round: who froze, and the prices that prove it: no mixture is worth more than this one at
+    `price` (J,), per unit of share."""
 
-    step: float
-    rate: Floats
     frozen: Ints
     price: Floats
 
@@ -108,7 +106,7 @@ class _Search:
             if not len(frozen):
                 raise SolverError("nobody is stopped in a round of the mixture")
             active[frozen] = False
-            rounds.append(Raised(height * unit, rate, frozen, price / (weight.sum() or 1.0) * unit))
+            rounds.append(Raised(frozen, price / (weight.sum() or 1.0) * unit))
         if solution is None:
             return Mixture((), ())
         used = tuple(
