@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fairlead.cli.main import main
 
 CLUSTER = """\
@@ -134,3 +136,23 @@ def column(table: str, name: str) -> list[str]:
 def names(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The names of rows."""
     return [str(row["name"]) for row in rows]
+
+
+def administrator(
+    served: Served,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Terminal:
+    """A terminal of that service's administrator, in an empty folder."""
+    for name in ("FAIRLEAD_URL", "FAIRLEAD_TOKEN", "FAIRLEAD_CONFIG", "FAIRLEAD_CA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FAIRLEAD_STATE", str(served.state))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.chdir(folder)
+
+    def capture() -> tuple[str, str]:
+        printed = capsys.readouterr()
+        return printed.out, printed.err
+
+    return Terminal(capture)

@@ -16,7 +16,7 @@ from fairlead.wire.fairness import Shares, WhyAnswer
 from fairlead.wire.jobs import JobDetail, Jobs, Submitted
 from fairlead.wire.machines import Machines
 from fairlead.wire.tenants import Tenants
-from tests.cli.live import CLUSTER, Served, Terminal, column, names, serving, until
+from tests.cli.live import CLUSTER, Served, Terminal, administrator, column, names, serving, until
 
 ENDLESS = ("--", "sleep", "1000")
 
@@ -39,17 +39,7 @@ def shell(
 ) -> Iterator[Terminal]:
     """A user of that service, as its administrator, in an empty folder; what it left running is
     cancelled afterwards."""
-    for name in ("FAIRLEAD_URL", "FAIRLEAD_TOKEN", "FAIRLEAD_CONFIG", "FAIRLEAD_CA"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("FAIRLEAD_STATE", str(served.state))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(tmp_path)
-
-    def capture() -> tuple[str, str]:
-        printed = capsys.readouterr()
-        return printed.out, printed.err
-
-    terminal = Terminal(capture)
+    terminal = administrator(served, tmp_path, monkeypatch, capsys)
     yield terminal
     monkeypatch.delenv("FAIRLEAD_TOKEN", raising=False)
     left = names(terminal.json("jobs")["jobs"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import Exit
-from tests.cli.live import Served, Terminal, names, serving, until
+from tests.cli.live import Served, Terminal, administrator, names, serving, until
 
 CLUSTER = """\
 machines:
@@ -40,17 +40,7 @@ def shell(
 ) -> Iterator[Terminal]:
     """The administrator of that service; what it left running is cancelled and
     forgotten afterwards."""
-    for name in ("FAIRLEAD_URL", "FAIRLEAD_TOKEN", "FAIRLEAD_CONFIG", "FAIRLEAD_CA"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("FAIRLEAD_STATE", str(served.state))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(tmp_path)
-
-    def capture() -> tuple[str, str]:
-        printed = capsys.readouterr()
-        return printed.out, printed.err
-
-    terminal = Terminal(capture)
+    terminal = administrator(served, tmp_path, monkeypatch, capsys)
     yield terminal
     left = names(terminal.json("jobs")["jobs"])
     if left:
