@@ -1,20 +1,26 @@
-"""`kill -9` of a real service, again and again, while clients submit: a program that counts.
+"""`kill -9` of a real service, of the process that starts its tasks, of both, and of the shells
+above tasks, again and again, while clients submit: a program that counts.
 
 `python -m tests.service.kills FOLDER SEED KILLS` prints what it counted as JSON."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from random import Random
 from typing import Any
+
+import psutil
 
 from fairlead.client.client import Client
 from fairlead.client.errors import ServiceError
@@ -27,27 +33,41 @@ machines:
 """
 
 SCRIPT = """\
-echo "begin $FAIRLEAD_JOB_ID $FAIRLEAD_TASK $FAIRLEAD_ATTEMPT $(date +%s%N)" >> "$LINES"
+echo "begin $FAIRLEAD_JOB_ID $FAIRLEAD_TASK $FAIRLEAD_ATTEMPT $(date +%s%N) $PPID" >> "$LINES"
 sleep "$NAP"
-echo "end $FAIRLEAD_JOB_ID $FAIRLEAD_TASK $FAIRLEAD_ATTEMPT $(date +%s%N)" >> "$LINES"
+echo "end $FAIRLEAD_JOB_ID $FAIRLEAD_TASK $FAIRLEAD_ATTEMPT $(date +%s%N) $PPID" >> "$LINES"
 exit "$CODE"
 """
 
 GOES_ON = (JobState.PENDING, JobState.RUNNING)
 
+MOST_LOSSES = 3
+"""How often a task is tried again where nothing is said of retries."""
+
 AT_MOST = 600.0
 """Seconds until everything is over once the killing has stopped."""
 
 
+class Victim(Enum):
+    """What is killed."""
+
+    SERVICE = "the service"
+    SPAWNER = "the process that starts tasks"
+    BOTH = "both"
+    SHIM = "the shell above a task"
+
+
 @dataclass
 class Killing:
-    """A service that is killed and started again, and what was asked of it."""
+    """A service that is killed and started again, and what was asked of it. `kills`: of which
+    processes when, in nanoseconds; `shims`: the tasks whose shells were killed."""
 
     folder: Path
     random: Random
     port: int
     process: subprocess.Popen[bytes] | None = None
-    kills: list[int] = field(default_factory=list)  # when, in nanoseconds
+    kills: list[tuple[Victim, int]] = field(default_factory=list)
+    shims: Counter[tuple[int, int]] = field(default_factory=Counter)
     accepted: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answered: Counter[str] = field(default_factory=Counter)
@@ -65,12 +85,38 @@ class Killing:
                 stderr=said,
             )
 
-    def kill(self) -> None:
-        """Kills it; what it started runs on."""
+    def kill(self, victim: Victim) -> None:
+        """Kills it, if it is there; tasks run on, but for the one whose shell is killed."""
         assert self.process is not None
-        self.kills.append(time.time_ns())
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        if victim is Victim.SHIM:
+            self._kill_shim()
+            return
+        spawner = None if victim is Victim.SERVICE else _spawner(self.process.pid)
+        if victim is not Victim.SERVICE and spawner is None:
+            if victim is Victim.SPAWNER:
+                return
+            victim = Victim.SERVICE
+        self.kills.append((victim, time.time_ns()))
+        if spawner is not None:
+            _end(spawner)
+        if victim is not Victim.SPAWNER:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def _kill_shim(self) -> None:
+        """Of a task that has begun and has not ended."""
+        begun: dict[tuple[int, int], int] = {}
+        for word, job, task, _, _, shim in _lines(self.folder):
+            if word == "begin":
+                begun[job, task] = shim
+            else:
+                begun.pop((job, task), None)
+        if not begun:
+            return
+        at = self.random.choice(sorted(begun))
+        if _is_shim(begun[at]):
+            self.shims[at] += 1
+            _end(begun[at])
 
     def want(self, number: int) -> None:
         """One more job is to be submitted."""
@@ -85,7 +131,6 @@ class Killing:
                 "NAP": str(nap),
                 "CODE": str(self.random.choice((0, 0, 7))),
             },
-            "retries": 0,
             "rerunnable": self.random.random() < 0.5,
         }
         self.waiting.append((f"key-{number}", job))
@@ -117,7 +162,7 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
         port = free.getsockname()[1]
     killing = Killing(folder, Random(seed), port)
     number = 0
-    for _ in range(kills):
+    while len(killing.kills) < kills:
         killing.start()
         if killing.random.random() < 0.8:
             _until_ready(killing)
@@ -130,8 +175,10 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
                 killing.want(number)
                 number += 1
             killing.submit()
+            if killing.random.random() < 0.03:
+                killing.kill(killing.random.choice((Victim.SPAWNER, Victim.SHIM)))
             time.sleep(killing.random.uniform(0.0, 0.1))
-        killing.kill()
+        killing.kill(killing.random.choice((Victim.SERVICE, Victim.SERVICE, Victim.BOTH)))
     killing.start()
     end = time.monotonic() + AT_MOST
     while (killing.waiting or not _over(killing)) and time.monotonic() < end:
@@ -155,6 +202,42 @@ def _until_ready(killing: Killing) -> None:
             time.sleep(0.05)
 
 
+def _spawner(service: int) -> int | None:
+    """The process that starts the service's tasks, if there is one now."""
+    try:
+        for child in psutil.Process(service).children():
+            if any(word.endswith("spawner.py") for word in child.cmdline()):
+                return child.pid
+    except psutil.Error:
+        return None
+    return None
+
+
+def _is_shim(pid: int) -> bool:
+    """Whether that is the shell above a task, and not a later process of the same number."""
+    try:
+        return b"FAIRLEAD_RUN=" in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+def _end(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # it ended by itself just now
+
+
+def _lines(folder: Path) -> Iterator[tuple[str, int, int, int, int, int]]:
+    """What tasks wrote: begin or end, of which attempt (job, task, number), when, below which
+    shell. The line that is being written is left out."""
+    for line in (folder / "lines").read_text().splitlines(keepends=True):
+        if line.endswith("\n"):
+            word, *numbers = line.split()
+            job, task, attempt, moment, shim = map(int, numbers)
+            yield word, job, task, attempt, moment, shim
+
+
 def _over(killing: Killing) -> bool:
     try:
         with Client(f"http://127.0.0.1:{killing.port}", timeout=5.0) as client:
@@ -165,51 +248,58 @@ def _over(killing: Killing) -> bool:
 
 def counted(killing: Killing) -> dict[str, Any]:
     """What the journal and the tasks' own lines say, and what is wrong."""
-    results: dict[tuple[int, int], list[tuple[str, int]]] = {}
+    results: dict[tuple[int, int], list[tuple[str, int, str]]] = {}
     keys: Counter[str] = Counter()
     reader = open_reader(killing.folder / "state")
     for entry in reader.read():
         body = entry.body
         if entry.kind in ("task_finished", "task_failed"):
             found = results.setdefault((body["id"], body["task"]), [])
-            found.append((entry.kind, body["code"]))
+            found.append((entry.kind, body["code"], body["cause"]))
         elif entry.kind == "job_submitted":
             keys[body["key"]] += 1
     reader.close()
     begun: dict[tuple[int, int], list[int]] = {}
     ended: dict[tuple[int, int], int] = {}
-    for line in (killing.folder / "lines").read_text().splitlines():
-        word, said_job, said_task, _, moment = line.split()
+    for word, job, task, _, moment, _ in _lines(killing.folder):
         if word == "begin":
-            begun.setdefault((int(said_job), int(said_task)), []).append(int(moment))
+            begun.setdefault((job, task), []).append(moment)
         else:
-            ended[int(said_job), int(said_task)] = int(moment)
+            ended[job, task] = moment
     wrong: list[str] = []
-    again = survived = 0
+    again = survived = lost = 0
     for job, (tasks, code, rerunnable) in sorted(killing.accepted.items()):
         for task in range(tasks):
             at = (job, task)
-            wanted = ("task_finished", 0) if code == 0 else ("task_failed", code)
-            if results.get(at) != [wanted]:
-                wrong.append(f"task {job}.{task} has the results {results.get(at)}, not {wanted}")
-            starts = begun.get(at, [])
-            if not starts or (not rerunnable and len(starts) > 1):
+            shims, starts = killing.shims[at], begun.get(at, [])
+            wanted = [("task_finished" if code == 0 else "task_failed", code, "exited")]
+            found = results.get(at, [])
+            if shims and len(found) == 1 and found[0][2] == "lost":
+                lost += 1
+                wanted = found if not rerunnable or shims > MOST_LOSSES else wanted
+            if found != wanted:
+                wrong.append(f"task {job}.{task} has the results {found}, not {wanted}")
+            if not 1 <= len(starts) <= 1 + (shims if rerunnable else 0):
                 wrong.append(f"task {job}.{task} began {len(starts)} times")
             again += max(0, len(starts) - 1)
-            if starts and any(starts[0] < kill < ended.get(at, 0) for kill in killing.kills):
+            times = [moment for _, moment in killing.kills]
+            if starts and any(starts[0] < kill < ended.get(at, 0) for kill in times):
                 survived += 1
     wrong += [f"{key} was accepted {times} times" for key, times in keys.items() if times > 1]
     wrong += [f"{key} was never accepted" for key, _ in killing.waiting]
     wrong += [
         f"task {job}.{task} is nobody's" for job, task in results if job not in killing.accepted
     ]
+    victims = Counter(victim.value for victim, _ in killing.kills)
     return {
         "kills": len(killing.kills),
+        "of": dict(sorted(victims.items())) | {Victim.SHIM.value: killing.shims.total()},
         "jobs": len(killing.accepted),
         "tasks": sum(tasks for tasks, _, _ in killing.accepted.values()),
         "results": sum(len(each) for each in results.values()),
         "ran through a kill": survived,
         "ran again": again,
+        "lost with their shells": lost,
         "answers": dict(sorted(killing.answered.items())),
         "wrong": wrong,
     }
