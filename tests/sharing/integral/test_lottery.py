@@ -16,7 +16,7 @@ from fairlead.sharing.integral.calm import calm
 from fairlead.sharing.integral.counts import Counts
 from fairlead.sharing.integral.lottery import draw, expected, lottery
 from fairlead.sharing.integral.point import cdrf_point
-from tests.sharing.integral.small import counted, drawn, feasible
+from tests.sharing.integral.small import Draw, counted, drawn, feasible
 
 FIGURE_3 = (
     Cluster([Machine("m1", {"cpu": 4, "ram": 6}), Machine("m2", {"cpu": 4, "ram": 4})], [], []),
@@ -92,7 +92,7 @@ def test_the_point_is_the_max_min_of_the_hull_and_the_lottery_gives_it(
     weights: bool, cases: int
 ) -> None:
     for seed in range(40 * cases):
-        counts = counted(*drawn(seed, weights=weights))
+        counts = counted(*drawn(seed, Draw(weights=weights)))
         points = feasible(counts)
         point = cdrf_point(counts)
         assert [float(each) for each in point.tasks] == pytest.approx(

@@ -19,7 +19,7 @@ from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.integral.alike import all_alike, dealt, in_slots
 from fairlead.sharing.integral.counts import Counts, counts_of
-from fairlead.sharing.integral.fits import check_fits
+from fairlead.sharing.integral.fits import Fits
 from fairlead.sharing.integral.outcome import WholeOutcome
 from fairlead.sharing.integral.point import Packing as Row
 from fairlead.sharing.integral.point import Point
@@ -60,8 +60,9 @@ def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allo
         if lottery:
             check_mean(outcome, point, len(counts.demand))
         answer = replace(answer, certificate=Certificate(0.0, _gap(point)))
+    fits = Fits(cluster, jobs, answer.classes)
     for packings in [chance.packings for chance in lottery] or [whole.packings]:
-        check_fits(cluster, jobs, names.classes(), packings)
+        fits.check(packings)
     return answer
 
 
@@ -98,7 +99,7 @@ def rounded_answer(
         notes=notes,
     )
     answer = _allocation(cluster, jobs, counts, names, spec, whole_tasks, scale, weight, whole)
-    check_fits(cluster, jobs, names.classes(), whole.packings)
+    Fits(cluster, jobs, answer.classes).check(whole.packings)
     return answer
 
 
@@ -211,8 +212,11 @@ def _allocation(
                 nowhere=None if problem.usable[j].any() else nowhere(cluster, by_name[job.name]),
             )
         )
+    fit = (counts.holds * problem.eligible).max(axis=1, initial=0)
     too_large = [
-        f"job {name}: no machine that it may use holds a whole task"
+        f"job {name}: a whole task is more than a limit of its tenant allows"
+        if fit[j]
+        else f"job {name}: no machine that it may use holds a whole task"
         for j, name in enumerate(problem.job_names)
         if counts.usable[j] == 0 and problem.usable[j].any()
     ]

@@ -13,6 +13,7 @@ import numpy as np
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.sharing.answer import jobs_below
 from fairlead.sharing.problem import Ints, Problem
 
 LARGEST = 2**53
@@ -23,12 +24,23 @@ UNBOUNDED = 2**40
 
 
 @dataclass(frozen=True)
+class Cap:
+    """What jobs may have together: `use` (J,) times their tasks is at most `amount`, which is what
+    a tenant may hold or the tasks that a job has."""
+
+    use: Ints
+    amount: int
+
+
+@dataclass(frozen=True)
 class Counts:
     """The problem's jobs and classes in its order, in whole numbers.
 
     `holds[j, c]`: whole tasks of j that one empty machine of class c holds, constraints ignored;
     `most[j, c]`: 0 where the job may not use the class, and no more than it has tasks.
-    `weight` (T,) is exact, 1 where a pool says it.
+    A job of which one task is more than a tenant's limit may use nothing. `weight` (T,) is exact,
+    1 where a pool says it. `limits`: which jobs each limit caps, what a task of each takes (J,),
+    and the amount.
     """
 
     problem: Problem
@@ -37,6 +49,7 @@ class Counts:
     holds: Ints  # (J, C)
     most: Ints  # (J, C)
     weight: tuple[Fraction, ...]
+    limits: tuple[Cap, ...] = ()
 
     @cached_property
     def tasks(self) -> Ints:
@@ -55,6 +68,22 @@ class Counts:
         usable: Ints = np.where(self.most > 0, self.holds, 0) @ self.problem.count
         return usable
 
+    @cached_property
+    def caps(self) -> tuple[Cap, ...]:
+        """Limits and numbers of tasks that the machines could exceed."""
+        jobs = len(self.demand)
+        most = np.minimum(self.usable, self.tasks)
+        own = [
+            Cap(np.eye(1, jobs, j, dtype=np.int64)[0], int(self.tasks[j]))
+            for j in np.flatnonzero(self.tasks < self.usable).tolist()
+        ]
+        return (*own, *(cap for cap in self.limits if held(cap.use, most) > cap.amount))
+
+
+def held(use: Ints, tasks: Ints) -> int:
+    """What these tasks take together, exactly."""
+    return sum(int(use[j]) * int(tasks[j]) for j in np.flatnonzero(use).tolist())
+
 
 def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts:
     """The problem in whole numbers. Refuses amounts that are too fine or too many for that."""
@@ -62,7 +91,7 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
     machines = {machine.name: machine for machine in cluster.machines}
     ordered = [by_name[name] for name in problem.job_names]
     examples = [machines[names[0]] for names in problem.class_machines]
-    columns = []
+    columns, units = [], []
     for name in problem.resources:
         needs = [job.demand.get(name, Fraction(0)) for job in ordered]
         has = [machine.capacity.get(name, Fraction(0)) for machine in examples]
@@ -77,6 +106,7 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
                 )
             )
         columns.append(column)
+        units.append(unit)
     amounts = np.array(columns, np.int64).reshape(len(columns), -1).T
     demand, capacity = amounts[: len(ordered)], amounts[len(ordered) :]
     holds = np.full((len(ordered), len(examples)), UNBOUNDED, np.int64)
@@ -86,9 +116,29 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
         holds[needs_it] = np.minimum(holds[needs_it], fits)
     holds = np.where(problem.spread[:, None], np.minimum(holds, 1), holds)
     most = np.where(problem.eligible, np.minimum(holds, _tasks(problem)[:, None]), 0)
+    limits = _limits(cluster, problem, demand, units)
+    for cap in limits:
+        most[cap.use > cap.amount] = 0
     written = {tenant.name: tenant.weight for tenant in cluster.tenants}
     weight = tuple(written.get(name) or Fraction(1) for name in problem.tree.names)
-    return Counts(problem, demand, capacity, holds, most, weight)
+    return Counts(problem, demand, capacity, holds, most, weight, limits)
+
+
+def _limits(
+    cluster: Cluster, problem: Problem, demand: Ints, units: Sequence[int]
+) -> tuple[Cap, ...]:
+    tree = problem.tree
+    node = {name: t for t, name in enumerate(tree.names)}
+    below = jobs_below(tree)
+    found = []
+    for tenant in cluster.tenants:
+        for name, amount in tenant.limit.items():
+            if name in problem.resources:
+                r = problem.resources.index(name)
+                use = np.zeros(len(demand), np.int64)
+                use[below[node[tenant.name]]] = demand[below[node[tenant.name]], r]
+                found.append(Cap(use, (amount * units[r]).__floor__()))
+    return tuple(found)
 
 
 def _tasks(problem: Problem) -> Ints:

@@ -8,60 +8,86 @@ from fractions import Fraction
 from fairlead.model.eligibility import may_use
 from fairlead.model.errors import InternalError
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster
+from fairlead.model.machine import Cluster, Machine
 from fairlead.model.shares import MachineClass
 from fairlead.model.wholes import Packing
 
 
-def check_fits(
-    cluster: Cluster,
-    jobs: Sequence[Job],
-    classes: Sequence[MachineClass],
-    packings: Sequence[Packing],
-) -> None:
-    """Raises InternalError where a packing is larger than a machine, on more machines than there
-    are, where its job may not run, or has more tasks than the job."""
-    machines = {machine.name: machine for machine in cluster.machines}
-    by_name = {job.name: job for job in jobs}
-    members = {group.index: group.machines for group in classes}
-    used: dict[int, Fraction] = {}
-    total: dict[str, Fraction] = {}
-    for packing in packings:
-        number = packing.machine_class
-        used[number] = used.get(number, Fraction(0)) + packing.machines
-        example = machines[members[number][0]]
+class Fits:
+    """The machines of each class and the jobs, to check packings against."""
+
+    def __init__(
+        self, cluster: Cluster, jobs: Sequence[Job], classes: Sequence[MachineClass]
+    ) -> None:
+        examples = {group.machines[0]: group.index for group in classes}
+        self._machine: dict[int, Machine] = {
+            examples[machine.name]: machine
+            for machine in cluster.machines
+            if machine.name in examples
+        }
+        self._number = {group.index: len(group.machines) for group in classes}
+        self._jobs = {job.name: job for job in jobs}
+        self._may: dict[tuple[int, str], bool] = {}
+        parent = {tenant.name: tenant.parent for tenant in cluster.tenants}
+        limits = {tenant.name: tenant.limit for tenant in cluster.tenants if tenant.limit}
+        self._capped: dict[str, list[str]] = {name: [] for name in limits}
+        self._limits = limits
+        for job in jobs if limits else ():
+            above = job.tenant
+            while above is not None:
+                if above in limits:
+                    self._capped[above].append(job.name)
+                above = parent[above]
+
+    def check(self, packings: Sequence[Packing]) -> None:
+        """Raises InternalError where a packing is larger than a machine, on more machines than
+        there are, where its job may not run, has more tasks than the job, or where all together
+        hold more than a tenant's limit."""
+        used: dict[int, Fraction] = {}
+        total: dict[str, Fraction] = {}
+        for packing in packings:
+            number = packing.machine_class
+            used[number] = used.get(number, Fraction(0)) + packing.machines
+            for name, tasks in packing.jobs:
+                total[name] = total.get(name, Fraction(0)) + tasks * packing.machines
+                if not self._allowed(number, name):
+                    _fail(f"job {name} may not use class {number}")
+            self._check_machine(packing)
+        for number, machines_used in used.items():
+            if machines_used > self._number[number]:
+                _fail(f"{machines_used} machines of class {number} are used, which has fewer")
+        for name, given in total.items():
+            most = self._jobs[name].tasks
+            if most is not None and given > most:
+                _fail(f"job {name} gets {given} tasks and has {most}")
+        for tenant, limit in self._limits.items():
+            for resource, amount in limit.items():
+                held = sum(
+                    total.get(name, 0) * self._jobs[name].demand.get(resource, Fraction(0))
+                    for name in self._capped[tenant]
+                )
+                if held > amount:
+                    _fail(f"tenant {tenant} holds {held} {resource} and may hold {amount}")
+
+    def _check_machine(self, packing: Packing) -> None:
+        machine = self._machine[packing.machine_class]
         held: dict[str, Fraction] = {}
         for name, tasks in packing.jobs:
-            job = by_name[name]
-            total[name] = total.get(name, Fraction(0)) + tasks * packing.machines
+            job = self._jobs[name]
             if job.spread and tasks > 1:
                 _fail(f"{tasks} tasks of job {name}, which spreads, are on one machine")
             for resource, need in job.demand.items():
                 held[resource] = held.get(resource, Fraction(0)) + tasks * need
         for resource, amount in held.items():
-            if amount > example.capacity.get(resource, Fraction(0)):
-                _fail(f"a packing takes {amount} {resource}, which {example.name} does not have")
-    for number, machines_used in used.items():
-        if machines_used > len(members[number]):
-            _fail(f"{machines_used} machines of class {number} are used, which has fewer")
-    for name, given in total.items():
-        most = by_name[name].tasks
-        if most is not None and given > most:
-            _fail(f"job {name} gets {given} tasks and has {most}")
-    _check_eligible(cluster, by_name, members, packings)
+            if amount > machine.capacity.get(resource, Fraction(0)):
+                _fail(f"a packing takes {amount} {resource}, which {machine.name} does not have")
 
-
-def _check_eligible(
-    cluster: Cluster,
-    jobs: dict[str, Job],
-    members: dict[int, tuple[str, ...]],
-    packings: Sequence[Packing],
-) -> None:
-    machines = {machine.name: machine for machine in cluster.machines}
-    pairs = {(packing.machine_class, name) for packing in packings for name, _ in packing.jobs}
-    for number, name in sorted(pairs):
-        if not may_use(jobs[name], machines[members[number][0]]):
-            _fail(f"job {name} may not use class {number}")
+    def _allowed(self, number: int, name: str) -> bool:
+        found = self._may.get((number, name))
+        if found is None:
+            found = may_use(self._jobs[name], self._machine[number])
+            self._may[number, name] = found
+        return found
 
 
 def _fail(what: str) -> None:

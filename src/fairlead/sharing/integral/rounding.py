@@ -79,8 +79,14 @@ class _Filling:
         self.left = np.zeros((room, counts.demand.shape[1]), np.int64)
         self.rows = np.zeros((room, jobs), np.int64)
         self.has = np.zeros(jobs, np.int64)
+        # What the limits leave: `use` (L, J) is what a task takes of each.
+        self.use = np.array([cap.use for cap in counts.limits], np.int64).reshape(-1, jobs)
+        self.room = np.array([min(cap.amount, 2**62) for cap in counts.limits], np.int64)
         empty = problem.count.copy()
-        for c, packing, number in start:
+        for c, packing, planned in start:
+            takes = self.use @ np.array(packing, np.int64)
+            number = int((self.room // np.maximum(takes, 1))[takes > 0].min(initial=planned))
+            self.room -= number * takes
             self._add(c, packing, number)
             empty[c] -= number
             row = np.array(packing, np.int64)
@@ -122,7 +128,7 @@ class _Filling:
             else:
                 order = np.where(waiting, share, np.inf)
             j = int(order.argmin())
-            at = self._place(j)
+            at = self._place(j) if (self.use[:, j] <= self.room).all() else None
             if at is None:
                 waiting[j] = False  # what is full does not empty again
                 continue
@@ -130,6 +136,7 @@ class _Filling:
             self.number[at] -= 1
             more = (*packing[:j], packing[j] + 1, *packing[j + 1 :])
             self._add(c, more, 1)
+            self.room -= self.use[:, j]
             self.has[j] += 1
             self.missing[j, c] -= 1
 
