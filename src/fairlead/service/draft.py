@@ -48,6 +48,11 @@ class Draft:
         self.told = True
         self._add(entry_of(self._next(), self._step(), self.time, event, **more), event)
 
+    def change_core(self, core: Core, kind: str, body: dict[str, Any]) -> None:
+        """Goes on with this core, which was made of the one so far, and writes down how."""
+        self.core, self.told = core, True
+        self.note(kind, **body)
+
     def note(self, kind: str, **body: Any) -> None:
         """Writes down what the core does not need to know."""
         self._add(Entry(self._next(), self._step(), self.time, kind, body), None)

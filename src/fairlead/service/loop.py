@@ -20,7 +20,13 @@ from fairlead.service.recovery import follow, newest
 from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
 from fairlead.service.settings import Settings
 from fairlead.service.snapshots import Snapshots
-from fairlead.service.starting import begin, check_start, fair_settings, first_core
+from fairlead.service.starting import (
+    begin,
+    change_of,
+    changed_core,
+    fair_settings,
+    first_core,
+)
 from fairlead.service.taking import next_time, take_in
 
 RETRY = 1_000_000
@@ -49,8 +55,10 @@ class Service:
         self.core, self.records = newest(store)
         every, snapshot = self.settings.snapshot_every, self.records.seq
         self.core = follow(store, self.core, self.records)
-        if self.records.start is not None:
-            check_start(self.records.start, self.settings)
+        if self.core is not None and self.records.start is not None:
+            change = change_of(self.records.start, self.settings)
+            if change is not None:  # refused here or never
+                changed_core(self.core, self.records.time, change)
         self.machines = Machines(self.settings)
         self.watch = None if adviser is None else Watch(adviser, fair_settings(self.settings))
         self._reach = Reach(engine, self.records, self.observer)
@@ -95,6 +103,7 @@ class Service:
         draft = Draft(core, self.records, time)
         if not self._begun:
             begin(draft, self.settings)
+            core = draft.core
         self.core, self._begun = core, True
         take_in(draft, heard, self.machines, self.watch, self.observer)
         # Last: the core says what a cancelled job's tasks are to do as things stand then.

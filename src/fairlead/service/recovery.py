@@ -9,16 +9,35 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event
 from fairlead.service.journal.codec import DECISIONS, EVENTS, decision_of, event_of
-from fairlead.service.journal.entry import CorruptJournalError, Entry, Store
+from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError, Store
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
 from fairlead.service.snapshots import load
-from fairlead.service.starting import core_of
+from fairlead.service.starting import CORE_CHANGED, SCHEMA, changed_core, core_of
 from fairlead.version import __version__
 
 
 class DisagreementError(FairleadError):
     """The core decides otherwise than the journal says that it did."""
+
+
+def _known(entry: Entry) -> None:
+    """Raises JournalError where a newer version wrote what follows."""
+    if entry.body["schema"] > SCHEMA:
+        raise JournalError(
+            f"the journal goes on, from entry {entry.seq}, as version {entry.body['version']} of"
+            f" Fairlead wrote it, and this is {__version__}: use the newer one"
+        )
+
+
+def change(core: Core, entry: Entry) -> Core:
+    """The core after an entry `core_changed`. Raises CorruptJournalError where it cannot be."""
+    try:
+        return changed_core(core, entry.time, entry.body)
+    except (InputError, KeyError, TypeError, ValueError) as error:
+        raise CorruptJournalError(
+            f"entry {entry.seq} ({entry.kind}) cannot have happened: {error}"
+        ) from error
 
 
 class Recovery:
@@ -44,8 +63,11 @@ class Recovery:
             self._compare(entry, decision)
             fold(self.records, entry, decision)
         else:
-            if entry.kind == "service_started" and self.core is None:
-                self.core = core_of(entry.body)
+            if entry.kind == "service_started":
+                _known(entry)
+                self.core = self.core or core_of(entry.body)
+            elif entry.kind == CORE_CHANGED:
+                self._change(entry)
             fold(self.records, entry, None)
 
     def finish(self) -> None:
@@ -68,6 +90,12 @@ class Recovery:
             raise CorruptJournalError(
                 f"entry {entry.seq} ({entry.kind}) cannot have happened: {error}"
             ) from error
+        self._told = True
+
+    def _change(self, entry: Entry) -> None:
+        if self._told:
+            raise CorruptJournalError(f"entry {entry.seq} comes after events of its step")
+        self.core = change(self._core(f"entry {entry.seq}"), entry)
         self._told = True
 
     def _compare(self, entry: Entry, decision: Decision) -> None:

@@ -11,8 +11,8 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.service.journal.codec import DECISIONS, EVENTS, decision_of, event_of
 from fairlead.service.journal.entry import CorruptJournalError, Entry
-from fairlead.service.recovery import DisagreementError
-from fairlead.service.starting import core_of
+from fairlead.service.recovery import DisagreementError, change
+from fairlead.service.starting import CORE_CHANGED, core_of
 
 START = "service_started"
 """The kind of the entry that says what the core is made of."""
@@ -46,11 +46,14 @@ def replay(entries: Iterable[Entry], told: Callable[[int], object] = int) -> Rep
             core = next((core_of(entry.body) for entry in step if entry.kind == START), None)
         if core is None:
             raise CorruptJournalError(f"entry {step[0].seq} comes before the service was started")
+        changes = [entry for entry in step if entry.kind == CORE_CHANGED]
+        for entry in changes:
+            core = change(core, entry)
         happened = [entry for entry in step if entry.kind in EVENTS]
         for entry in happened:
             _tell(core, entry)
         decided = [entry for entry in step if entry.kind in DECISIONS]
-        _compare(decided, core.decide() if happened else [], step[-1])
+        _compare(decided, core.decide() if happened or changes else [], step[-1])
         counts["entries"] += len(step)
         counts["steps"] += 1
         counts["events"] += len(happened)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 from fairlead.engines.interface import Node
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.changing import changed
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import TenantChanged
 from fairlead.scheduling.ids import Unit
@@ -16,12 +17,19 @@ from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import find
 from fairlead.service.draft import Draft
 from fairlead.service.fair.watch import FairSettings
+from fairlead.service.journal.entry import Body
 from fairlead.service.records.people import Start
 from fairlead.service.settings import Settings
 from fairlead.version import __version__
 
-SCHEMA = 1
-"""Of the entries' kinds and bodies."""
+SCHEMA = 2
+"""Of the entries' kinds and bodies. 2: there is `core_changed`."""
+
+CORE_CHANGED = "core_changed"
+"""The kind of the entry after which the core decides by something else than before."""
+
+CHOSEN = ("policy", "placement", "options")
+"""What such an entry says; all of it, also what stays."""
 
 THOUSANDTH = Fraction(1, 1000)
 
@@ -81,22 +89,37 @@ def core_like(start: Start) -> Core:
     return core_of(body)
 
 
-def check_start(start: Start, settings: Settings) -> None:
-    """Refuses to go on with a journal under another policy, placement rule or option than it was
-    written under."""
+def change_of(start: Start, settings: Settings) -> Body | None:
+    """What the settings want otherwise than the core is: the body of an entry `core_changed`; None
+    where nothing. Raises InputError where that cannot change any more."""
+    names = [unit["name"] for unit in start.units]
+    pieces = [unit["name"] for unit in start.units if unit["piece"]]
+    for name in settings.resources:
+        if name not in names:
+            _fixed(f"it counts {', '.join(names)}, and not {name}")
+    for name in names:
+        if (name in settings.devices) is not (name in pieces):
+            kept = "devices" if name in pieces else "no devices"
+            _fixed(f"its resource {name} comes in {kept}, and that stays so")
     wanted = start_body((), settings)
-    for what, was in (
-        ("policy", start.policy),
-        ("placement", start.placement),
-        ("options", start.options),
-    ):
-        if wanted[what] != was:
-            raise InputError(
-                Mistake(
-                    f"the journal was written with {what} {was}, and {wanted[what]} is wanted now",
-                    f"start with {what} {was}, or with a new state folder",
-                )
-            )
+    body = {name: wanted[name] for name in CHOSEN}
+    return None if body == {name: getattr(start, name) for name in CHOSEN} else body
+
+
+def _fixed(what: str) -> NoReturn:
+    raise InputError(
+        Mistake(
+            f"what the journal counts was chosen when it was begun: {what}",
+            "leave it as it was, or begin with a new state folder",
+        )
+    )
+
+
+def changed_core(core: Core, time: int, body: Body) -> Core:
+    """A core of its own that goes on from this one under what such a body says. Raises InputError
+    where it cannot be."""
+    options = Options(**body["options"])
+    return changed(core, time, body["policy"], body["placement"], options)
 
 
 def first_core(nodes: Sequence[Node], settings: Settings) -> Core:
@@ -105,7 +128,12 @@ def first_core(nodes: Sequence[Node], settings: Settings) -> Core:
 
 
 def begin(draft: Draft, settings: Settings) -> None:
-    """The first entries of a service that starts."""
+    """The first entries of a service that starts. Raises InputError where the core cannot go on as
+    the settings want it to."""
+    start = draft.records.start
+    change = None if start is None else change_of(start, settings)
+    if change is not None:
+        draft.change_core(changed_core(draft.core, draft.time, change), CORE_CHANGED, change)
     draft.note("service_started", **start_body(draft.core.ids.units, settings))
     _tell_tenants(draft, settings.tenants)
 

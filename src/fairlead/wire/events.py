@@ -32,6 +32,7 @@ class EventKind(Enum):
     QUARANTINE_ENDED = "quarantine_ended"
     TENANT_CHANGED = "tenant_changed"
     SERVICE_STARTED = "service_started"
+    CORE_CHANGED = "core_changed"
 
 
 class ServerEvent(Told):

@@ -12,7 +12,6 @@ from fairlead.engines.world import Fate
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
-from fairlead.scheduling.options import Options
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.journal.chain import first_link, rows_of
 from fairlead.service.journal.entry import (
@@ -263,21 +262,6 @@ def test_the_loop_is_not_woken_for_nothing() -> None:
         assert wake is not None
         assert wake > stage.now
         stage.step(after=wake - stage.now)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        Settings(policy="drfh"),
-        Settings(placement="first-fit"),
-        Settings(options=Options(reserve_after=None)),
-    ],
-)
-def test_another_policy_rule_or_option_is_refused(other: Settings) -> None:
-    stage = Stage()
-    stage.submit(job("x"))
-    with pytest.raises(InputError, match="the journal was written with"):
-        stage.restart(other)
 
 
 def test_tenants_that_cannot_be_end_the_start_with_a_sentence() -> None:

@@ -380,6 +380,7 @@ _KINDS: Mapping[str, Callable[[Records, Entry, Said], None]] = {
     "token_made": people.token_made,
     "token_revoked": people.token_revoked,
     "service_started": people.service_started,
+    "core_changed": people.core_changed,
     "time_passed": _nothing,
     "advice_changed": _nothing,
     "guarantees_changed": _nothing,

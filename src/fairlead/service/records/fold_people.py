@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from fairlead.scheduling import events
@@ -43,4 +44,17 @@ def service_started(records: Records, entry: Entry, _said: Event | Decision | No
         placement=body["placement"],
         options=body["options"],
         units=body["units"],
+    )
+
+
+def core_changed(records: Records, entry: Entry, _said: Event | Decision | None) -> None:
+    """The core decides by something else from now on."""
+    if records.start is None:
+        raise ValueError("no service has started")
+    body: dict[str, Any] = entry.body
+    records.start = replace(
+        records.start,
+        policy=body["policy"],
+        placement=body["placement"],
+        options=body["options"],
     )

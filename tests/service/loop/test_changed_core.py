@@ -1,0 +1,147 @@
+"""A restart under another policy, rule or option: nothing is lost, and a replay goes along."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fairlead.engines.world import Fate
+from fairlead.model.errors import InputError
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.options import Options
+from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError
+from fairlead.service.records.jobs import JobState
+from fairlead.service.recovery import Recovery, recover
+from fairlead.service.replay import replay
+from fairlead.service.requests import PutTenant
+from fairlead.service.settings import Settings
+from fairlead.service.snapshots import load, take
+from fairlead.service.verify import verify
+from tests.service.loop.stage import ADMIN, SECOND, Stage, job
+
+OTHERS = (
+    Settings(policy="drfh"),
+    Settings(policy="fifo"),
+    Settings(placement="worst-fit"),
+    Settings(options=Options(reserve_after=None)),
+    Settings(options=Options(preempt_after=5 * SECOND, whole=False)),
+    Settings(policy="drf", placement="price-guided"),
+)
+
+
+def busy(settings: Settings | None = None) -> Stage:
+    """Two tenants with tasks that run and tasks that wait."""
+    stage = Stage(settings=settings, fates={"one": [Fate(5 * SECOND)]})
+    for name in ("x", "y"):
+        stage.step(PutTenant(ADMIN, Tenant(name)))
+    stage.submit(job("one", 6, tenant="x"))
+    stage.submit(job("two", 6, tenant="y", demand={"cpu": 2}))
+    stage.settle(2)
+    return stage
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=str)
+def test_all_goes_on_under_what_was_chosen_anew(other: Settings) -> None:
+    stage = busy()
+    running, rows = stage.running(), stage.service.records.table.columns()
+    stage.restart(other)
+    stage.step()
+    assert stage.running() == running
+    assert stage.service.records.table.columns() == rows
+    (entry,) = stage.entries("core_changed")
+    assert entry.body["policy"] == other.policy
+    assert entry.body["placement"] == other.placement
+    start = stage.service.records.start
+    core = stage.service.core
+    assert start is not None
+    assert core is not None
+    core.check()
+    assert start.policy == core.book.scaler.spec == other.policy
+    assert start.placement == core.placement.name == other.placement
+    assert core.options == other.options
+    stage.settle(60)
+    record = stage.service.records.job("one")
+    assert record is not None
+    assert record.state is JobState.FINISHED
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=str)
+def test_every_entry_leads_over_the_change_to_the_same_core(other: Settings) -> None:
+    stage = busy()
+    stage.restart(other)
+    stage.step()
+    stage.submit(job("three", 2, tenant="x"))
+    stage.restart(Settings())
+    stage.settle(1)
+    core = stage.service.core
+    assert core is not None
+    assert len(stage.entries("core_changed")) == 2
+    assert replay(stage.entries()).digest == core.digest()
+    assert verify(stage.entries(), None).digest == core.digest()
+    again, records = load(take(core, stage.service.records).written())
+    assert again.digest() == core.digest()
+    assert records.start == stage.service.records.start
+    stage.restart()
+    assert stage.service.core is not None
+    assert stage.service.core.digest() == core.digest()
+
+
+def test_the_next_decisions_are_those_of_the_new_policy() -> None:
+    stage = Stage(fates={name: [Fate(5 * SECOND)] for name in ("first", "second")})
+    stage.submit(job("first", 8), job("second", 8))
+    stage.restart(Settings(policy="fifo"))
+    stage.step()
+    before = len(stage.entries("launch"))
+    stage.settle(7)
+    launched = [entry.body["job"] for entry in stage.entries("launch")[before:]]
+    assert launched == ["first"] * 4
+
+
+def test_the_same_settings_leave_no_such_entry() -> None:
+    stage = busy()
+    stage.restart()
+    stage.step()
+    assert stage.entries("core_changed") == []
+
+
+REFUSED = {
+    "no placement rule": Settings(placement="nearest"),
+    "cannot be the policy of the jobs that are there": Settings(policy="cmmf(gpu)"),
+    "counts cpu, memory, gpu, and not tpu": Settings(resources=("cpu", "tpu")),
+    "cpu comes in no devices": Settings(devices=("gpu", "cpu")),
+    "gpu comes in devices": Settings(devices=()),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_cannot_change_is_refused_before_anything_is_written(why: str) -> None:
+    stage = busy()
+    before = stage.service.records.seq
+    with pytest.raises(InputError, match=why):
+        stage.restart(REFUSED[why])
+    stage.restart(Settings())
+    assert stage.service.records.seq == before
+    stage.settle(1)
+    assert stage.entries("core_changed") == []
+
+
+def test_a_change_that_cannot_have_happened_is_damage() -> None:
+    stage = busy()
+    entries = stage.entries()
+    last = entries[-1]
+    body = {"policy": "cmmf(gpu)", "placement": "best-fit", "options": {}}
+    wrong = Entry(last.seq + 1, last.step + 1, last.time, "core_changed", body)
+    with pytest.raises(CorruptJournalError, match="cannot have happened"):
+        replay([*entries, wrong])
+    recovery = Recovery(*recover(stage.service.store))
+    with pytest.raises(CorruptJournalError, match="cannot have happened"):
+        recovery.take(wrong)
+
+
+def test_what_a_newer_version_wrote_is_not_guessed_at() -> None:
+    stage = busy()
+    (start,) = stage.entries("service_started")
+    newer = replace(start, body=start.body | {"schema": 99, "version": "99.0"})
+    with pytest.raises(JournalError, match=r"version 99\.0"):
+        Recovery(None, stage.service.records).take(newer)
