@@ -159,6 +159,9 @@ def test_all_commands_of_the_examples_can_be_audited(capsys: pytest.CaptureFixtu
         (("--policy", "cmmf(gpu)"), "no job demands any `gpu`"),
         (("--trials", "0"), "--trials 0 is too small"),
         (("--set", "hours=1"), "write --trace, too"),
+        (("--unlimited",), "write --trace, too"),
+        (("--deal", "--pool", "A=m1"), "write one of them"),
+        (("--table", "--deal"), "it draws its own"),
         (("--trace",), "trace"),
         (("--shrink", "-1"), "--shrink -1 is too small"),
         (("--pool", "A"), "write TENANT=MACHINES"),
@@ -183,6 +186,26 @@ def test_the_backlog_of_a_trace_is_judged(
     assert "audit of 447 jobs on 1523 machines" in out
     assert "8152 jobs are 447 that differ in tenant, demand or constraint." in out
     assert "violated" not in out
+
+
+def test_a_trace_is_judged_with_pools_and_tasks_without_end(
+    capsys: pytest.CaptureFixture[str], data_dir: Path
+) -> None:
+    folder = data_dir / "alibaba-gpu-2023"
+    files = (folder / "openb_node_list_all_node.csv", folder / "openb_pod_list_gpuspec33.csv")
+    words = (
+        "--deal",
+        "--unlimited",
+        "--property",
+        "sharing-incentive",
+        "--policy",
+        "tsf,per-machine-drf",
+    )
+    out = run(capsys, "audit", "--trace", *map(str, files), *words)
+    assert "1523 machines are dealt out to 446 tenants by seed 1." in out
+    assert "all jobs are taken to have tasks without end." in out
+    assert "per-machine-drf, sharing-incentive: " in out
+    assert "tsf, sharing-incentive" not in out
 
 
 def test_replay_takes_the_witness_alone(

@@ -52,6 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", metavar="NAME", help="with --trace: the trace's format")
     parser.add_argument(
+        "--unlimited",
+        action="store_true",
+        help="with --trace: judge as if no job ever ran out of tasks",
+    )
+    parser.add_argument(
         "--set",
         action="append",
         metavar="NAME=VALUE",
@@ -74,6 +79,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="TENANT=MACHINES",
         help="judge as if the tenant had brought these machines, as in vision=a[1-4]; repeatable",
+    )
+    parser.add_argument(
+        "--deal",
+        action="store_true",
+        help="judge as if the tenants had brought all machines: dealt out by the seed, each to one"
+        " whose jobs can use it",
     )
     parser.add_argument(
         "--trials",
@@ -165,6 +176,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _given(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
     """What is judged, and sentences on how it came about."""
+    from dataclasses import replace
+
     from fairlead.audit.finding import Input
     from fairlead.audit.run import with_pools
     from fairlead.model.errors import InputError, Mistake
@@ -177,11 +190,25 @@ def _given(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
 
         workload = load(args.files, args.format, assignments(args.set or []))
         cluster, jobs, notes = as_input(workload)
-    elif args.format is not None or args.set is not None:
-        raise InputError(Mistake("--format and --set are about a trace", "write --trace, too"))
+        if args.unlimited:
+            jobs = tuple(replace(job, tasks=None) for job in jobs)
+            notes += ("all jobs are taken to have tasks without end",)
+    elif args.format is not None or args.set is not None or args.unlimited:
+        what = "--format, --set and --unlimited are about a trace"
+        raise InputError(Mistake(what, "write --trace, too"))
     else:
         cluster, jobs = read(args.files)
-    return with_pools(Input(cluster, jobs), _pools(args.pool or ())), notes
+    given = Input(cluster, jobs)
+    if not args.deal:
+        return with_pools(given, _pools(args.pool or ())), notes
+    if args.pool:
+        raise InputError(
+            Mistake("--deal and --pool both say who brought what", "write one of them")
+        )
+    from fairlead.audit.dealt import dealt
+
+    given, told = dealt(given, args.seed)
+    return given, notes + told
 
 
 class _progress:  # noqa: N801  used as a function
@@ -284,7 +311,7 @@ def _table(args: argparse.Namespace) -> int:
     from fairlead.model.errors import InputError, Mistake
     from fairlead.model.report import json_text
 
-    if args.files or args.pool or args.trace:
+    if args.files or args.pool or args.deal or args.trace:
         raise InputError(Mistake("--table takes no input", "it draws its own: leave the rest out"))
     with _progress() as tell:
         table = audit_table.drawn(
