@@ -5,43 +5,54 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.audit.finding import Finding
-from fairlead.audit.held import POOLED, Held, hold
+from fairlead.audit.held import POOLED, Held, Party, hold
 from fairlead.audit.outcome import Options, Outcome, Shown
-from fairlead.audit.property import Property, holds, not_applicable, violated
+from fairlead.audit.property import (
+    MOST_OTHERS,
+    Property,
+    holds,
+    not_applicable,
+    not_found,
+    violated,
+)
 from fairlead.audit.tolerance import TOLERANCE, shortfall
 from fairlead.model.report import rounded
 from fairlead.model.words import counted
 from fairlead.sharing.certificate.seen import Bools, Floats, Ints
 from fairlead.sharing.improve import Cap, Room, best
+from fairlead.sharing.improve_whole import Rooms, best_mean, best_whole
 
 NAME = "pareto-optimality"
 
-NOISE = 1e-8
-"""A gain of this part of what a job has, or should have, is none: the rows of the program hold to
-1e-9 of it. Who has nothing at all would else gain infinitely by a rounding."""
-
+UNSURE = "there are too many packings to be sure: those that prices point at were tried"
 
 def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact: nothing to search
     """Whether anybody could run more while nobody runs less (TSF, Definition 4).
 
     One linear program: of all allocations that give every job at least what it has, the one with
     the largest sum of gains, each in parts of what its job has or should have by its weight. The
-    witness is that better allocation.
+    witness is that better allocation. Whole tasks: the program in whole numbers of machines with
+    each packing, or, before a lottery is drawn, over all that lotteries give in expectation.
     """
     held = hold(outcome)
     if not held.parties:
         return not_applicable(NAME, outcome, "nobody can run anything")
     if held.tasks is None:
         return not_applicable(NAME, outcome, POOLED.format(policy=outcome.rule.spec))
-    better = improved(held)
+    better, proved = improved_whole(held) if held.drawn else (improved(held), True)
+    gaining = [party for party in held.parties if (better > held.total)[party.jobs].any()]
     found = []
-    for party in held.parties:
-        shown = _shown(held, party.name, better)
+    for party in gaining:
+        # In whole tasks the numbers of each are the most that it could have, of the worst few.
+        more = _most_for(held, party, better) if len(found) < MOST_OTHERS + 1 else better
+        shown = _shown(held, party.name, more)
         if shown is not None and shown.slack > TOLERANCE:
             found.append(((party.name,), None, shown))
     counts = (("tenants", len(held.parties)), ("could gain", len(found)))
     if found:
         return violated(NAME, outcome, found, counts=counts)
+    if not proved:
+        return not_found(NAME, outcome, 1, counts=counts, note=UNSURE)
     return holds(NAME, outcome, counts=counts)
 
 
@@ -52,9 +63,64 @@ def measure(
 ) -> Shown | None:
     """What the tenant would run in the better allocation, and what it runs."""
     held = hold(outcome)
-    if held.tasks is None or not held.parties:
+    party = next((each for each in held.parties if (each.name,) == who), None)
+    if held.tasks is None or party is None:
         return None
-    return _shown(held, who[0], improved(held))
+    return _shown(held, party.name, _most_for(held, party, None))
+
+
+def _most_for(held: Held, party: Party, known: Floats | None) -> Floats:
+    """A better allocation for the party, `known` where there is one; in whole tasks the one with
+    the most tasks of the job of its that could gain most."""
+    if not held.drawn:
+        return improved(held) if known is None else known
+    found = [improved_whole(held, int(job))[0] for job in party.jobs]
+    gains = [
+        shortfall(float(better[job]), float(held.total[job]))
+        for better, job in zip(found, party.jobs, strict=True)
+    ]
+    return found[int(np.argmax(gains))]
+
+
+def improved_whole(held: Held, job: int | None = None) -> tuple[Floats, bool]:
+    """(J,) the whole tasks of each job where nobody has less and the gains are as large as can be,
+    of one job or of all in sum; and whether that is proved. In expectation before a draw."""
+    runs = np.flatnonzero(held.classes.runs)
+    classes, seen = held.classes, held.seen
+    floor = held.total[runs]
+    ceiling = np.maximum(seen.tasks[runs], floor)
+    alone = np.where(classes.usable, classes.holds, 0.0)[runs] @ classes.count
+    worth = np.ones(len(runs)) if job is None else (runs == job).astype(float)
+    if held.ex_ante and job is None:  # in parts of what they have
+        worth = 1.0 / np.maximum(floor, alone / len(runs))
+    rooms = Rooms(
+        demand=seen.demand[runs].astype(np.int64),
+        capacity=classes.capacity.astype(np.int64),
+        count=classes.count,
+        most=np.where(classes.usable, classes.holds, 0.0)[runs].astype(np.int64),
+        floor=floor,
+        ceiling=np.minimum(ceiling, np.maximum(alone, floor)),
+        worth=worth,
+        caps=_caps(held, runs, np.arange(len(runs)), len(runs)),
+    )
+    start = [
+        (at, tuple(row[j] for j in runs.tolist()))
+        for each in held.drawn
+        for at, row, _ in each.packings
+    ]
+    found: Floats | None
+    proved = True
+    if held.ex_ante:
+        found = best_mean(rooms, start)
+    else:
+        result = best_whole(rooms, start)
+        found, proved = result.tasks, result.proved
+    better = held.total.copy()
+    if found is not None:
+        gain = found - floor
+        gain[gain <= NOISE * np.maximum(floor, alone / len(runs))] = 0.0
+        better[runs] += gain
+    return better, proved
 
 
 def improved(held: Held) -> Floats:
@@ -102,7 +168,9 @@ def improved(held: Held) -> Floats:
     )
     assert found is not None  # the allocation itself gives every job its floor
     gain = found.sum(axis=1) - floor
-    gain[gain <= NOISE * unit] = 0.0
+    # Who has nothing at all would else gain infinitely by a rounding: the rows of the program hold
+    # to 1e-9 of what others have, which can be 1e-8 of what this one should.
+    gain[gain <= TOLERANCE * unit] = 0.0
     room = np.where(np.isfinite(seen.tasks), np.maximum(seen.tasks - held.total, 0.0), np.inf)
     better: Floats = held.total.copy()
     for kind in np.flatnonzero(gain > 0):
