@@ -23,6 +23,7 @@ from fairlead.sharing.integral.fits import Fits
 from fairlead.sharing.integral.outcome import WholeOutcome
 from fairlead.sharing.integral.point import Packing as Row
 from fairlead.sharing.integral.point import Point
+from fairlead.sharing.integral.pools import with_pools
 from fairlead.sharing.integral.registry import parse_whole
 from fairlead.sharing.integral.rounding import rounded
 from fairlead.sharing.problem import Floats, Problem
@@ -36,7 +37,7 @@ Tasked = Sequence[Sequence[int | Fraction]]
 def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allocation:
     """What a mechanism for whole tasks gives. The input is valid."""
     mechanism = parse_whole(spec)
-    counts = counts_of(cluster, jobs, compile_problem(cluster, jobs))
+    counts = with_pools(counts_of(cluster, jobs, compile_problem(cluster, jobs)))
     outcome = mechanism.allocate(counts)
     names = _names(cluster, counts.problem)
     lottery = (
@@ -255,6 +256,9 @@ def _gap(point: Point) -> float:
     tasks = np.array([float(each) for each in point.tasks])
     worst = 0.0
     for price in point.prices:
-        best = sum(kind.count * float(price @ kind.packer.best(price)) for kind in point.kinds)
-        worst = max(worst, best / float(price @ tasks) - 1.0)
+        best = sum(
+            kind.count * float(np.maximum(price.net, 0.0) @ kind.packer.best(price.net))
+            for kind in point.kinds
+        )
+        worst = max(worst, (best + price.caps) / float(price.task @ tasks) - 1.0)
     return max(0.0, worst)

@@ -9,10 +9,11 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.integral.calm import calm
-from fairlead.sharing.integral.counts import Counts
+from fairlead.sharing.integral.counts import Counts, held
 from fairlead.sharing.integral.lottery import lottery
 from fairlead.sharing.integral.outcome import WholeOutcome
 from fairlead.sharing.integral.point import Packing, Point, cdrf_point
+from fairlead.sharing.integral.together import capped, keeps, trimmed
 from fairlead.sharing.problem import Floats, Ints
 
 MOST_TRIES = 1000
@@ -26,8 +27,12 @@ def cdrf_lottery(counts: Counts) -> WholeOutcome:
     (Friedman, Ghodsi, Psomas 2014). It is fair, Pareto-optimal and strategy-proof ex ante: before
     the draw.
     """
-    point = _point(counts)
-    return WholeOutcome(point.mixture, point, lottery(point))
+    point = calm(cdrf_point(counts))
+    found = lottery(point)
+    jobs = len(point.tasks)
+    if not all(keeps(counts, one.tasks(jobs)) for one in found.allocations):
+        point, found = capped(counts, point)
+    return WholeOutcome(point.mixture, point, found)
 
 
 def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> WholeOutcome:
@@ -37,15 +42,15 @@ def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> Whol
     `deterministic=true`: as many machines of each packing as the mixture says, rounded down, and
     the rest of the machines stay empty (section 4.2).
     """
-    point = _point(counts)
+    point = calm(cdrf_point(counts))
     error = _bound(counts)
     if deterministic:
-        kept = tuple((k, packing, Fraction(int(n))) for k, packing, n in point.mixture if n >= 1)
-        return WholeOutcome(kept, point, notes=(_distance(point, kept),))
+        down = tuple((k, packing, Fraction(int(n))) for k, packing, n in point.mixture if n >= 1)
+        return WholeOutcome(down, point, notes=(_distance(point, down),))
     draw = np.random.Generator(np.random.PCG64(seed))
     expected = np.array([float(each) for each in point.tasks])
     for tries in range(1, MOST_TRIES + 1):
-        machines = _drawn(point, draw)
+        machines = kept(counts, point, _drawn(point, draw))
         tasks = _total(machines, len(expected))
         if (tasks >= (1 - error) * expected - 1e-9).all():
             drawn = (
@@ -69,7 +74,7 @@ def shapley_folkman(counts: Counts) -> WholeOutcome:
     that the mixture says, and those that are split between packings, at most one for each job, take
     the packings that come closest to the point together (Friedman, Ghodsi, Psomas 2014).
     """
-    point = _point(counts)
+    point = calm(cdrf_point(counts))
     jobs = len(point.tasks)
     goal = np.array([float(each) for each in point.tasks])
     fixed = [(k, packing, Fraction(int(n))) for k, packing, n in point.mixture if n >= 1]
@@ -93,30 +98,8 @@ def shapley_folkman(counts: Counts) -> WholeOutcome:
         chosen.append(min(choices[k], key=lambda p: float(((rest + np.array(p)) ** 2).sum())))
         total = total - mean[k] + np.array(chosen[-1])
     machines = (*fixed, *((k, p, Fraction(1)) for k, p in zip(open_machines, chosen, strict=True)))
-    merged = _merged(machines)
+    merged = kept(counts, point, machines)
     return WholeOutcome(merged, point, notes=(_distance(point, merged), _starr(point)))
-
-
-def _point(counts: Counts) -> Point:
-    """The point by its calmest mixture. Refuses jobs whose tasks could run out."""
-    problem = counts.problem
-    short = [
-        Mistake(
-            f"it has {int(problem.tasks[j])} tasks and could run {int(counts.usable[j])} alone: the"
-            " lottery is about jobs that do not run out of tasks",
-            "leave out `tasks`, or round the exact shares with --tasks whole",
-            about=("job", problem.job_names[j]),
-        )
-        for j in range(len(counts.usable))
-        if problem.tasks[j] < counts.usable[j]
-    ]
-    if short:
-        raise InputError(short)
-    if problem.tree.limits or any(np.isnan(problem.tree.weight)):
-        raise InputError(
-            Mistake("the lottery knows neither limits nor pools", "use weights, or another policy")
-        )
-    return calm(cdrf_point(counts))
 
 
 def _drawn(point: Point, draw: np.random.Generator) -> tuple[tuple[int, Packing, Fraction], ...]:
@@ -135,14 +118,23 @@ def _drawn(point: Point, draw: np.random.Generator) -> tuple[tuple[int, Packing,
     return tuple(machines)
 
 
-def _merged(
-    machines: tuple[tuple[int, Packing, Fraction], ...],
-) -> tuple[tuple[int, Packing, Fraction], ...]:
-    """Equal packings of a class counted together."""
-    found: dict[tuple[int, Packing], Fraction] = {}
-    for k, packing, number in machines:
-        found[k, packing] = found.get((k, packing), Fraction(0)) + number
-    return tuple((k, packing, number) for (k, packing), number in sorted(found.items()))
+Machines = tuple[tuple[int, Packing, Fraction], ...]
+
+
+def kept(counts: Counts, point: Point, machines: Machines) -> Machines:
+    """Equal packings of a class counted together, without the tasks that a job does not have, and
+    where a limit is exceeded without those of whoever has the most for what it is to have."""
+    tasks = np.minimum(_total(machines, len(point.tasks)), counts.tasks)
+    goal = np.array([float(each) for each in point.tasks])
+    for cap in counts.limits:
+        over = held(cap.use, tasks) - cap.amount
+        while over > 0:
+            part = np.where((cap.use > 0) & (goal > 0), tasks / np.where(goal > 0, goal, 1.0), -1.0)
+            j = int(part.argmax())
+            tasks[j] -= 1
+            over -= int(cap.use[j])
+    less = trimmed([(k, packing, int(number)) for k, packing, number in machines], tasks.tolist())
+    return tuple((k, packing, Fraction(number)) for k, packing, number in less)
 
 
 def _total(machines: tuple[tuple[int, Packing, Fraction], ...], jobs: int) -> Ints:

@@ -22,7 +22,9 @@ _USED = 1e-9
 def calm(point: Point) -> Point:
     """The point by the mixture that varies least; by the one it has where its face has too many
     packings, or where that mixture is no single one."""
-    value = np.sum(point.prices, axis=0) if point.prices else np.zeros(len(point.tasks))
+    if not point.prices:  # nobody runs anything
+        return point
+    value = point.value
     used: dict[int, set[Packing]] = {}
     for k, packing, _ in point.mixture:
         used.setdefault(k, set()).add(packing)
@@ -44,7 +46,7 @@ def _least_varied(
     tasks = np.array([float(each) for each in point.tasks])
     size = np.where(tasks > 0, tasks, 1.0)
     count = np.array([kind.count for kind in point.kinds], np.float64)
-    packing = np.array([each for _, each in columns], np.float64).reshape(-1, len(tasks))
+    packing = np.array([each for _, each in columns], np.float64).reshape(len(columns), len(tasks))
     kind = np.array([k for k, _ in columns], np.int64)
     part = packing / size * count[kind, None]  # of a job's tasks, were all machines of it like this
     right = np.concatenate([tasks / size, np.ones(len(count))])

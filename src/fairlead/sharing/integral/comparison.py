@@ -3,37 +3,101 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 
+from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.integral.counts import Counts
+from fairlead.sharing.integral.lottery import Drawn, Lottery
 from fairlead.sharing.integral.outcome import WholeOutcome
+from fairlead.sharing.integral.point import Packing
 from fairlead.sharing.problem import Ints
 
 Place = tuple[int, Fraction]
 """A mark: a machine, and the part of it up to there."""
 
 
-def serial_dictatorship(counts: Counts, seed: int = 0) -> WholeOutcome:
+MOST_ORDERED = 6
+"""Jobs whose orders are all gone through: 6 have 720."""
+
+
+def serial_dictatorship(counts: Counts, seed: int = 0, lottery: bool = False) -> WholeOutcome:
     """In an order that the seed draws, each job takes all that it can of what is left.
 
     It is Pareto-optimal and strategy-proof and shares nothing (Friedman, Ghodsi, Psomas 2014,
-    section 2.4).
+    section 2.4). `lottery=true`: all orders, equally likely, as a lottery, for at most 6 jobs.
     """
     jobs = len(counts.demand)
+    if lottery:
+        return _all_orders(counts)
     order = np.random.Generator(np.random.PCG64(seed)).permutation(jobs)
+    return _in_order(counts, order.tolist())
+
+
+def _all_orders(counts: Counts) -> WholeOutcome:
+    some = [j for j in range(len(counts.demand)) if counts.usable[j] > 0]
+    if len(some) > MOST_ORDERED:
+        raise InputError(
+            Mistake(
+                f"{len(some)} jobs have more orders than can all be gone through",
+                f"leave out lottery, or share among at most {MOST_ORDERED} jobs",
+            )
+        )
+    number = Counter(
+        tuple((c, row, int(times)) for c, row, times in _in_order(counts, order).machines)
+        for order in permutations(some)
+    )
+    allocations = [
+        Drawn(Fraction(times, number.total()), machines) for machines, times in number.items()
+    ]
+    jobs = len(counts.demand)
+    allocations.sort(key=lambda one: (one.tasks(jobs), one.machines), reverse=True)
+    mean: dict[tuple[int, Packing], Fraction] = {}
+    for one in allocations:
+        for c, row, times in one.machines:
+            mean[c, row] = mean.get((c, row), Fraction(0)) + one.probability * times
+    return WholeOutcome(
+        tuple((c, row, times) for (c, row), times in sorted(mean.items())),
+        lottery=Lottery(tuple(allocations)),
+    )
+
+
+class _Allowed:
+    """How many tasks jobs may still have, by their number and the limits."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._tasks, self._limits = counts.tasks, counts.limits
+        self._room = [cap.amount for cap in counts.limits]
+
+    def most(self, j: int) -> int:
+        """Of job j."""
+        most = int(self._tasks[j])
+        for room, cap in zip(self._room, self._limits, strict=True):
+            if cap.use[j]:
+                most = min(most, room // int(cap.use[j]))
+        return most
+
+    def take(self, j: int, tasks: int) -> None:
+        """Job j has these now."""
+        for at, cap in enumerate(self._limits):
+            self._room[at] -= int(cap.use[j]) * tasks
+
+
+def _in_order(counts: Counts, order: Sequence[int]) -> WholeOutcome:
     left = counts.capacity.copy()
-    packing = np.zeros((len(left), jobs), np.int64)
-    more = counts.tasks
-    for j in order.tolist():
+    packing = np.zeros((len(left), len(counts.demand)), np.int64)
+    allowed = _Allowed(counts)
+    for j in order:
         fit = counts.most[j].copy()
         needs = counts.demand[j] > 0
         fit = np.minimum(fit, (left[:, needs] // counts.demand[j, needs]).min(axis=1))
-        before = np.concatenate([[0], np.cumsum(fit * counts.problem.count)[:-1]])
-        if (before + fit * counts.problem.count > more[j]).any():
+        tasks = int(fit @ counts.problem.count)
+        if tasks > allowed.most(j):
             return _one_by_one(counts, order)
+        allowed.take(j, tasks)
         packing[:, j] = fit
         left -= fit[:, None] * counts.demand[j]
     return WholeOutcome(
@@ -47,21 +111,20 @@ def serial_dictatorship(counts: Counts, seed: int = 0) -> WholeOutcome:
     )
 
 
-def _one_by_one(counts: Counts, order: Ints) -> WholeOutcome:
+def _one_by_one(counts: Counts, order: Sequence[int]) -> WholeOutcome:
     """The same, machine by machine: a job that has few tasks takes the first machines."""
-    more = counts.tasks
+    allowed = _Allowed(counts)
     of = np.repeat(np.arange(len(counts.capacity)), counts.problem.count)
     left = counts.capacity[of].copy()
     packing = np.zeros((len(of), len(counts.demand)), np.int64)
-    for j in order.tolist():
+    for j in order:
         needs = counts.demand[j] > 0
         fit = np.minimum(
             counts.most[j, of], (left[:, needs] // counts.demand[j, needs]).min(axis=1)
         )
-        before = np.concatenate([[0], np.cumsum(fit)[:-1]])
-        fit = np.clip(more[j] - before, 0, fit)
-        packing[:, j] = fit
-        left -= fit[:, None] * counts.demand[j]
+        packing[:, j] = _first(fit, allowed.most(j))
+        allowed.take(j, int(packing[:, j].sum()))
+        left -= packing[:, j, None] * counts.demand[j]
     return _counted(of, packing)
 
 
@@ -80,15 +143,14 @@ def moving_knife(counts: Counts) -> WholeOutcome:
 
     Everybody runs at least its n-th part, rounded down, of the tasks that it could run alone
     (Friedman, Ghodsi, Psomas 2014, Theorem 2.3). Jobs have no weights here, and what a piece cannot
-    hold is lost.
+    hold is lost. Limits are kept; where jobs share one, the last of them may have less.
     """
+    allowed = _Allowed(counts)
     jobs = [j for j in range(len(counts.demand)) if counts.usable[j] > 0]
     of = np.repeat(np.arange(len(counts.capacity)), counts.problem.count)
     packing = np.zeros((len(of), len(counts.demand)), np.int64)
     size = _sizes(counts)
-    wanted = {
-        j: min(int(counts.usable[j]), int(counts.tasks[j])) // max(len(jobs), 1) for j in jobs
-    }
+    wanted = {j: min(int(counts.usable[j]), allowed.most(j)) // max(len(jobs), 1) for j in jobs}
     marks = {j: list(_marks(counts, of, size, j, wanted[j], len(jobs) - 1)) for j in jobs}
     knife: Place = (0, Fraction(0))
     left = list(jobs)
@@ -101,7 +163,8 @@ def moving_knife(counts: Counts) -> WholeOutcome:
             end = max(marks[who][step], knife)
         for machine, part in _piece(knife, end):
             packing[machine, who] = _in_part(counts, size, who, int(of[machine]), part)
-        packing[:, who] = _first(packing[:, who], int(counts.tasks[who]))
+        packing[:, who] = _first(packing[:, who], allowed.most(who))
+        allowed.take(who, int(packing[:, who].sum()))
         left.remove(who)
         knife = end
     return _counted(of, packing)

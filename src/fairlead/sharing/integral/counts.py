@@ -107,7 +107,7 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
             )
         columns.append(column)
         units.append(unit)
-    amounts = np.array(columns, np.int64).reshape(len(columns), -1).T
+    amounts = np.array(columns, np.int64).reshape(len(columns), len(ordered) + len(examples)).T
     demand, capacity = amounts[: len(ordered)], amounts[len(ordered) :]
     holds = np.full((len(ordered), len(examples)), UNBOUNDED, np.int64)
     for r in range(len(problem.resources)):

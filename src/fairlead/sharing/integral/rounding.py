@@ -80,7 +80,9 @@ class _Filling:
         self.rows = np.zeros((room, jobs), np.int64)
         self.has = np.zeros(jobs, np.int64)
         # What the limits leave: `use` (L, J) is what a task takes of each.
-        self.use = np.array([cap.use for cap in counts.limits], np.int64).reshape(-1, jobs)
+        self.use = np.array([cap.use for cap in counts.limits], np.int64).reshape(
+            len(counts.limits), jobs
+        )
         self.room = np.array([min(cap.amount, 2**62) for cap in counts.limits], np.int64)
         empty = problem.count.copy()
         for c, packing, planned in start:

@@ -4,19 +4,20 @@ The feasible numbers of tasks are sums of packings, one for each machine; their 
 convex hull, which is never written down. A linear program over the packings met so far is solved
 again and again; its prices ask each kind of machine for the packing that is worth most, and when
 none is worth more than those there are, the point is exact (Friedman, Ghodsi, Psomas, Algorithm 2).
+Caps bound what jobs have together in the mean: a limit, or the tasks that a job has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from fairlead.model.errors import SolverError
 from fairlead.sharing.problem import Bools, Floats, Ints
 from fairlead.sharing.solvers.linear import INFINITY, Program
-from fairlead.sharing.solvers.packing import Packer
 
 _WORTH = 1e-10  # what a packing must be worth more than those there are, over the sum of all prices
 LOOKS = 30_000
@@ -25,21 +26,39 @@ _FROZEN = 1e-9  # the price, times its rate, at which a job cannot rise; all of 
 _USED = 1e-9  # the part of a class from which on a packing counts as used
 
 
+class Packs(Protocol):
+    """What knows the packings of a machine, or of all machines together."""
+
+    def best(self, value: Floats) -> Ints:
+        """(J,) tasks that are worth most together."""
+        ...
+
+    def good(self, value: Floats, looks: int) -> tuple[Ints, float, bool]:
+        """Tasks (J,) that are worth much, what none are worth more than, and whether these are
+        worth most."""
+        ...
+
+    def ties(self, value: Floats, tolerance: float) -> Ints | None:
+        """(K, J) all packings worth as much as the best; None where they are too many."""
+        ...
+
+
 @dataclass(frozen=True)
 class Kind:
     """Machines that are alike: how many, and the packer of one."""
 
     count: int
-    packer: Packer
+    packer: Packs
 
 
 @dataclass(frozen=True)
 class Raised:
     """A round: who froze, and the prices that prove it: no mixture is worth more than this one at
-    `price` (J,), per unit of share."""
+    `price` (J,), per unit of share, with `charge` (B,) for what is taken of each cap."""
 
     frozen: Ints
     price: Floats
+    charge: Floats
 
 
 @dataclass(frozen=True)
@@ -51,27 +70,40 @@ class Mixture:
 
 
 def max_min(
-    kinds: Sequence[Kind], scale: Floats, rates: Callable[[Bools], Floats], alive: Bools
+    kinds: Sequence[Kind],
+    scale: Floats,
+    rates: Callable[[Bools], Floats],
+    alive: Bools,
+    use: Floats,
+    amount: Floats,
 ) -> Mixture:
     """The mixture whose shares, tasks / `scale`, rise together at the `rates` of who is still
-    active, as far as they can."""
-    return _Search(kinds, scale, rates).run(alive)
+    active, as far as they can. In the mean `use` (B, J) @ tasks is at most `amount` (B,), which is
+    above 0."""
+    if not alive.any():
+        return Mixture((), ())
+    return _Search(kinds, scale, rates, use / amount[:, None]).run(alive, amount)
 
 
 class _Search:
     def __init__(
-        self, kinds: Sequence[Kind], scale: Floats, rates: Callable[[Bools], Floats]
+        self,
+        kinds: Sequence[Kind],
+        scale: Floats,
+        rates: Callable[[Bools], Floats],
+        use: Floats,
     ) -> None:
-        self.kinds, self.rates = kinds, rates
+        self.kinds, self.rates, self.use = kinds, rates, use
         self.inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         jobs = len(scale)
-        # A job's row: what it has is at least what all steps want. A kind's row: parts of it.
-        lower = np.concatenate([np.zeros(jobs), np.full(len(kinds), -INFINITY)])
-        upper = np.concatenate([np.full(jobs, INFINITY), np.ones(len(kinds))])
+        # A job's row: what it has is at least what all steps want. A kind's row, a cap's: parts.
+        parts = len(kinds) + len(use)
+        lower = np.concatenate([np.zeros(jobs), np.full(parts, -INFINITY)])
+        upper = np.concatenate([np.full(jobs, INFINITY), np.ones(parts)])
         self.program = Program(lower, upper)
         self.columns: dict[tuple[int, tuple[int, ...]], int] = {}
 
-    def run(self, alive: Bools) -> Mixture:
+    def run(self, alive: Bools, amount: Floats) -> Mixture:
         active = alive.copy()
         rounds: list[Raised] = []
         for k, kind in enumerate(self.kinds):  # a start: each job alone
@@ -97,7 +129,8 @@ class _Search:
                 solution = self.program.solve()
                 price = np.maximum(solution.row_dual[: len(rate)], 0.0)
                 worth = np.maximum(-solution.row_dual[len(rate) :], 0.0)
-                if not self._price(price, worth):
+                charge = worth[len(self.kinds) :]
+                if not self._price(price, worth[: len(self.kinds)], charge):
                     break
             height = float(solution.column_value[step])
             self.program.fix_column(step, height)
@@ -106,7 +139,8 @@ class _Search:
             if not len(frozen):
                 raise SolverError("nobody is stopped in a round of the mixture")
             active[frozen] = False
-            rounds.append(Raised(frozen, price / (weight.sum() or 1.0) * unit))
+            level = unit / (weight.sum() or 1.0)
+            rounds.append(Raised(frozen, price * level, charge / amount * level))
         if solution is None:
             return Mixture((), ())
         used = tuple(
@@ -116,16 +150,17 @@ class _Search:
         )
         return Mixture(used, tuple(rounds))
 
-    def _price(self, price: Floats, worth: Floats) -> bool:
+    def _price(self, price: Floats, worth: Floats, charge: Floats) -> bool:
         """Whether a packing entered that is worth more than its kind's price: a good one, or where
         no good one is, the best."""
-        return any(self._price_by(price, worth, exact=exact) for exact in (False, True))
+        task = price * self.inverse - charge @ self.use
+        enough = _WORTH * max(1.0, float(worth.sum() + charge.sum()))
+        return any(self._price_by(task, worth, enough, exact=exact) for exact in (False, True))
 
-    def _price_by(self, price: Floats, worth: Floats, *, exact: bool) -> bool:
+    def _price_by(self, task: Floats, worth: Floats, enough: float, *, exact: bool) -> bool:
         entered = False
-        enough = _WORTH * max(1.0, float(worth.sum()))
         for k, kind in enumerate(self.kinds):
-            value = price * self.inverse * kind.count
+            value = task * kind.count
             packing = kind.packer.best(value) if exact else kind.packer.good(value, LOOKS)[0]
             if float(value @ packing) > worth[k] + enough:
                 entered |= self._enter(k, packing)
@@ -137,12 +172,15 @@ class _Search:
             return False
         jobs = np.flatnonzero(packing)
         share = packing[jobs] * self.inverse[jobs] * self.kinds[k].count
+        taken = self.use @ packing * self.kinds[k].count
+        first = len(self.inverse) + len(self.kinds)
+        capped = np.flatnonzero(taken)
         self.columns[key] = self.program.columns
         self.program.add_columns(
             np.zeros(1),
             np.array([INFINITY]),
             np.zeros(1, np.int64),
-            np.append(jobs, len(self.inverse) + k),
-            np.append(share, 1.0),
+            np.concatenate([jobs, [first - len(self.kinds) + k], first + capped]),
+            np.concatenate([share, [1.0], taken[capped]]),
         )
         return True

@@ -32,7 +32,26 @@ class Packer:
                 self._whole = _program(self.demand, self.capacity, self.most, whole=True)
             solution = _solve(self._whole, -np.maximum(value, 0.0))
             found = np.rint(np.array(solution.col_value)).astype(np.int64)
+            found[value <= 0] = 0
         return found
+
+    def every(self, most: int) -> Ints | None:
+        """(K, J) the packings to which no task can be added; None where that would be a search
+        through more than `most` packings."""
+        jobs = len(self.most)
+        found = np.zeros((most, jobs), np.int64)
+        none = np.zeros(len(self.capacity))
+        # Worth 1 a task and at no price: the search leaves nothing out.
+        looks = most * (jobs + 1) * 2
+        number = search(
+            np.ones(jobs), self.demand, self.capacity, self.most, none, 0.0, True, found, looks
+        )
+        if number < 0:
+            return None
+        found = found[:number]
+        left = self.capacity - found @ self.demand
+        more = (left[:, None, :] >= self.demand[None, :, :]).all(axis=2) & (found < self.most)
+        return found[~more.any(axis=1)]
 
     def good(self, value: Floats, looks: int = LOOKS) -> tuple[Ints, float, bool]:
         """Tasks (J,) that are worth much together, what none are worth more than, and whether these
