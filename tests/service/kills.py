@@ -165,7 +165,7 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
     while len(killing.kills) < kills:
         killing.start()
         if killing.random.random() < 0.8:
-            _until_ready(killing)
+            wait_until_ready(killing)
             life = killing.random.uniform(0.0, 2.5)
         else:
             life = killing.random.uniform(0.3, 4.0)  # somewhere in its start
@@ -181,7 +181,7 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
         killing.kill(killing.random.choice((Victim.SERVICE, Victim.SERVICE, Victim.BOTH)))
     killing.start()
     end = time.monotonic() + AT_MOST
-    while (killing.waiting or not _over(killing)) and time.monotonic() < end:
+    while (killing.waiting or not is_over(killing)) and time.monotonic() < end:
         killing.submit()
         time.sleep(0.2)
     assert killing.process is not None
@@ -190,7 +190,7 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
     return counted(killing) | {"exit code of the service": code}
 
 
-def _until_ready(killing: Killing) -> None:
+def wait_until_ready(killing: Killing) -> None:
     """Waits until it works, or for AT_MOST."""
     end = time.monotonic() + AT_MOST
     while time.monotonic() < end:
@@ -238,7 +238,7 @@ def _lines(folder: Path) -> Iterator[tuple[str, int, int, int, int, int]]:
             yield word, job, task, attempt, moment, shim
 
 
-def _over(killing: Killing) -> bool:
+def is_over(killing: Killing) -> bool:
     try:
         with Client(f"http://127.0.0.1:{killing.port}", timeout=5.0) as client:
             return all(job.state not in GOES_ON for job in client.jobs(all=True))
