@@ -75,7 +75,8 @@ def test_a_name_that_is_gone_cannot_be_asked_about() -> None:
         ({"tasks": "some"}, '"tasks" is'),
         ({"input": "machines: 7"}, "machines"),
         ({"property": "kindness"}, "no property `kindness`"),
-        ({"tasks": "whole"}, "whole tasks"),
+        ({"lottery": "sometimes"}, '"lottery" is'),
+        ({"tasks": "divisible", "policy": "cdrf-lottery"}, "shares whole tasks"),
         ({"policy": "no-such"}, "no policy"),
     ],
 )

@@ -1,43 +1,65 @@
 """What a tenant could run with other resources than it has: a pool, a part of each machine, what
-somebody else holds. Tasks are divisible."""
+somebody else holds.
+
+Divisible tasks take any part of what is on a machine. Whole tasks run in *rooms*, whole machines or
+the containers that somebody was given, one for each task; what is in two rooms cannot be combined
+(Friedman, Ghodsi, Psomas 2014, section 2.1).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.audit.held import Held, Party
+from fairlead.audit.held import TINY, Held, Party
 from fairlead.audit.tolerance import TOLERANCE
 from fairlead.sharing.certificate.seen import Bools, Floats, Ints
 from fairlead.sharing.improve import Cap, Room, best
+from fairlead.sharing.improve_whole import Rooms, best_mean, best_whole
 
 
 @dataclass(frozen=True)
 class Bundles:
     """Resources of several owners, machine by machine: entry e is what `owner[e]` has on the
-    `machines[e]` machines of class `at[e]` together, an equal part of it on each."""
+    `machines[e]` machines of class `at[e]` together, an equal part of it on each; with whole tasks
+    in `rooms[e]` rooms that are alike, in expectation where a lottery is not drawn yet."""
 
     owners: int
     owner: Ints  # (E,)
     at: Ints  # (E,)
     amount: Floats  # (E, R)
     machines: Floats  # (E,)
+    rooms: Floats | None = None  # (E,) None where tasks are divisible
 
     def of(self, owner: int) -> Bundles:
         """What one of them has, as the only owner."""
         mine = np.flatnonzero(self.owner == owner)
+        rooms = None if self.rooms is None else self.rooms[mine]
         return Bundles(
-            1, np.zeros_like(mine), self.at[mine], self.amount[mine], self.machines[mine]
+            1, np.zeros_like(mine), self.at[mine], self.amount[mine], self.machines[mine], rooms
         )
 
-    def times(self, factor: float) -> Bundles:
-        """So many times the resources, on the same machines."""
-        return Bundles(self.owners, self.owner, self.at, self.amount * factor, self.machines)
+    def times(self, factor: float, rounded: Callable[[Floats], Floats] = lambda x: x) -> Bundles:
+        """So many times the resources, on the same machines; so many times the rooms, rounded."""
+        if self.rooms is None:
+            return replace(self, amount=self.amount * factor)
+        rooms = rounded(self.rooms * factor)
+        part = np.divide(rooms, self.rooms, out=np.zeros(len(rooms)), where=self.rooms > 0)
+        return replace(self, amount=self.amount * part[:, None], rooms=rooms)
+
+
+def whole_part(amount: Floats) -> Floats:
+    """Rounded down, but for what rounding took."""
+    found: Floats = np.floor(amount + TINY)
+    return found
 
 
 def held_bundles(held: Held, tasks: Floats) -> Bundles:
-    """What each party holds."""
+    """What each party holds. With whole tasks that is a container for each, as large as claimed."""
+    if held.drawn:
+        return _containers(held, tasks)
     owner, at, amount = [], [], []
     for i, party in enumerate(held.parties):
         mine = tasks[party.jobs]
@@ -55,15 +77,40 @@ def held_bundles(held: Held, tasks: Floats) -> Bundles:
     )
 
 
+def _containers(held: Held, tasks: Floats) -> Bundles:
+    machines = sum(
+        (each.probability * each.machines for each in held.drawn), start=np.zeros(tasks.shape)
+    )
+    party = np.full(len(held.total), -1)
+    for i, each in enumerate(held.parties):
+        party[each.jobs] = i
+    job, at = np.nonzero((tasks > 0) & (party >= 0)[:, None])
+    order = np.argsort(party[job], kind="stable")
+    job, at = job[order], at[order]
+    rooms = tasks[job, at]
+    return Bundles(
+        owners=len(held.parties),
+        owner=party[job],
+        at=at,
+        amount=held.seen.demand[job] * rooms[:, None],
+        machines=machines[job, at],
+        rooms=rooms,
+    )
+
+
 def machine_bundle(held: Held, part: float, count: Floats) -> Bundles:
     """A part of each of so many machines of every class."""
     at = np.flatnonzero(count > 0)
+    amount = held.classes.capacity[at]
     return Bundles(
         owners=1,
         owner=np.zeros_like(at),
         at=at,
-        amount=held.classes.capacity[at] * count[at, None] * part,
+        amount=whole_part(amount * part) * count[at, None]
+        if held.drawn
+        else amount * count[at, None] * part,
         machines=count[at],
+        rooms=count[at] if held.drawn else None,
     )
 
 
@@ -73,7 +120,14 @@ def could_run(held: Held, job: int, bundles: Bundles) -> Floats:
     entries = np.flatnonzero(held.classes.usable[job, bundles.at])
     need = held.seen.demand[job]
     takes = np.flatnonzero(need)
-    fit: Floats = (bundles.amount[entries][:, takes] / need[takes]).min(axis=1)
+    amount = bundles.amount[entries][:, takes]
+    if bundles.rooms is None:
+        fit: Floats = (amount / need[takes]).min(axis=1)
+    else:
+        rooms = bundles.rooms[entries]
+        some = np.where(rooms > 0, rooms, 1.0)
+        # Amounts of a room are whole numbers: what division leaves of that goes.
+        fit = (np.rint(amount / some[:, None]) // need[takes]).min(axis=1) * rooms
     if held.seen.spread[job]:
         fit = np.minimum(fit, bundles.machines[entries])
     found: Floats = np.bincount(bundles.owner[entries], fit, minlength=bundles.owners).astype(float)
@@ -103,9 +157,19 @@ def may_hold(held: Held, party: Party, bundles: Bundles) -> Bools:
     return possible
 
 
-def better_share(held: Held, party: Party, bundle: Bundles) -> float | None:
+@dataclass(frozen=True)
+class Reach:
+    """The largest share that was found, None where there is none; `proved`: none is larger."""
+
+    share: float | None
+    proved: bool = True
+
+
+def better_share(held: Held, party: Party, bundle: Bundles) -> Reach:
     """The largest share that the party could reach with the bundle while it runs of every job at
     least what it runs now; None where it could not even do that."""
+    if held.drawn:
+        return _better_whole(held, party, bundle)
     jobs = party.jobs
     classes = len(held.classes.count)
     capacity = np.zeros((classes, len(held.seen.resources)))
@@ -117,7 +181,7 @@ def better_share(held: Held, party: Party, bundle: Bundles) -> float | None:
     usable = held.classes.usable[jobs] & (machines > 0) & ~lacking.any(axis=2)
     floor = np.where(usable.any(axis=1), held.total[jobs], 0.0)
     if (floor < held.total[jobs]).any():
-        return None
+        return Reach(None)
     ceiling = np.array([max(held.ceiling(int(job)), held.total[job]) for job in jobs])
     fits = np.where(usable, _fit(demand, capacity), 0.0).sum(axis=1)
     size = np.maximum(floor, np.minimum(fits, ceiling) / len(jobs))
@@ -136,7 +200,50 @@ def better_share(held: Held, party: Party, bundle: Bundles) -> float | None:
             caps=caps(held, jobs),
         )
     )
-    return None if found is None else held.share(jobs, found.sum(axis=1))
+    return Reach(None if found is None else held.share(jobs, found.sum(axis=1)))
+
+
+def _better_whole(held: Held, party: Party, bundle: Bundles) -> Reach:
+    """The same in whole tasks: a program of its own for each job, which says how many more of it
+    there could be; the job whose gain is the largest share counts."""
+    assert bundle.rooms is not None  # what whole tasks are in
+    jobs = party.jobs
+    some = bundle.rooms > 0
+    count = bundle.rooms[some]
+    capacity = np.rint(bundle.amount[some] / count[:, None]).astype(np.int64)
+    demand = held.seen.demand[jobs].astype(np.int64)
+    fit = np.full((len(jobs), len(count)), np.iinfo(np.int64).max)
+    for r in range(demand.shape[1]):
+        needy = np.flatnonzero(demand[:, r])
+        fit[needy] = np.minimum(fit[needy], capacity[None, :, r] // demand[needy, r, None])
+    most = np.where(held.classes.usable[jobs][:, bundle.at[some]], fit, 0)
+    most[held.seen.spread[jobs]] = np.minimum(most[held.seen.spread[jobs]], 1)
+    ceiling = np.array([max(held.ceiling(int(job)), held.total[job]) for job in jobs])
+    now = held.share(jobs, held.total[jobs])
+    best: float | None = None
+    proved = True
+    for k in range(len(jobs)):
+        worth = np.zeros(len(jobs))
+        worth[k] = 1.0
+        rooms = Rooms(
+            demand=demand,
+            capacity=capacity,
+            count=count,
+            most=most,
+            floor=held.total[jobs],
+            ceiling=ceiling,
+            worth=worth,
+            caps=caps(held, jobs),
+        )
+        if held.ex_ante:
+            tasks = best_mean(rooms)
+        else:
+            found = best_whole(rooms)
+            tasks = found.tasks
+            proved = proved and found.proved
+        if tasks is not None:
+            best = max(best or 0.0, now, held.share(jobs, tasks))
+    return Reach(best, proved)
 
 
 def caps(held: Held, jobs: Ints) -> tuple[Cap, ...]:

@@ -20,6 +20,14 @@ class Verdict(Enum):
     NOT_APPLICABLE = "not-applicable"  # the property says nothing about this input; `note` why
 
 
+class Moment(Enum):
+    """Of a lottery: whether what it gives in expectation is judged, or each allocation that may be
+    drawn. The values are those of `fairlead.audit/1`."""
+
+    EX_ANTE = "ex-ante"
+    EX_POST = "ex-post"
+
+
 @dataclass(frozen=True)
 class Input:
     """A cluster and its jobs: what an allocation is computed from."""
@@ -105,11 +113,12 @@ class Witness:
     unit: str = "tasks"
     change: Change | None = None
     jobs: tuple[tuple[str, float], ...] = ()
+    lottery: Moment | None = None  # None where nothing is drawn
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One property of one policy on one input.
+    """One property of one policy on one input, and for a lottery at which moment.
 
     `others` are the further violations, the worst first, one sentence each; `note` says what a
     reader must know to read the verdict right (which comparison was made, what was sampled).
@@ -127,3 +136,4 @@ class Finding:
     note: str = ""
     counts: tuple[tuple[str, int], ...] = field(default=())  # e.g. pairs looked at, envious pairs
     apart: tuple[Witness, ...] = ()  # what is told and does not count as a violation
+    lottery: Moment | None = None  # None where nothing is drawn

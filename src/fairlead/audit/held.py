@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.audit.finding import Moment
 from fairlead.audit.outcome import Outcome
+from fairlead.audit.whole import Drawn, all_drawn, in_units
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.shares import MachineClass, TenantShare
 from fairlead.model.tenant import Tenant
@@ -20,6 +22,10 @@ POOLED = (
     "{policy} looks at one machine that holds everything: it says nothing of which machine a task"
     " runs on"
 )
+
+
+TINY = 1e-9
+"""What rounding leaves of a whole number that was multiplied by a part."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,10 @@ class Held:
     not just that. `unit`: the tasks that make one unit of share. `parties` are the tenants that
     have jobs of their own which can run; `weight` is the part of the whole that is theirs, by the
     weights of the tree: they add up to 1.
+
+    With whole tasks amounts are whole numbers, `classes.holds` are whole tasks, and `drawn` has the
+    allocations that may come out, of which `tasks` are the mean: one, unless a lottery is judged
+    before it is drawn.
     """
 
     seen: Seen
@@ -59,6 +69,8 @@ class Held:
     limits: tuple[Limit, ...]
     tenants: tuple[Tenant, ...]
     column: Ints  # (M,) the class of each machine
+    drawn: tuple[Drawn, ...] = ()  # empty where tasks are divisible
+    ex_ante: bool = False  # a lottery, before it is drawn
 
     def ceiling(self, job: int) -> float:
         """The tasks that the job could run if it were alone in the world, by its own number and by
@@ -68,7 +80,7 @@ class Held:
             need = float(self.seen.demand[job, limit.resource])
             if need and job in limit.jobs:
                 most = min(most, limit.amount / need)
-        return most
+        return most if not self.drawn or np.isinf(most) else float(np.floor(most + TINY))
 
     def share(self, jobs: Ints, tasks: Floats) -> float:
         """The share that so many tasks of these jobs are together, weights not counted."""
@@ -97,9 +109,17 @@ def hold(outcome: Outcome) -> Held:
     pooled = pooled_away = any(share.placements is None for share in shares)
     classes = seen.all_kinds() if pooled else seen.classes(allocation.classes)
     total = np.array([share.tasks for share in shares], dtype=float)
+    drawn: tuple[Drawn, ...] = ()
+    units = (1,) * len(seen.resources)
+    if outcome.whole:
+        seen, classes, units = in_units(given, seen, allocation.classes, classes)
+        drawn = all_drawn(allocation, seen, classes)
     runs = classes.runs
     tasks = np.zeros(classes.usable.shape)
-    if not pooled:
+    if drawn:
+        tasks = np.sum([each.probability * each.tasks for each in drawn], axis=0)
+        total = tasks.sum(axis=1)
+    elif not pooled:
         for j, share in enumerate(shares):
             for place in share.placements or ():
                 tasks[j, classes.column[place.machine_class]] = place.tasks
@@ -116,9 +136,11 @@ def hold(outcome: Outcome) -> Held:
         unit=np.where(unit > 0, unit, np.inf),
         parties=parties,
         weight=_weights(allocation.tenants, parties),
-        limits=_limits(cluster.tenants, seen, [job.tenant for job in given.jobs]),
+        limits=_limits(cluster.tenants, seen, [job.tenant for job in given.jobs], units),
         tenants=cluster.tenants,
         column=_columns(seen, classes, None if pooled_away else allocation.classes),
+        drawn=drawn,
+        ex_ante=outcome.moment is Moment.EX_ANTE,
     )
 
 
@@ -170,7 +192,7 @@ def _weights(tenants: Sequence[TenantShare], parties: Sequence[Party]) -> Floats
 
 
 def _limits(
-    tenants: Sequence[Tenant], seen: Seen, of_job: Sequence[str | None]
+    tenants: Sequence[Tenant], seen: Seen, of_job: Sequence[str | None], units: Sequence[int]
 ) -> tuple[Limit, ...]:
     if not any(tenant.limit for tenant in tenants):
         return ()
@@ -182,7 +204,11 @@ def _limits(
             below.setdefault(at, []).append(j)
             at = parent[at]
     return tuple(
-        Limit(np.array(below[tenant.name]), seen.resource[resource], float(amount))
+        Limit(
+            np.array(below[tenant.name]),
+            seen.resource[resource],
+            float(amount * units[seen.resource[resource]]),
+        )
         for tenant in tenants
         for resource, amount in tenant.limit.items()
         if resource in seen.resource and tenant.name in below

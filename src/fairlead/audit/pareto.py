@@ -26,6 +26,7 @@ NAME = "pareto-optimality"
 
 UNSURE = "there are too many packings to be sure: those that prices point at were tried"
 
+
 def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact: nothing to search
     """Whether anybody could run more while nobody runs less (TSF, Definition 4).
 
@@ -41,7 +42,7 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
         return not_applicable(NAME, outcome, POOLED.format(policy=outcome.rule.spec))
     better, proved = improved_whole(held) if held.drawn else (improved(held), True)
     gaining = [party for party in held.parties if (better > held.total)[party.jobs].any()]
-    found = []
+    found: list[tuple[tuple[str, ...], None, Shown]] = []
     for party in gaining:
         # In whole tasks the numbers of each are the most that it could have, of the worst few.
         more = _most_for(held, party, better) if len(found) < MOST_OTHERS + 1 else better
@@ -118,7 +119,7 @@ def improved_whole(held: Held, job: int | None = None) -> tuple[Floats, bool]:
     better = held.total.copy()
     if found is not None:
         gain = found - floor
-        gain[gain <= NOISE * np.maximum(floor, alone / len(runs))] = 0.0
+        gain[gain <= TOLERANCE * np.maximum(floor, alone / len(runs))] = 0.0
         better[runs] += gain
     return better, proved
 
@@ -245,4 +246,6 @@ def _shown(held: Held, tenant: str, better: Floats) -> Shown | None:
     )
 
 
-PROPERTY = Property(NAME, "nobody could run more without another running less", check, measure)
+PROPERTY = Property(
+    NAME, "nobody could run more without another running less", check, measure, after_draw=True
+)

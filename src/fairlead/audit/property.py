@@ -16,12 +16,14 @@ MOST_OTHERS = 20
 class Property:
     """`check` judges an outcome; `measure` gives the two numbers for certain tenants again, from
     the inputs alone, and is what witnesses are replayed and shrunk by. `promise` is the property
-    in one sentence."""
+    in one sentence. `after_draw`: of a lottery it is also asked of each allocation that may come
+    out."""
 
     name: str
     promise: str
     check: Callable[[Outcome, Options], Finding]
     measure: Measure
+    after_draw: bool = False
 
 
 def holds(name: str, outcome: Outcome, **rest: object) -> Finding:
@@ -75,6 +77,7 @@ def witness_of(
         unit=shown.unit,
         change=change,
         jobs=shown.jobs,
+        lottery=outcome.moment,
     )
 
 

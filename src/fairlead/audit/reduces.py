@@ -15,12 +15,16 @@ Simpler = Callable[[Outcome], tuple[str | None, str]]
 """The policy that the allocation should be that of, and why it is; None, and why the property says
 nothing."""
 
+MANY = "of whole tasks several allocations are as fair as each other, and none is the one to be"
+
 
 def reduction(name: str, promise: str, simpler: Simpler) -> Property:
     """The property that under a condition the allocation is that of a simpler policy: every
     tenant gets as much as under that policy, which is computed for the comparison."""
 
     def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
+        if outcome.whole:
+            return not_applicable(name, outcome, MANY)
         policy, why = simpler(outcome)
         if policy is None:
             return not_applicable(name, outcome, why)
@@ -42,7 +46,7 @@ def reduction(name: str, promise: str, simpler: Simpler) -> Property:
         who: tuple[str, ...],
     ) -> Shown | None:
         policy, why = simpler(outcome)
-        if policy is None or who[0] not in standing(outcome).tasks:
+        if outcome.whole or policy is None or who[0] not in standing(outcome).tasks:
             return None
         return _shown(outcome, outcome.under(policy), who[0], why)
 

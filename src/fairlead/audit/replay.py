@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from fairlead.audit.lottery import measured
 from fairlead.audit.outcome import Shown, solve
 from fairlead.audit.registry import PROPERTIES
 from fairlead.audit.tolerance import TOLERANCE, difference
 from fairlead.audit.witness import Written
 from fairlead.model.errors import InputError, Mistake
-from fairlead.model.shares import Tasks
 
 
 class Again(Enum):
@@ -35,11 +35,13 @@ def replay(written: Written) -> Replayed:
     if written.property not in PROPERTIES:
         known = ", ".join(PROPERTIES)
         raise InputError(Mistake(f"no property `{written.property}`", f"there are {known}"))
-    if written.tasks is not Tasks.DIVISIBLE:
-        raise InputError(Mistake("the witness is about whole tasks, which are not audited yet"))
-    first = solve(written.input, written.policy)
+    first = solve(written.input, written.policy, written.tasks)
+    if first.allocation.tasks is not written.tasks:
+        raise InputError(
+            Mistake(f"{written.policy} shares whole tasks, and the witness is about divisible ones")
+        )
     second = None if written.changed is None else solve(written.changed, first.rule)
-    shown = PROPERTIES[written.property].measure(first, second, written.who)
+    shown = measured(PROPERTIES[written.property], first, second, written.who, written.lottery)
     if shown is None or shown.slack <= TOLERANCE:
         return Replayed(Again.GONE, shown)
     # A promise of 0 is never broken, so that the larger of the two numbers is positive.

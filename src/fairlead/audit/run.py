@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.audit.finding import Finding, Input
+from fairlead.audit.lottery import asked
 from fairlead.audit.outcome import Options, Outcome, Rule, solve
 from fairlead.audit.registry import PROPERTIES
 from fairlead.model.errors import InputError, Mistake
@@ -50,11 +51,12 @@ def judge(
     options: Options,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Finding]:
-    """The findings about one outcome, whoever made its allocation."""
+    """The findings about one outcome, whoever made its allocation; of a lottery before and after
+    the draw."""
     for name, known in PROPERTIES.items():
         if name in properties:
             progress(f"{outcome.rule.spec}: {name}")
-            yield known.check(outcome, options)
+            yield from asked(known, outcome, options)
 
 
 def with_pools(given: Input, pools: Sequence[tuple[str, tuple[str, ...]]]) -> Input:

@@ -11,17 +11,22 @@ from fairlead.audit.bundle import (
     machine_bundle,
     may_hold,
     satisfied,
+    whole_part,
 )
 from fairlead.audit.finding import Finding
 from fairlead.audit.held import Held, Party, hold
 from fairlead.audit.outcome import Options, Outcome, Shown
-from fairlead.audit.property import Property, holds, not_applicable, violated
+from fairlead.audit.property import Property, holds, not_applicable, not_found, violated
 from fairlead.audit.tolerance import TOLERANCE, shortfall
 from fairlead.model.words import counted, number, percent
 
 NAME = "sharing-incentive"
 POOLS = "against the pools that the tenants brought (TSF, Definition 1)"
 SPLIT = "against a part of each machine by the weights, an equal one where they are equal"
+STAND_ALONE = (
+    "against a part, by the weights, of the whole tasks that it could run if it had everything for"
+    " itself{} (CDRF, section 2.2); a part of each machine is less"
+)
 
 
 def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact: nothing to search
@@ -32,6 +37,10 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     part of each machine in proportion to the weights: with equal weights the equal split of DRF
     (section 3). A tenant with several jobs is worse off where, with what is its own, it could run
     at least as much of every job and reach a larger share.
+
+    In whole tasks that part is one of what it could run alone, rounded down (CDRF, section 2.2), or
+    not where a lottery is judged before it is drawn; a tenant with several jobs is compared with
+    its part of each machine, and before a draw with so many whole machines in expectation.
     """
     held = hold(outcome)
     if not held.parties:
@@ -39,14 +48,22 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     found = []
     pooled = has_pools(held)
     parties = own_parts(held)
+    unsure: list[str] = []
     for party, bundle in parties:
-        shown = compare(held, party, bundle)
+        shown = compare(held, party, bundle, unsure)
         if shown.slack > TOLERANCE:
             found.append(((party.name,), None, shown))
-    counts = (("tenants", len(parties)), ("below", len(found)))
+    counts: tuple[tuple[str, int], ...] = (("tenants", len(parties)), ("below", len(found)))
     note = POOLS if pooled else SPLIT
+    if held.drawn and not pooled:
+        note = STAND_ALONE.format("" if held.ex_ante else ", rounded down")
+        below = sum(_below_split(held, party) for party, _ in parties)
+        counts += (("below a part of each machine", below),)
     if found:
         return violated(NAME, outcome, found, note=note, counts=counts)
+    if unsure:
+        more = f"{note}; {len(unsure)} of {len(parties)} were too large to be sure"
+        return not_found(NAME, outcome, len(parties) - len(unsure), note=more, counts=counts)
     return holds(NAME, outcome, note=note, counts=counts)
 
 
@@ -59,7 +76,7 @@ def measure(
     held = hold(outcome)
     for party, bundle in own_parts(held):
         if (party.name,) == who:
-            return compare(held, party, bundle)
+            return compare(held, party, bundle, [])
     return None
 
 
@@ -73,7 +90,9 @@ def own_parts(held: Held) -> list[tuple[Party, Bundles]]:
     if not has_pools(held):
         count = held.classes.count
         return [
-            (party, machine_bundle(held, float(part), count))
+            (party, machine_bundle(held, 1.0, count).times(float(part)))
+            if held.ex_ante
+            else (party, machine_bundle(held, float(part), count))
             for party, part in zip(held.parties, held.weight, strict=True)
         ]
     found = []
@@ -86,19 +105,29 @@ def own_parts(held: Held) -> list[tuple[Party, Bundles]]:
     return found
 
 
-def compare(held: Held, party: Party, bundle: Bundles) -> Shown:
-    """What the party could run with what is its own, and what it runs."""
+def compare(held: Held, party: Party, bundle: Bundles, unsure: list[str]) -> Shown:
+    """What the party could run with what is its own, and what it runs. `unsure` is told of a party
+    for which that could not be decided."""
     if len(party.jobs) == 1:
         job = int(party.jobs[0])
-        alone = min(float(could_run(held, job, bundle)[0]), held.ceiling(job))
+        if held.drawn and not has_pools(held):
+            alone = _part_of_alone(held, party)
+        else:
+            alone = float(could_run(held, job, bundle)[0])
+        alone = min(alone, held.ceiling(job))
         runs = float(held.total[job])
         unit = "tasks"
     else:
         runs = alone = held.share(party.jobs, held.total[party.jobs])
         unit = "share"
         if not satisfied(held, party) and may_hold(held, party, bundle)[0]:
-            alone = better_share(held, party, bundle) or runs
+            reach = better_share(held, party, bundle)
+            alone = reach.share or runs
+            if not reach.proved:
+                unsure.append(party.name)
     own = "its pool" if has_pools(held) else f"its {_part(held, party)} of each machine"
+    if held.drawn and not has_pools(held) and len(party.jobs) == 1:
+        own = f"its {_part(held, party)} of what it could run alone"
     what = counted(runs, "task") if unit == "tasks" else f"the share {number(runs)}"
     could = counted(alone, "task") if unit == "tasks" else f"the share {number(alone)}"
     return Shown(
@@ -110,11 +139,36 @@ def compare(held: Held, party: Party, bundle: Bundles) -> Shown:
     )
 
 
-def _part(held: Held, party: Party) -> str:
+def _part_of_alone(held: Held, party: Party) -> float:
+    """The part, by the weights, of the whole tasks that its only job could run alone."""
+    everything = machine_bundle(held, 1.0, held.classes.count)
+    part = _weight(held, party) * could_run(held, int(party.jobs[0]), everything)
+    return float(part[0]) if held.ex_ante else float(whole_part(part)[0])
+
+
+def _below_split(held: Held, party: Party) -> bool:
+    """Does a party with one job run fewer whole tasks than its part of each machine would hold?"""
+    if len(party.jobs) > 1:
+        return False
+    bundle = machine_bundle(held, _weight(held, party), held.classes.count)
+    job = int(party.jobs[0])
+    could = min(float(could_run(held, job, bundle)[0]), held.ceiling(job))
+    return shortfall(could, float(held.total[job])) > TOLERANCE
+
+
+def _weight(held: Held, party: Party) -> float:
     names = [each.name for each in held.parties]
-    return percent(float(held.weight[names.index(party.name)]), 1.0)
+    return float(held.weight[names.index(party.name)])
+
+
+def _part(held: Held, party: Party) -> str:
+    return percent(_weight(held, party), 1.0)
 
 
 PROPERTY = Property(
-    NAME, "everybody runs at least what it could in its own pool, or its own part", check, measure
+    NAME,
+    "everybody runs at least what it could in its own pool, or its own part",
+    check,
+    measure,
+    after_draw=True,
 )

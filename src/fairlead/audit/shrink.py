@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Added, Change, Grown, Input, Removed, Witness
-from fairlead.audit.outcome import Outcome, Shown, solve
+from fairlead.audit.lottery import measured
+from fairlead.audit.outcome import Shown, solve
 from fairlead.audit.property import witness_of
 from fairlead.audit.registry import PROPERTIES
 from fairlead.audit.tolerance import TOLERANCE
@@ -68,15 +69,17 @@ def _shows(witness: Witness, candidate: Candidate, enough: float) -> Witness | N
     """The candidate as a witness, if it shows the violation well enough."""
     given, change = candidate
     try:
-        first = solve(given, witness.policy)
+        first = solve(given, witness.policy, witness.tasks)
         second = None if change is None else solve(apply(change, given), first.rule)
-        shown: Shown | None = PROPERTIES[witness.property].measure(first, second, witness.who)
+        shown: Shown | None = measured(
+            PROPERTIES[witness.property], first, second, witness.who, witness.lottery
+        )
     except (InputError, SolverError):  # what is left is no input, or too odd a one: not smaller
         return None
     if shown is None or shown.slack < enough:
         return None
-    return witness_of(
-        witness.property, Outcome(given, first.rule, first.allocation), witness.who, change, shown
+    return replace(
+        witness_of(witness.property, first, witness.who, change, shown), lottery=witness.lottery
     )
 
 

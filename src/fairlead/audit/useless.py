@@ -18,34 +18,44 @@ from fairlead.audit.standing import moves
 from fairlead.audit.trying import sampled, tried
 from fairlead.model.eligibility import holds as holds_tasks
 from fairlead.model.eligibility import may_use
+from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.words import counted
 from fairlead.sharing.certificate.seen import see
 
 DUMMY, FORBIDDEN = "dummy-machines", "forbidden-machines"
 
-Kind = Callable[[Input, Machine], bool]
+NEARLY = Fraction(9, 10)
+"""A part of the least that any task takes."""
+
+Kind = Callable[[Input, Machine, bool], bool]
 
 
-def is_dummy(given: Input, machine: Machine) -> bool:
-    """Does nothing fit on it, by size?"""
-    return not any(holds_tasks(job, machine) > 0 for job in given.jobs)
+def is_dummy(given: Input, machine: Machine, whole: bool = False) -> bool:
+    """Does nothing fit on it, by size? With `whole` tasks: no whole task."""
+    return not any(_fits(job, machine, whole) for job in given.jobs)
 
 
-def is_forbidden(given: Input, machine: Machine) -> bool:
+def _fits(job: Job, machine: Machine, whole: bool) -> bool:
+    tasks = holds_tasks(job, machine)
+    return tasks >= 1 if whole else tasks > 0
+
+
+def is_forbidden(given: Input, machine: Machine, whole: bool = False) -> bool:
     """Would something fit on it, and may none of that use it?"""
-    fitting = [job for job in given.jobs if holds_tasks(job, machine) > 0]
+    fitting = [job for job in given.jobs if _fits(job, machine, whole)]
     return bool(fitting) and not any(may_use(job, machine) for job in fitting)
 
 
-def _property(name: str, kind: Kind, shapes: Callable[[Input], Iterator[Change]]) -> Property:
+def _property(name: str, kind: Kind, shapes: Callable[[Input, bool], Iterator[Change]]) -> Property:
     def check(outcome: Outcome, options: Options) -> Finding:
         given = outcome.input
-        there = tuple(machine.name for machine in _of_kind(given, kind))
+        whole = outcome.whole
+        there = tuple(machine.name for machine in _of_kind(given, kind, whole))
         changes: list[Change] = []
         if there and len(there) < len(given.cluster.machines):
             changes.append(Removed(there))
-        more = list(shapes(given))
+        more = list(shapes(given, whole))
         changes += sampled(more, options.trials - len(changes), options.seed)
         seed = None if len(more) <= options.trials else options.seed
         if not changes:
@@ -66,7 +76,7 @@ def _property(name: str, kind: Kind, shapes: Callable[[Input], Iterator[Change]]
         more, less = (before, after) if _names(before) > _names(after) else (after, before)
         extra = [m for m in more.cluster.machines if m.name not in _names(less)]
         # Only a change of machines that nobody can use is of this kind.
-        if not extra or not all(kind(more, machine) for machine in extra):
+        if not extra or not all(kind(more, machine, outcome.whole) for machine in extra):
             return None
         return _when(outcome, changed, who[0])
 
@@ -90,14 +100,14 @@ def _when(before: Outcome, after: Outcome, tenant: str) -> Shown | None:
     )
 
 
-def _of_kind(given: Input, kind: Kind) -> list[Machine]:
+def _of_kind(given: Input, kind: Kind, whole: bool) -> list[Machine]:
     """The machines of the kind; machines that no job can tell apart are looked at once."""
     seen = see(given.cluster, given.jobs)
     known: dict[int, bool] = {}
     found = []
     for number, machine in zip(seen.kind.tolist(), seen.machines, strict=True):
         if number not in known:
-            known[number] = kind(given, machine)
+            known[number] = kind(given, machine, whole)
         if known[number]:
             found.append(machine)
     return found
@@ -122,9 +132,9 @@ def totals(given: Input) -> dict[str, Fraction]:
     }
 
 
-def _dummies(given: Input) -> Iterator[Change]:
+def _dummies(given: Input, whole: bool) -> Iterator[Change]:
     """Machines with as much of some resources as the cluster and nothing of the others: of one
-    alone, and of all but one."""
+    alone, and of all but one. With whole tasks also with nearly enough of the one for a task."""
     total = totals(given)
     name = new_name(given)
     known = set()
@@ -134,9 +144,16 @@ def _dummies(given: Input) -> Iterator[Change]:
             if machine.capacity and machine not in known and is_dummy(given, machine):
                 known.add(machine)
                 yield Added(machine)
+    for resource in total if whole else ():
+        needs = [need for job in given.jobs for r, need in job.demand.items() if r == resource]
+        nearly = NEARLY * min(need for need in needs if need)
+        amounts = {r: amount for r, amount in total.items() if amount}
+        machine = Machine(name, {**amounts, resource: nearly})
+        if is_dummy(given, machine, whole):
+            yield Added(machine)
 
 
-def _forbidden(given: Input) -> Iterator[Change]:
+def _forbidden(given: Input, whole: bool) -> Iterator[Change]:
     """Machines that every job excludes: as those there are, and with four times as much of one
     resource."""
     name = new_name(given)
@@ -148,7 +165,7 @@ def _forbidden(given: Input) -> Iterator[Change]:
                     continue
                 capacity[resource] *= 4
             change = Added(Machine(name, capacity, machine.labels), closed=True)
-            if is_forbidden(apply(change, given), change.machine):
+            if is_forbidden(apply(change, given), change.machine, whole):
                 yield change
 
 

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlead.audit.change import apply
-from fairlead.audit.finding import Added, Change, Grown, Input, Left, Lie, Removed, Split, Witness
+from fairlead.audit.finding import (
+    Added,
+    Change,
+    Grown,
+    Input,
+    Left,
+    Lie,
+    Moment,
+    Removed,
+    Split,
+    Witness,
+)
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.reading import read
 from fairlead.model.report import json_text, rounded
@@ -32,6 +43,7 @@ class Written:
     unit: str
     input: Input
     changed: Input | None
+    lottery: Moment | None = None
 
 
 def witness_tree(witness: Witness) -> Tree:
@@ -49,6 +61,7 @@ def witness_tree(witness: Witness) -> Tree:
         "after": rounded(witness.after),
         "slack": rounded(witness.slack),
         "change": None if change is None else _change_tree(change),
+        "lottery": None if witness.lottery is None else witness.lottery.value,
         "better": [{"job": name, "tasks": tasks} for name, tasks in witness.jobs],
         "input": _text(witness.input),
         "changed": None if change is None else _text(apply(change, witness.input)),
@@ -90,7 +103,18 @@ def witness_from_json(text: str, file: str = "the witness") -> Written:
         unit=str(_field(tree, "unit", str, file)),
         input=_input(_field(tree, "input", str, file), f"{file}, input"),
         changed=None if changed is None else _input(changed, f"{file}, changed"),
+        lottery=_moment(tree.get("lottery"), file),
     )
+
+
+def _moment(value: object, file: str) -> Moment | None:
+    if value is None:
+        return None
+    try:
+        return Moment(value)
+    except ValueError as error:
+        right = f"write null, {' or '.join(each.value for each in Moment)}"
+        raise InputError(Mistake(f'{file}: "lottery" is {value!r}', right)) from error
 
 
 def _field(
