@@ -35,9 +35,11 @@ class Point:
 
     @property
     def value(self) -> Floats:
-        """(J,) what a task is worth by all rounds together, less what the caps charge for it; there is
-        a round where anybody runs anything."""
-        return np.sum([price.net for price in self.prices], axis=0)
+        """(J,) what a task is worth by all rounds together, less what the caps charge for it."""
+        value = np.zeros(len(self.tasks))
+        for price in self.prices:
+            value += price.net
+        return value
 
 
 @dataclass(frozen=True)

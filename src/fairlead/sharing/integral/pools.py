@@ -60,7 +60,7 @@ def _largest(counts: Counts, jobs: Ints, pool: Ints) -> Fraction:
             packer = Packer(counts.demand, counts.capacity[c], most[:, c])
             tasks += int(pool[c]) * packer.best(value)
     else:
-        tasks = together_of(replace(counts, most=most), pool).best(value)
+        tasks = together_of(replace(counts, most=most), pool, counts.caps, counts.tasks).best(value)
     return sum(
         (Fraction(int(tasks[j]), int(counts.usable[j])) for j in jobs.tolist()),
         start=Fraction(0),

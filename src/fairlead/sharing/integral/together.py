@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.integral.counts import Counts, held
+from fairlead.sharing.integral.counts import Cap, Counts, held
 from fairlead.sharing.integral.linear import Row, solve
 from fairlead.sharing.integral.lottery import Drawn, Lottery
 from fairlead.sharing.integral.point import Packing, Point, point_of
@@ -28,6 +28,15 @@ MOST_SEARCHED = 50_000
 
 MOST_PACKINGS = 3000
 """Packings of all kinds of machines together to which no task can be added."""
+
+SPARE = (0, 2, 8)
+"""Machines of each packing that are packed anew, where those split between packings do not do."""
+
+Chances = list[tuple[Packing, Fraction]]
+"""Whole tasks (J,) of allocations, and their probabilities."""
+
+Chance = tuple[Fraction, tuple[tuple[int, Packing, int], ...]]
+"""A probability, and the packings of an allocation."""
 
 _BETTER = 1e-9
 
@@ -45,31 +54,53 @@ def capped(counts: Counts, loose: Point) -> tuple[Point, Lottery]:
     `loose` is the point of the mixtures whose mean keeps them: where a lottery over allocations
     that keep them gives it, it is the point; otherwise it is out of reach.
     """
-    together = together_of(counts, counts.problem.count)
-    for width in (1, 4):
-        found = _near(together, loose.tasks, width)
+    for spare in SPARE:
+        found = _rest(counts, loose, spare)
         if found is not None:
-            return _outcome(together, loose, found)
-    together = together_of(counts, counts.problem.count)
+            return _outcome(loose, found)
+    together = together_of(counts, counts.problem.count, counts.caps, counts.tasks)
     point = point_of(counts, (Kind(1, together),), ())
-    whole = [(packing, part) for _, packing, part in point.mixture]
-    width, widest = 0, int(together.most.max(initial=0))
-    while width < widest:
-        found = _near(together, point.tasks, width)
-        if found is not None:
-            whole = found
-            break
-        width = 2 * width + 1
+    whole = _narrowest(together, point.tasks)
+    if whole is None:
+        whole = [(tasks, part) for _, tasks, part in point.mixture]
     # For the certificate: prices are asked for all allocations again.
     together.near(np.zeros_like(together.most), together.most)
-    return _outcome(together, point, whole)
+    return _outcome(
+        point, [(part, trimmed(together.machines.get(each, ()), each)) for each, part in whole]
+    )
 
 
-def together_of(counts: Counts, machines: Ints) -> Together:
-    """Whole allocations on so many machines of each class. Refuses where packings are too many."""
+def _rest(counts: Counts, loose: Point, spare: int) -> list[Chance] | None:
+    """Allocations with the loose point as their mean, in which each packing is on as many machines
+    as the point's mixture says, rounded down and `spare` less, and only the other machines are
+    packed otherwise; None where there are none."""
+    jobs = len(loose.tasks)
+    fixed = [(c, each, int(n) - spare) for c, each, n in loose.mixture if n >= spare + 1]
+    machines = counts.problem.count.copy()
+    has = np.zeros(jobs, np.int64)
+    for c, packing, number in fixed:
+        machines[c] -= number
+        has += number * np.array(packing, np.int64)
+    caps = [Cap(cap.use, cap.amount - held(cap.use, has)) for cap in counts.caps]
+    together = together_of(counts, machines, caps, counts.tasks - has)
+    goal = [each - int(own) for each, own in zip(loose.tasks, has, strict=True)]
+    found = _near(together, goal, int(together.most.max(initial=0)))
+    if found is not None:
+        found = _narrowest(together, goal) or found
+    if found is None:
+        return None
+    return [
+        (part, trimmed((*fixed, *together.machines.get(each, ())), [*(has + np.array(each))]))
+        for each, part in found
+    ]
+
+
+def together_of(counts: Counts, machines: Ints, caps: Sequence[Cap], tasks: Ints) -> Together:
+    """Whole allocations on so many machines of each class that keep the caps, nobody having more
+    than `tasks` (J,). Refuses where packings are too many."""
     kinds: list[Options] = []
     total = 0
-    for c, number in enumerate(machines.tolist()):
+    for c in np.flatnonzero(machines).tolist():
         packer = Packer(counts.demand, counts.capacity[c], counts.most[:, c])
         every = packer.every(MOST_SEARCHED)
         total += MOST_PACKINGS + 1 if every is None else len(every)
@@ -82,9 +113,8 @@ def together_of(counts: Counts, machines: Ints) -> Together:
                     " pack machine by machine, or a policy with --tasks whole",
                 )
             )
-        kinds.append(Options(every, number))
-    caps = counts.caps
-    most = np.minimum(counts.most @ machines, counts.tasks)
+        kinds.append(Options(c, every, int(machines[c])))
+    most = np.minimum(counts.most @ machines, tasks)
     return Together(
         kinds,
         most,
@@ -93,9 +123,18 @@ def together_of(counts: Counts, machines: Ints) -> Together:
     )
 
 
-def _near(
-    together: Together, goal: Sequence[Fraction], width: int
-) -> list[tuple[Packing, Fraction]] | None:
+def _narrowest(together: Together, goal: Sequence[Fraction]) -> Chances | None:
+    """Allocations that are as close to the goal for everybody as doubling finds."""
+    width, widest = 0, int(together.most.max(initial=0))
+    while width < widest:
+        found = _near(together, goal, width)
+        if found is not None:
+            return found
+        width = 2 * width + 1
+    return None
+
+
+def _near(together: Together, goal: Sequence[Fraction], width: int) -> Chances | None:
     """Allocations, nobody's tasks further from its goal than `width` beyond the next whole number,
     with probabilities that give the goal exactly; None where there are none."""
     low = np.array([each.__floor__() for each in goal], np.int64) - width
@@ -144,9 +183,7 @@ def _near(
     return _exact(used, goal)
 
 
-def _exact(
-    used: Sequence[Packing], goal: Sequence[Fraction]
-) -> list[tuple[Packing, Fraction]] | None:
+def _exact(used: Sequence[Packing], goal: Sequence[Fraction]) -> Chances | None:
     rows: list[Row] = [
         {at: Fraction(each[j]) for at, each in enumerate(used) if each[j]} for j in range(len(goal))
     ]
@@ -157,18 +194,14 @@ def _exact(
     return [(each, part) for each, part in zip(used, parts, strict=True) if part]
 
 
-def _outcome(
-    together: Together, point: Point, whole: Sequence[tuple[Packing, Fraction]]
-) -> tuple[Point, Lottery]:
+def _outcome(point: Point, chances: Sequence[Chance]) -> tuple[Point, Lottery]:
     """The point and its lottery, with the packings of each allocation."""
-    allocations = []
     mixture: dict[tuple[int, Packing], Fraction] = {}
-    for tasks, probability in whole:
-        machines = trimmed(together.machines.get(tasks, ()), tasks)
-        allocations.append(Drawn(probability, machines))
+    for probability, machines in chances:
         for c, packing, number in machines:
             mixture[c, packing] = mixture.get((c, packing), Fraction(0)) + probability * number
     jobs = len(point.tasks)
+    allocations = [Drawn(probability, machines) for probability, machines in chances]
     allocations.sort(key=lambda one: (one.tasks(jobs), one.machines), reverse=True)
     packed = tuple((c, packing, number) for (c, packing), number in sorted(mixture.items()))
     return replace(point, mixture=packed), Lottery(tuple(allocations))

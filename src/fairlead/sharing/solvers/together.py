@@ -16,8 +16,8 @@ import numpy as np
 from fairlead.model.errors import InputError, Mistake, SolverError
 from fairlead.sharing.problem import Floats, Ints
 
-MOST_NODES = 20_000
-"""Nodes of the branch and cut for one allocation."""
+MOST_NODES = 5000
+"""Nodes of the branch and cut, for all allocations that are asked for between some bounds."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Options:
     """The packings (K, J) of a kind of machine to which no task can be added, and how many
     machines there are."""
 
+    kind: int
     packings: Ints
     count: int
 
@@ -36,7 +37,7 @@ class Together:
     def __init__(self, kinds: Sequence[Options], most: Ints, use: Ints, amount: Ints) -> None:
         self.kinds, self.most = kinds, most
         self._use, self._amount = use, amount
-        self._jobs = len(most)
+        self._jobs, self._nodes = len(most), 0
         self._held = np.concatenate([kind.packings for kind in kinds])  # (N, J)
         self._of = np.repeat(np.arange(len(kinds)), [len(kind.packings) for kind in kinds])
         self._highs = self._program()
@@ -48,6 +49,15 @@ class Together:
     def best(self, value: Floats) -> Ints:
         """(J,) tasks that are worth most together."""
         found = self._solve(value)
+        if found is None and self._nodes >= MOST_NODES:
+            raise InputError(
+                Mistake(
+                    "jobs that can run out of tasks, or have limits, are too hard to share by lot"
+                    f" here: {MOST_NODES} steps of branch and cut did not suffice",
+                    "take gim-cdrf or shapley-folkman, which pack machine by machine, or a policy"
+                    " with --tasks whole",
+                )
+            )
         if found is None:
             raise SolverError("no whole tasks at all fit together")
         return found
@@ -64,6 +74,7 @@ class Together:
     def near(self, low: Ints, high: Ints) -> None:
         """From now on everybody has between `low` and `high` (J,) tasks."""
         self._known.clear()
+        self._nodes = 0
         jobs = np.arange(self._jobs, dtype=np.int32)
         self._highs.changeColsBounds(
             self._jobs,
@@ -73,7 +84,7 @@ class Together:
         )
 
     def within(self, value: Floats) -> Ints | None:
-        """As `best`; None where nothing is between the bounds."""
+        """As `best`; None where nothing is between the bounds, or was not found in time."""
         return self._solve(value)
 
     def _solve(self, value: Floats) -> Ints | None:
@@ -86,20 +97,16 @@ class Together:
     def _searched(self, worth: Floats) -> Ints | None:
         highs, jobs = self._highs, self._jobs
         unit = float((worth * self.most).max(initial=0.0)) or 1.0
+        highs.setOptionValue("mip_max_nodes", max(MOST_NODES - self._nodes, 0))
         highs.changeColsCost(jobs, np.arange(jobs, dtype=np.int32), -worth / unit)
         highs.run()
         status = highs.getModelStatus()
+        self._nodes += int(highs.getInfo().mip_node_count)
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status == highspy.HighsModelStatus.kSolutionLimit:
-            raise InputError(
-                Mistake(
-                    f"{MOST_NODES} nodes did not suffice to find the best allocation of jobs that"
-                    " can run out of tasks, or have limits, together",
-                    "take gim-cdrf or shapley-folkman, which pack machine by machine, or a policy"
-                    " with --tasks whole",
-                )
-            )
+            self._nodes = MOST_NODES
+            return None
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"an allocation ended as {highs.modelStatusToString(status)!r}")
         number = np.rint(np.array(highs.getSolution().col_value)).astype(np.int64)
@@ -116,7 +123,7 @@ class Together:
         self.machines.setdefault(
             tuple(tasks.tolist()),
             tuple(
-                (int(self._of[at]), tuple(self._held[at].tolist()), int(on[at]))
+                (self.kinds[self._of[at]].kind, tuple(self._held[at].tolist()), int(on[at]))
                 for at in np.flatnonzero(on).tolist()
             ),
         )
@@ -135,7 +142,6 @@ class Together:
             ("mip_rel_gap", 0.0),
             ("mip_abs_gap", 1e-12),
             ("mip_feasibility_tolerance", 1e-9),
-            ("mip_max_nodes", MOST_NODES),
         ):
             highs.setOptionValue(option, value)
         count = np.array([kind.count for kind in self.kinds], np.float64)
