@@ -1,4 +1,5 @@
-"""The child process that holds an engine: it does what it is asked over a pipe, and answers.
+"""The child process that holds an engine: it does what it is told over a pipe, and tells what the
+engine says.
 
 Run as `python -m fairlead.engines.driver`. It ends when the pipe does, at once and whatever it is
 doing: who started it is gone, and everything asked of an engine may be asked again.
@@ -14,12 +15,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import IO, Any
 
 from fairlead.engines.frames import read_frame, write_frame
-from fairlead.engines.interface import Engine, EngineError, Stream
+from fairlead.engines.interface import (
+    Attempt,
+    Engine,
+    EngineError,
+    Heralding,
+    Report,
+    Stream,
+)
 from fairlead.engines.messages import (
     Tree,
     assignments_of,
@@ -35,41 +43,53 @@ from fairlead.model.errors import InputError
 READERS = 4
 """Outputs that are read at the same time."""
 
+LOOK = 0.01
+"""Seconds between two looks for news of an engine that does not say when it has some."""
 
-def missing_calls(request: Tree, known: dict[str, str]) -> list[str]:
-    """The keys of the calls in a request that this process has not heard yet."""
-    return sorted({t["call"] for t in request["batch"] if "call" in t} - known.keys())
+NEWS: Tree = {"method": "news"}
+"""What stands among the requests where the engine says that it has news."""
 
 
 class Server:
-    """Answers requests to one engine."""
+    """Does with one engine what it is asked and told, and tells what the engine has to say.
 
-    def __init__(self, engine: Engine) -> None:
+    A request with an `id` is answered. One without it is not: where it fails, everything does
+    until the engine is reconciled, which is said once, with the number of the last reconciliation.
+    """
+
+    def __init__(self, engine: Engine, tell: Callable[[Tree], None]) -> None:
         self._engine = engine
+        self._tell = tell
         self._calls: dict[str, str] = {}
+        self._round = 0
+        self._good = False  # it is reconciled, and nothing failed since
+        self._said: set[tuple[Attempt, type[Report]]] = set()  # and not acknowledged
 
-    def answer(self, request: Tree) -> Tree:
-        """The answer to a request, or what went wrong."""
+    def do(self, request: Tree) -> None:
+        """Does it, and answers where an answer is waited for."""
+        number = request.get("id")
         try:
-            return {"id": request["id"], "value": self._does(request)}
+            value = self._does(request)
         except EngineError as error:
-            return {"id": request["id"], "error": str(error)}
+            if number is not None:
+                self._tell({"id": number, "error": str(error)})
+            if request["method"] not in APART and self._good:
+                self._good = False
+                self._tell({"lost": str(error), "round": self._round})
+        else:
+            if number is not None:
+                self._tell({"id": number, "value": value})
 
     def _does(self, request: Tree) -> Any:
         engine = self._engine
         match request["method"]:
             case "nodes":
                 return [plain_node(node) for node in engine.nodes()]
-            case "launch" | "reconcile" as method:
-                return self._assigned(method, request)
-            case "poll":
-                return [plain_report(report) for report in engine.poll()]
-            case "acknowledge":
-                engine.acknowledge([report_of(tree) for tree in request["reports"]])
-            case "cancel":
-                engine.cancel([attempt_of(tree) for tree in request["attempts"]])
-            case "forget":
-                engine.forget([attempt_of(tree) for tree in request["attempts"]])
+            case "news":
+                if self._good:
+                    self._news()
+            case "reconcile":
+                return self._reconciled(request)
             case "output":
                 attempt, stream = attempt_of(request["attempt"]), Stream(request["stream"])
                 return plain_output(
@@ -77,41 +97,72 @@ class Server:
                 )
             case "close":
                 engine.close()
-            case method:
-                raise EngineError(f"the engine's driver knows no {method!r}")
+            case _ if self._good:
+                self._is_told(request)
         return None
 
-    def _assigned(self, method: str, request: Tree) -> Tree:
-        """Calls are told once in the life of this process, and again where it lacks one."""
-        if request.get("fresh"):
-            self._calls.clear()
-        self._calls.update(request["calls"])
-        missing = missing_calls(request, self._calls)
-        if missing:
-            return {"missing": missing}
-        batch = assignments_of(request["batch"], self._calls)
-        if method == "launch":
-            self._engine.launch(batch)
-            return {}
-        return {"attempts": [plain_attempt(each) for each in self._engine.reconcile(batch)]}
+    def _is_told(self, request: Tree) -> None:
+        engine = self._engine
+        match request["method"]:
+            case "launch":
+                if request["fresh"]:
+                    self._calls.clear()
+                self._calls.update(request["calls"])
+                engine.launch(assignments_of(request["batch"], self._calls))
+            case "acknowledge":
+                reports = [report_of(tree) for tree in request["reports"]]
+                self._said.difference_update((each.attempt, type(each)) for each in reports)
+                engine.acknowledge(reports)
+            case "cancel":
+                engine.cancel([attempt_of(tree) for tree in request["attempts"]])
+            case "forget":
+                engine.forget([attempt_of(tree) for tree in request["attempts"]])
+            case method:
+                raise EngineError(f"the engine's driver knows no {method!r}")
+
+    def _reconciled(self, request: Tree) -> list[list[int]]:
+        self._round, self._good = request["round"], False
+        self._calls = dict(request["calls"])
+        never = self._engine.reconcile(assignments_of(request["batch"], self._calls))
+        self._good = True
+        self._said.clear()
+        self._news()
+        return [plain_attempt(each) for each in never]
+
+    def _news(self) -> None:
+        """Tells what the engine says and was not told yet."""
+        reports = []
+        for report in self._engine.poll():
+            key = (report.attempt, type(report))
+            if key not in self._said:
+                self._said.add(key)
+                reports.append(plain_report(report))
+        if reports:
+            self._tell({"reports": reports, "round": self._round})
 
 
-def serve(engine: Engine, asked: SimpleQueue[Tree], answer: Callable[[Tree], None]) -> None:
-    """Answers requests one after the other, and reads outputs beside them, until asked to close."""
-    server = Server(engine)
+APART = ("nodes", "output", "close")
+"""What may fail while all else goes on."""
+
+
+def serve(engine: Engine, asked: SimpleQueue[Tree], tell: Callable[[Tree], None]) -> None:
+    """Does one request after the other, and reads outputs beside them, until asked to close."""
+    server = Server(engine, tell)
+    heralding = isinstance(engine, Heralding)
+    if isinstance(engine, Heralding):
+        engine.listen(lambda: asked.put(NEWS))
     with ThreadPoolExecutor(READERS, "output") as readers:
         while True:
-            request = asked.get()
+            try:
+                request = asked.get(timeout=None if heralding else LOOK)
+            except Empty:
+                request = NEWS
             if request["method"] == "output":
-                readers.submit(_guarded, partial(_answered, server, request, answer))
+                readers.submit(_guarded, partial(server.do, request))
                 continue
-            answer(server.answer(request))
+            server.do(request)
             if request["method"] == "close":
                 return
-
-
-def _answered(server: Server, request: Tree, answer: Callable[[Tree], None]) -> None:
-    answer(server.answer(request))
 
 
 def _guarded(work: Callable[[], None]) -> None:
@@ -147,7 +198,7 @@ def main() -> None:
         os.dup2(nothing.fileno(), 0)
     lock = Lock()
 
-    def answer(tree: Tree) -> None:
+    def tell(tree: Tree) -> None:
         with lock:
             write_frame(telling, tree)
 
@@ -159,13 +210,13 @@ def main() -> None:
     try:
         engine = _open(first)
     except InputError as error:
-        answer({"refused": str(error)})
+        tell({"refused": str(error)})
         os._exit(2)
     except EngineError as error:
-        answer({"failed": str(error)})
+        tell({"failed": str(error)})
         os._exit(1)
-    answer({"ready": engine.name})
-    serve(engine, asked, answer)
+    tell({"ready": engine.name})
+    serve(engine, asked, tell)
     os._exit(0)
 
 

@@ -7,11 +7,11 @@ journal holds it. Until then the engine repeats it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fairlead.model.command import Command
 from fairlead.model.errors import FairleadError
@@ -197,3 +197,12 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of everything here. Tasks go on running. Closing again is nothing."""
+
+
+@runtime_checkable
+class Heralding(Protocol):
+    """An engine that says when it is worth asking it; others are asked now and then."""
+
+    def listen(self, wake: Callable[[], None]) -> None:
+        """From now on `wake`, which returns at once, is called when `poll` may say what it did not
+        say before, or when a call would raise EngineError. From any thread, and perhaps in vain."""

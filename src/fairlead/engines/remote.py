@@ -4,6 +4,9 @@ A driver that dies, or that does not answer in time, is killed and started again
 waits; meanwhile every call raises EngineError. The first call to a new driver must be `reconcile`
 (`nodes` and `output` may come before it): all others raise EngineError until then, so that no
 restart goes unnoticed.
+
+Only `nodes`, `reconcile` and `output` wait for the driver. What it is told otherwise may fail there
+later, and the next call says so; its reports come by themselves.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from fairlead.engines.interface import (
     Node,
     Output,
     Report,
+    Started,
     Stream,
 )
 from fairlead.engines.messages import (
@@ -48,7 +52,7 @@ OPENERS = {
 """Engines that are named, and what opens each in the driver."""
 
 CALLS_KEPT = 64 * 1024 * 1024
-"""Characters of calls that a driver keeps. Beyond it, it starts anew with those it needs."""
+"""Characters of calls that a driver keeps. Beyond it, it begins anew with those it needs."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 30.0
 """Seconds before a driver is started again; doubled each time."""
@@ -62,7 +66,9 @@ logger = logging.getLogger(__name__)
 class _Child:
     """One driver process, from its start to its end."""
 
-    def __init__(self, request: Tree, environment: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, request: Tree, environment: Mapping[str, str] | None, wake: Callable[[], None]
+    ) -> None:
         self.started = monotonic()
         self.ready = Event()
         self.over = Event()
@@ -70,8 +76,12 @@ class _Child:
         self.why = ""
         self.refused = False
         self.reconciled = False
-        self.calls: dict[str, str] = {}
+        self.round = 0  # of reconciliation
+        self.calls: set[str] = set()  # that it has, by key
         self.calls_size = 0
+        self._failure: tuple[int, str] | None = None
+        self._reports: dict[tuple[Attempt, type[Report]], Report] = {}
+        self._wake = wake
         self._numbers = count()
         self._waiting: dict[int, SimpleQueue[Tree | None]] = {}
         self._lock = Lock()
@@ -102,6 +112,36 @@ class _Child:
     def pid(self) -> int:
         """The process."""
         return self._process.pid
+
+    def tell(self, request: Tree) -> None:
+        """Tells it, if it is still there, and does not wait."""
+        self._outbox.put(request)
+
+    def begin(self) -> int:
+        """The number of the reconciliation that begins: what was told and said before is void."""
+        with self._lock:
+            self.round += 1
+            self.reconciled, self._failure = False, None
+            self._reports.clear()
+        return self.round
+
+    def reports(self) -> list[Report]:
+        """What it said and nobody acknowledged."""
+        with self._lock:
+            return list(self._reports.values())
+
+    def drop(self, reports: Sequence[Report]) -> None:
+        """These are acknowledged."""
+        with self._lock:
+            for report in reports:
+                self._reports.pop((report.attempt, type(report)), None)
+
+    def failure(self) -> str | None:
+        """Why what it was told since the last reconciliation was perhaps not done."""
+        with self._lock:
+            if self._failure is None or self._failure[0] != self.round:
+                return None
+            return self._failure[1]
 
     def ask(self, request: Tree, timeout: float) -> Any:
         """The value of the answer. Raises EngineError; the process is killed where it does not
@@ -167,6 +207,8 @@ class _Child:
                         waiting = self._waiting.get(frame["id"])
                     if waiting is not None:
                         waiting.put(frame)
+                elif "round" in frame:
+                    self._hear(frame)
                 else:
                     self.refused = "refused" in frame
                     why = frame.get("refused") or frame.get("failed") or ""
@@ -179,6 +221,20 @@ class _Child:
         self.why = self.why or why or how
         self._end()
 
+    def _hear(self, frame: Tree) -> None:
+        """Takes in what it says by itself."""
+        reports = [report_of(tree) for tree in frame.get("reports", ())]
+        with self._lock:
+            if frame["round"] != self.round:
+                return
+            if "lost" in frame:
+                self._failure = (self.round, frame["lost"])
+            for report in reports:
+                if not isinstance(report, Started):
+                    self._reports.pop((report.attempt, Started), None)
+                self._reports[report.attempt, type(report)] = report
+        self._wake()
+
     def _end(self) -> None:
         self.over.set()
         self._outbox.put(None)
@@ -186,6 +242,7 @@ class _Child:
             waiting = list(self._waiting.values())
         for answers in waiting:
             answers.put(None)
+        self._wake()
 
 
 class RemoteEngine:
@@ -212,8 +269,9 @@ class RemoteEngine:
         self._wait = FIRST_WAIT
         self._not_before = 0.0
         self._closed = False
+        self._wake: Callable[[], None] = lambda: None
         self.restarts = 0
-        self._child: _Child | None = _Child(self._request, environment)
+        self._child: _Child | None = _Child(self._request, environment, self._news)
         self.name = self._until_ready(self._child)
 
     @property
@@ -226,16 +284,28 @@ class RemoteEngine:
         value = self._ready().ask({"method": "nodes"}, self._timeout)
         return [node_of(tree) for tree in value]
 
+    def listen(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
     def launch(self, batch: Sequence[Assignment]) -> None:
-        self._assign(self._reconciled(), "launch", batch)
+        child = self._reconciled()
+        trees, calls = plain_assignments(batch)
+        fresh = child.calls_size > CALLS_KEPT
+        if fresh:
+            child.calls, child.calls_size = set(), 0
+        new = {key: call for key, call in calls.items() if key not in child.calls}
+        child.calls.update(new)
+        child.calls_size += sum(map(len, new.values()))
+        child.tell({"method": "launch", "batch": trees, "calls": new, "fresh": fresh})
 
     def poll(self) -> Sequence[Report]:
-        value = self._reconciled().ask({"method": "poll"}, self._timeout)
-        return [report_of(tree) for tree in value]
+        return self._reconciled().reports()
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
+        child = self._reconciled()
+        child.drop(reports)
         trees = [plain_report(report) for report in reports]
-        self._reconciled().ask({"method": "acknowledge", "reports": trees}, self._timeout)
+        child.tell({"method": "acknowledge", "reports": trees})
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
         self._attempts("cancel", batch)
@@ -245,9 +315,12 @@ class RemoteEngine:
 
     def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
         child = self._ready()
-        value = self._assign(child, "reconcile", expected)
+        trees, calls = plain_assignments(expected)
+        child.calls, child.calls_size = set(calls), sum(map(len, calls.values()))
+        request: Tree = {"method": "reconcile", "batch": trees, "calls": calls}
+        value = child.ask({**request, "round": child.begin()}, self._timeout)
         child.reconciled = True
-        return [attempt_of(tree) for tree in value["attempts"]]
+        return [attempt_of(tree) for tree in value]
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         request: Tree = {"method": "output", "attempt": plain_attempt(attempt)}
@@ -268,29 +341,20 @@ class RemoteEngine:
 
     def _attempts(self, method: str, attempts: Sequence[Attempt]) -> None:
         trees = [plain_attempt(attempt) for attempt in attempts]
-        self._reconciled().ask({"method": method, "attempts": trees}, self._timeout)
-
-    def _assign(self, child: _Child, method: str, batch: Sequence[Assignment]) -> Tree:
-        """Asks with the calls that the driver does not have yet, and again where it has less."""
-        trees, calls = plain_assignments(batch)
-        fresh = child.calls_size > CALLS_KEPT
-        if fresh:
-            child.calls, child.calls_size = {}, 0
-        new = {key: call for key, call in calls.items() if key not in child.calls}
-        child.calls.update(new)
-        child.calls_size += sum(map(len, new.values()))
-        request: Tree = {"method": method, "batch": trees, "calls": new, "fresh": fresh}
-        value: Tree = child.ask(request, self._timeout)
-        if value.get("missing"):
-            request |= {"calls": {key: calls[key] for key in value["missing"]}, "fresh": False}
-            value = child.ask(request, self._timeout)
-        return value
+        self._reconciled().tell({"method": method, "attempts": trees})
 
     def _reconciled(self) -> _Child:
         child = self._ready()
+        failure = child.failure()
+        if failure is not None:
+            child.reconciled = False
+            raise EngineError(failure)
         if not child.reconciled:
             raise EngineError("the engine's driver was started again: reconcile first")
         return child
+
+    def _news(self) -> None:
+        self._wake()
 
     def _ready(self) -> _Child:
         """The child, if it is there and ready; starts another where it is time to."""
@@ -314,7 +378,7 @@ class RemoteEngine:
         if left > 0:
             raise EngineError(f"the engine's driver is started again in {left:.1f} seconds")
         self.restarts += 1
-        self._child = _Child(self._request, self._environment)
+        self._child = _Child(self._request, self._environment, self._news)
         return self._child
 
     def abandon(self) -> None:

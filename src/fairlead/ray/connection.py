@@ -9,21 +9,20 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from ray import cloudpickle, exceptions
+from ray import cloudpickle
 
 from fairlead.client import Client, RefusedError, ServiceError, UnknownNameError, find_place
 from fairlead.model.errors import InputError
-from fairlead.model.plain import Plain
 from fairlead.ray import store
-from fairlead.ray.errors import CallError, failed
+from fairlead.ray.errors import CallError
 from fairlead.ray.future import Future
 from fairlead.ray.options import Options, job_tree, plain_word
-from fairlead.wire.jobs import JobRow, JobState, Task, TaskState
+from fairlead.ray.results import End, Job, Results
+from fairlead.wire.events import EventKind, ServerEvent
+from fairlead.wire.jobs import JobRow, JobState, TaskState
 
 GATHER = 0.003
 """Seconds in which submissions are gathered for one request."""
@@ -37,8 +36,13 @@ FIRST_LOOK, LAST_LOOK = 0.02, 0.5
 LISTED = 20_000
 """Tasks a second that are listed at most."""
 
-READERS = 8
-"""Results that are fetched through the service at the same time."""
+LOOK_AT_ALL = 5.0
+"""Seconds between two looks at jobs whose events are heard."""
+
+IDLE = 30.0
+"""Seconds after which a script that waits for nothing hears events no more."""
+
+FOLLOWS = "fairlead _follow"
 
 FEW = 20
 """So many jobs are looked at one by one; more in the list of all."""
@@ -49,22 +53,6 @@ PATIENCE = 60.0
 logger = logging.getLogger(__name__)
 
 
-@dataclass
-class _Job:
-    """A job that was submitted, with the futures of its tasks that are not over."""
-
-    tree: Plain
-    size: int
-    futures: list[Future]
-    number: int = 0
-    left: dict[int, Future] = field(default_factory=dict)
-    seen: int = 0  # tasks that were over at the last look
-
-    @property
-    def name(self) -> str:
-        return str(self.tree["name"])
-
-
 class Connection:
     """A service, and the calls that this script waits for. Its threads end with the script."""
 
@@ -73,14 +61,15 @@ class Connection:
         self._mine = threading.local()
         self._clients: list[Client] = []
         self._lock = threading.Lock()
-        self._new: SimpleQueue[_Job] = SimpleQueue()
-        self._open: dict[str, _Job] = {}
+        self._new: SimpleQueue[Job] = SimpleQueue()
+        self._open: dict[str, Job] = {}
         self._wake = threading.Event()
+        self._submitted = threading.Event()
+        self._results = Results(self._client, self._drop_done)
         self._closed = False
-        self._readers = ThreadPoolExecutor(READERS, "fairlead results")
         self._threads = [
             threading.Thread(target=loop, name=f"fairlead {loop.__name__}", daemon=True)
-            for loop in (self._submit_all, self._watch)
+            for loop in (self._submit_all, self._follow, self._watch)
         ]
         for thread in self._threads:
             thread.start()
@@ -102,16 +91,18 @@ class Connection:
         job = f"{options.name or plain_word(name)}-{secrets.token_hex(6)}"
         tree = job_tree(options, job, len(calls), text)
         futures = [Future(f"{name}()", task, self._cancel) for task in range(len(calls))]
-        self._new.put(_Job(tree, len(text), futures, left=dict(enumerate(futures))))
+        self._new.put(Job(tree, len(text), futures, left=dict(enumerate(futures))))
         return futures
 
     def close(self) -> None:
         """Ends the threads and the connections. Futures that are not over stay so."""
         self._closed = True
         self._wake.set()
+        self._submitted.set()
         for thread in self._threads:
-            thread.join()
-        self._readers.shutdown(cancel_futures=True)
+            if thread.name != FOLLOWS:  # it may wait for the service, and ends with the script
+                thread.join()
+        self._results.close()
         for client in self._clients:
             client.close()
 
@@ -140,7 +131,7 @@ class Connection:
     # Submitting.
 
     def _submit_all(self) -> None:
-        waiting: _Job | None = None
+        waiting: Job | None = None
         while not self._closed:
             batch = [waiting] if waiting is not None else []
             waiting = None
@@ -162,7 +153,10 @@ class Connection:
             if batch:
                 self._submit(batch)
 
-    def _submit(self, batch: list[_Job]) -> None:
+    def _submit(self, batch: list[Job]) -> None:
+        with self._lock:
+            self._open.update((job.name, job) for job in batch)
+        self._submitted.set()
         try:
             told = self._client().submit(*(job.tree for job in batch))
         except RefusedError as error:
@@ -179,27 +173,82 @@ class Connection:
             return
         with self._lock:
             for job, row in zip(batch, told.jobs, strict=True):
-                job.number = row.id
                 for future in job.futures:
                     future.job = row.name
-                self._open[row.name] = job
+                job.accepted(row.id, self._results)
         self._wake.set()
 
-    def _refused(self, job: _Job, error: Exception) -> None:
+    def _refused(self, job: Job, error: Exception) -> None:
+        self._drop(job, None)
         for future in job.futures:
             future.settle(error=error)
 
-    # Looking, and fetching.
+    # Hearing what ends.
+
+    def _follow(self) -> None:
+        """Reads what happens as the service tells it. What is not heard, `_watch` finds."""
+        since: int | None = None
+        while not self._closed:
+            if not self._open:
+                self._submitted.wait(0.5)
+                self._submitted.clear()
+                continue
+            try:
+                since = self._hear(since)
+            except ServiceError as error:
+                logger.info("no events are heard: %s", error)
+            with self._lock:
+                for job in self._open.values():
+                    job.heard = False
+            if not self._closed:
+                time.sleep(LAST_LOOK)
+
+    def _hear(self, since: int | None) -> int | None:
+        """Reads one stream to its end; from where on to read the next. Raises ServiceError."""
+        quiet = time.monotonic()
+        for happened in self._client().events(since):
+            since = happened.since
+            if self._closed or happened.gone:
+                return since
+            with self._lock:
+                event = happened.event
+                job = None if event is None or event.job is None else self._open.get(event.job)
+                if job is not None and event is not None:
+                    quiet = time.monotonic()
+                    self._happened(job, event)
+                elif self._open:
+                    quiet = time.monotonic()
+            if time.monotonic() - quiet > IDLE:
+                return None
+        return since
+
+    def _happened(self, job: Job, event: ServerEvent) -> None:
+        if event.kind is EventKind.JOB_SUBMITTED:
+            job.heard = True  # all that comes after it is heard, too
+        elif event.kind in (EventKind.JOB_CANCELLED, EventKind.JOB_REJECTED):
+            job.heard = False
+            self._wake.set()
+        elif event.kind in (EventKind.TASK_FINISHED, EventKind.TASK_FAILED):
+            finished = event.kind is EventKind.TASK_FINISHED
+            if event.task is not None and event.attempt is not None:
+                cause = "" if finished else event.cause or "lost"
+                job.ended(End(job, event.task, event.attempt, cause), self._results)
+
+    # Looking.
 
     def _watch(self) -> None:
-        pause = FIRST_LOOK
+        pause, all_seen = FIRST_LOOK, time.monotonic()
         while not self._closed:
-            with self._lock:
-                jobs = list(self._open.values())
-            if not jobs:
-                self._wake.wait(0.5)
+            if self._wake.wait(pause if self._open else LAST_LOOK):
                 self._wake.clear()
                 pause = FIRST_LOOK
+                time.sleep(FIRST_LOOK)
+            everything = time.monotonic() - all_seen > LOOK_AT_ALL
+            all_seen = time.monotonic() if everything else all_seen
+            with self._lock:
+                jobs = [j for j in self._open.values() if j.number and (everything or not j.heard)]
+            if not jobs:
+                pause = LAST_LOOK
                 continue
             try:
                 moved = self._look(jobs)
@@ -209,12 +258,9 @@ class Connection:
             # Looking at a job that moved lists all its tasks.
             listed = sum(len(job.futures) for job in jobs) / LISTED
             pause = max(FIRST_LOOK if moved else min(LAST_LOOK, 1.5 * pause), listed)
-            if self._wake.wait(pause):
-                self._wake.clear()
-                pause = FIRST_LOOK
 
-    def _look(self, jobs: list[_Job]) -> bool:
-        """Settles what is over; whether anything was."""
+    def _look(self, jobs: list[Job]) -> bool:
+        """Finds what is over; whether anything was."""
         rows = self._rows([job.name for job in jobs])
         moved = False
         for job in jobs:
@@ -226,7 +272,7 @@ class Connection:
             over = counts.finished + counts.failed + counts.dropped
             if over > job.seen:
                 job.seen, moved = over, True
-                self._settle(job, row)
+                self._find_ends(job, row)
             if row.state in (JobState.FAILED, JobState.CANCELLED):
                 self._rest(job, row)
         return moved
@@ -244,89 +290,35 @@ class Connection:
                 continue
         return found
 
-    def _settle(self, job: _Job, row: JobRow) -> None:
-        """Fetches the results of tasks that are newly over."""
-        ended: list[tuple[Task, Future]] = []
+    def _find_ends(self, job: Job, row: JobRow) -> None:
+        """Lists the tasks that are newly over."""
         for state in (TaskState.FINISHED, TaskState.FAILED):
-            if getattr(row.tasks, state.value):
-                ended += self._ended(job, state)
-        if not ended:
-            return
-        keeper = store.launcher()
-        if keeper is not None:
-            ended = self._directly(keeper, job, ended)
-        for task, future in ended:
-            self._readers.submit(self._read, job.name, task, future)
+            if not getattr(row.tasks, state.value):
+                continue
+            for task in self._client().tasks(job.name, state):
+                if task.task in job.left:
+                    last = task.attempts[-1] if task.attempts else None
+                    cause, said = (last.cause or "lost", last.message) if last else ("lost", "")
+                    number = last.number if last else 1
+                    cause = "" if state is TaskState.FINISHED else cause
+                    self._results.add(End(job, task.task, number, cause, said))
 
-    def _ended(self, job: _Job, state: TaskState) -> list[tuple[Task, Future]]:
-        found = []
-        for task in self._client().tasks(job.name, state):
-            future = job.left.pop(task.task, None)
-            if future is not None:
-                found.append((task, future))
-        if not job.left:
-            with self._lock:
-                self._open.pop(job.name, None)
-        return found
-
-    def _directly(
-        self, keeper: Any, job: _Job, ended: list[tuple[Task, Future]]
-    ) -> list[tuple[Task, Future]]:
-        """Takes results from the object store; what is not there is left for the service."""
-        keys = [(job.number, task.task, _last(task)) for task, _ in ended]
-        try:
-            results = store.fetched(keeper, keys)
-        except exceptions.RayError as error:
-            logger.warning("results are fetched through the service: %s", error)
-            return ended
-        left = []
-        for (task, future), data in zip(ended, results, strict=True):
-            if data is None:
-                left.append((task, future))
-            else:
-                future.settle(data)
-        return left
-
-    def _read(self, name: str, task: Task, future: Future) -> None:
-        """Fetches one result through the service."""
-        number = _last(task)
-        try:
-            pieces = self._client().outputs(name, task.task, stream="result", attempt=number)
-            data = b"".join(pieces)
-        except ServiceError as error:
-            future.settle(error=CallError(f"the result cannot be fetched: {error}"))
-            return
-        if data:
-            future.settle(data)
-            return
-        last = task.attempts[-1] if task.attempts else None
-        if task.state is TaskState.FINISHED:
-            sentence = f"the result of {future.what} is gone with the machine that had it"
-            future.settle(error=CallError(sentence))
-        else:
-            cause = (last.cause if last else None) or "lost"
-            future.settle(error=failed(cause, last.message if last else "", future.what))
-
-    def _rest(self, job: _Job, row: JobRow) -> None:
-        """The job is over: tasks of it that never ran get their error."""
-        if row.tasks.finished + row.tasks.failed < len(job.futures) - len(job.left):
-            return
+    def _rest(self, job: Job, row: JobRow) -> None:
+        """The job is over: tasks of it that never ran get their error, after those that ended."""
         counts = row.tasks
         if counts.waiting or counts.launched or counts.running or counts.stopping:
             return
-        detail = self._client().job(job.name)
         cause = "cancelled" if row.state is JobState.CANCELLED else "rejected"
-        for future in list(job.left.values()):
-            future.settle(error=failed(cause, detail.reason or "", future.what))
+        reason = self._client().job(job.name).reason or ""
+        for task in list(job.left):
+            self._results.add(End(job, task, 0, cause, reason))
+
+    def _drop_done(self, job: Job) -> None:
         self._drop(job, None)
 
-    def _drop(self, job: _Job, error: Exception | None) -> None:
+    def _drop(self, job: Job, error: Exception | None) -> None:
         with self._lock:
             self._open.pop(job.name, None)
         if error is not None:
             for future in list(job.left.values()):
                 future.settle(error=error)
-
-
-def _last(task: Task) -> int:
-    return task.attempts[-1].number if task.attempts else 1

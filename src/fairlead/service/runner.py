@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from fairlead.engines.interface import Heralding
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.door import Door, answer
 from fairlead.service.fair.observer import Timed
@@ -15,9 +16,9 @@ from fairlead.service.requests import Refused, Wrong
 MICROSECONDS = 1_000_000
 
 SOON = 0.001
-"""Seconds until the engine is asked again after a step in which something happened. Where nothing
-happens it is twice as long each time: short tasks follow one another quickly, and a quiet service
-sleeps."""
+"""Seconds until an engine that does not say when it has news is asked again after a step in which
+something happened. Where nothing happens it is twice as long each time: short tasks follow one
+another quickly, and a quiet service sleeps."""
 
 LONGEST = 1.0
 """Seconds that pass at most before the next step, whatever the clock says meanwhile."""
@@ -61,6 +62,9 @@ class Runner:
 
     def start(self) -> None:
         """Begins. The first step is made by then, and raises here what it raises."""
+        engine = self.service.engine
+        if isinstance(engine, Heralding):
+            engine.listen(self.door.wake)
         self._thread.start()
         self._first.wait()
         if self.failure is not None:
@@ -116,7 +120,8 @@ class Runner:
         """Seconds until there may be something to do."""
         wake = self.service.wake()
         # What cannot be reached is not asked again before it is due.
-        pause = LONGEST if self.service.trouble else self._pause
+        heard = self.service.trouble or isinstance(self.service.engine, Heralding)
+        pause = LONGEST if heard else self._pause
         if wake is None:
             return pause
         return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))

@@ -11,6 +11,10 @@ from typing import Any
 
 from fairlead.engines.ray.verdict import Key, Tree
 
+CARRIED = 16 * 1024
+"""Letters of a function up to which it goes to the workers with each of its calls; they fetch those
+that are longer."""
+
 
 class KnownAttempt:
     """An attempt that was launched and whose end was not acknowledged."""
@@ -41,7 +45,8 @@ class Book:
     def __init__(self) -> None:
         self.attempts: dict[Key, KnownAttempt] = {}
         self.over: dict[Key, KnownAttempt] = {}  # acknowledged; kept for their outputs
-        self.reports: dict[tuple[Key, str], Tree] = {}
+        self.reports: dict[tuple[Key, str], tuple[int, Tree]] = {}
+        self.said = 0  # the number of the last report
         self.calls: dict[int, Tree] = {}
         self.kept: dict[str, Any] = {}
         self._jobs: dict[int, int] = {}  # attempts of each that are known
@@ -66,6 +71,8 @@ class Book:
             item = items[key[1]] if key[1] < len(items) else None
             # What a function does not need is not sent to it.
             spec["command"], spec["env"] = None, {}
+            if len(call.get("function", "")) <= CARRIED:
+                spec["code"] = call.get("function")
             problem = call.get("problem") or ("" if item is not None else "the call has no item")
             if problem:
                 spec["problem"] = f"{problem} for task {key[1]}"
@@ -82,7 +89,19 @@ class Book:
     def report(self, attempt: KnownAttempt, tree: Tree) -> None:
         """Tells of the attempt until that is acknowledged."""
         kind = "started" if tree["is"] == "started" else "end"
-        self.reports[attempt.key, kind] = {**tree, "attempt": list(attempt.key)}
+        self.reports.pop((attempt.key, "started"), None)
+        self.reports.pop((attempt.key, kind), None)  # so that it comes last
+        self.said += 1
+        self.reports[attempt.key, kind] = self.said, {**tree, "attempt": list(attempt.key)}
+
+    def since(self, seen: int) -> list[Tree]:
+        """The reports after that number, oldest first."""
+        found = []
+        for number, tree in reversed(self.reports.values()):
+            if number <= seen:
+                break
+            found.append(tree)
+        return found[::-1]
 
     def end(self, attempt: KnownAttempt, tree: Tree) -> None:
         """Nothing of the attempt runs any more."""

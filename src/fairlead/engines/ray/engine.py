@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -25,7 +25,6 @@ from fairlead.engines.interface import (
     Started,
     Stream,
 )
-from fairlead.engines.messages import report_of
 from fairlead.engines.ray import (
     book,
     command,
@@ -38,6 +37,7 @@ from fairlead.engines.ray import (
 )
 from fairlead.engines.ray import pinning as pins
 from fairlead.engines.ray.cluster import node_of_row, options_of
+from fairlead.engines.ray.ear import Ear, got
 
 BY_VALUE = (book, command, files, function, launcher, looping, pins, sightings, verdict)
 """What runs on the nodes goes there as it is: they need not have Fairlead."""
@@ -113,39 +113,45 @@ class RayEngine:
         self._launcher: Any = None
         self._epoch = 0
         self._incarnation = ""
-        self._reconciled = False
         self._read_lock = Lock()
         self._last_read: tuple[Attempt, bytes] | None = None
         self._closed = False
         self._told: set[int] = set()
+        self._later: list[tuple[str, Any]] = []
+        self._wake: Callable[[], None] = lambda: None
+        self._ear: Ear | None = None
         self._connect()
 
     def nodes(self) -> Sequence[Node]:
         rows = self._call("nodes")
         return [node for node in map(node_of_row, rows) if node is not None]
 
+    def listen(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
     def launch(self, batch: Sequence[Assignment]) -> None:
         self._check()
         trees = [_tree(assignment) for assignment in batch]
         jobs = {a.attempt.job: a.call for a in batch if a.call is not None}
         new = {job: call for job, call in jobs.items() if job not in self._told}
-        missing = self._call("launch", trees, new)
-        if missing:
-            self._call("launch", trees, {job: jobs[job] for job in missing})
-        self._told.update(jobs)
+        self._told.update(new)
+        self._tell("launch", (trees, new))
 
     def poll(self) -> Sequence[Report]:
-        self._check()
-        return [report_of(tree) for tree in self._call("poll")]
+        ear = self._check()
+        if self._later:
+            self._tell()
+        return ear.reports()
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
-        self._check()
+        ear = self._check()
+        ear.drop(reports)
         told = [(_key(r.attempt), "started" if isinstance(r, Started) else "end") for r in reports]
-        self._call("acknowledge", told)
+        self._later.append(("acknowledge", told))
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
         self._check()
-        self._call("cancel", [_key(attempt) for attempt in batch])
+        self._tell("cancel", [_key(attempt) for attempt in batch])
 
     def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
         if self._launcher is None:
@@ -153,12 +159,16 @@ class RayEngine:
         # Another launcher than the one we knew: what it does not know, that one may have started.
         sure = self._identity.launcher in (None, self._incarnation)
         trees = [{"key": _key(a.attempt)} for a in expected]
-        never = self._call("reconcile", trees, sure)["never"]
+        if self._ear is not None:
+            self._ear.close()
+        if self._later:
+            self._tell()
+        told = self._call("reconcile", trees, sure)
         if self._identity.launcher != self._incarnation:
             self._identity = replace(self._identity, launcher=self._incarnation)
             write_identity(self._path, self._identity)
-        self._reconciled = True
-        return [Attempt(*key) for key in never]
+        self._ear = Ear(self._launcher, self._epoch, told, self._patience, self._wake)
+        return [Attempt(*key) for key in told["never"]]
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         launcher_ = self._launcher
@@ -191,10 +201,14 @@ class RayEngine:
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
         self._check()
-        self._call("forget", [_key(attempt) for attempt in attempts])
+        told = [*self._later, ("forget", [_key(attempt) for attempt in attempts])]
+        self._later.clear()
+        self._call("turn", told)  # waits: outputs are asked for by other ways
 
     def close(self) -> None:
-        self._launcher = None
+        if self._later and self._ear is not None and not self._ear.trouble:
+            self._tell()
+        self._lost()
         self._closed = True
 
     def _result(self, attempt: Attempt, reference: Any) -> bytes:
@@ -207,9 +221,29 @@ class RayEngine:
             self._last_read = (attempt, data)
         return data
 
-    def _check(self) -> None:
-        if not self._reconciled:
+    def _check(self) -> Ear:
+        if self._ear is None:
             raise EngineError("reconcile comes first")
+        if self._ear.trouble:
+            trouble = self._ear.trouble
+            self._lost()
+            raise EngineError(trouble)
+        return self._ear
+
+    def _lost(self) -> None:
+        """What was asked may or may not have been done; the launcher may be another one next."""
+        if self._ear is not None:
+            self._ear.close()
+        self._ear = self._launcher = None
+        self._later.clear()
+
+    def _tell(self, *told: Any) -> None:
+        """Tells the launcher, with what could wait until now, and does not wait for its answer."""
+        messages = [*self._later, told] if told else list(self._later)
+        self._later.clear()
+        answer = self._launcher.turn.remote(self._epoch, messages)
+        if self._ear is not None:
+            self._ear.follow(answer)
 
     def _connect(self) -> None:
         """Finds the launcher, or makes it; this is its driver from now on."""
@@ -237,7 +271,7 @@ class RayEngine:
             if head is None:
                 raise EngineError("Ray's head is not there")
             return (
-                ray.remote(launcher.Launcher)
+                ray.remote(concurrency_groups=launcher.GROUPS)(launcher.Launcher)
                 .options(
                     name=LAUNCHER,
                     namespace=self._namespace,
@@ -259,19 +293,11 @@ class RayEngine:
                 self._connect()
             return self._get(getattr(self._launcher, method).remote(self._epoch, *args))
         except EngineError:
-            # What was asked may or may not have been done; the launcher may be another one next.
-            self._launcher, self._reconciled = None, False
+            self._lost()
             raise
 
     def _get(self, reference: Any) -> Any:
-        try:
-            return ray.get(reference, timeout=self._patience)
-        except ray.exceptions.GetTimeoutError as error:
-            raise EngineError(f"Ray did not answer within {self._patience:g} seconds") from error
-        except ray.exceptions.ActorDiedError as error:
-            raise EngineError("the launcher in Ray is gone") from error
-        except (ray.exceptions.RayError, PermissionError) as error:
-            raise EngineError(f"Ray failed: {error}") from error
+        return got(reference, self._patience)
 
 
 def _key(attempt: Attempt) -> tuple[int, int, int]:

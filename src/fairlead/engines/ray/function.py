@@ -28,7 +28,7 @@ store."""
 FUNCTIONS = 32
 """Functions that a worker keeps unpickled."""
 
-_functions: OrderedDict[tuple[str, int], Any] = OrderedDict()
+_functions: OrderedDict[str | tuple[str, int], Any] = OrderedDict()
 
 
 class _Written(io.TextIOBase):
@@ -158,13 +158,16 @@ def _exit_code(error: SystemExit) -> int:
 
 
 def _function(spec: dict[str, Any]) -> Any:
-    key = (spec["service"], spec["key"][0])
+    """The function, unpickled once in the life of this worker, as Ray does."""
+    code: str | None = spec.get("code")
+    key = code or (spec["service"], spec["key"][0])
     if key in _functions:
         _functions.move_to_end(key)
         return _functions[key]
-    launcher: Any = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
-    pickled: str = ray.get(launcher.function.remote(spec["key"][0]))
-    _functions[key] = cloudpickle.loads(base64.b64decode(pickled))
+    if code is None:
+        launcher: Any = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
+        code = ray.get(launcher.function.remote(spec["key"][0]))
+    _functions[key] = cloudpickle.loads(base64.b64decode(code))
     while len(_functions) > FUNCTIONS:
         _functions.popitem(last=False)
     return _functions[key]

@@ -13,7 +13,9 @@ import threading
 import time
 import uuid
 from collections import deque
-from typing import Any
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 import ray
 
@@ -21,10 +23,12 @@ from fairlead.engines.ray.book import Book, KnownAttempt, mark_of
 from fairlead.engines.ray.command import run_command, sweep
 from fairlead.engines.ray.files import remove
 from fairlead.engines.ray.function import run_function
-from fairlead.engines.ray.looping import go_on, results_of
+from fairlead.engines.ray.looping import all_of, follow, go_first, go_on
 from fairlead.engines.ray.pinning import Pins
 from fairlead.engines.ray.sightings import Sightings
 from fairlead.engines.ray.verdict import Key, Tree, ended, lost, of_error, of_result
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 GRACE = 5.0
 """Seconds between asking a task to end and forcing it."""
@@ -35,11 +39,26 @@ LOOK = 0.5
 TICK = 0.1
 """Seconds between two looks at what is due."""
 
-NAP = 0.002
-"""Seconds to wait for more ends after the first one: they are then fetched together."""
+AT_ONCE = 50
+"""Tasks that are handed to Ray before anybody else is heard."""
 
-NAP_EACH = 50e-6
-"""The same, for each task that is there: Ray looks at all of them whenever it is asked."""
+
+DRIVE, HEAR = "drive", "hear"
+"""Ray's groups of calls: those that one driver makes, one after the other, and those that wait for
+news."""
+
+GROUPS = {DRIVE: 1, HEAR: 3}
+"""How many calls of each group go on at the same time."""
+
+
+def _in_group(group: str) -> Callable[[F], F]:
+    """Marks a method as one of that group's."""
+
+    def marked(method: F) -> F:
+        ray.method(concurrency_group=group)(method)
+        return method
+
+    return marked
 
 
 class Launcher:
@@ -58,15 +77,18 @@ class Launcher:
         self._book = Book()
         self._queue: deque[KnownAttempt] = deque()
         self._live: dict[Any, tuple[KnownAttempt, Tree | None]] = {}
+        self._over: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
+        self._round = 0
         self._due: list[tuple[float, Key, str]] = []
         self._probes: dict[str, Any] = {}
         self._sightings = Sightings()
         self._sightings.look(ray.nodes())
-        self._busy_until = 0.0
+        go_first()
         go_on(self._submit_all, self._collect_all, self._watch_all)
 
     # What drivers call.
 
+    @_in_group(DRIVE)
     def hello(self, service: str) -> Tree:
         """A new driver of that service. Refused while another service's driver is there."""
         with self._lock:
@@ -76,57 +98,93 @@ class Launcher:
             self._service = service
             self._epoch += 1
             self._heard = time.monotonic()
+            self._work.notify_all()
             return {"incarnation": self._incarnation, "epoch": self._epoch}
 
+    @_in_group(HEAR)
     def nodes(self, epoch: int) -> list[Tree]:
         """The nodes that are alive."""
         with self._lock:
             self._check(epoch)
             return self._sightings.listed()
 
-    def launch(self, epoch: int, batch: list[Tree], calls: dict[int, str]) -> list[int]:
-        """Starts attempts that are not known; the jobs whose calls are: then nothing was done."""
+    @_in_group(DRIVE)
+    def turn(self, epoch: int, told: list[tuple[str, Any]]) -> list[int]:
+        """Does what it is told, in that order: ("launch", (batch, calls)), ("acknowledge", reports
+        by key and kind), ("cancel", keys), ("forget", keys). The jobs whose calls are not known:
+        their batch was not launched then."""
+        missing: list[int] = []
         with self._lock:
             self._check(epoch)
-            missing = self._book.learn(batch, calls)
-            if missing:
-                return missing
-            for tree in batch:
-                key: Key = tree["key"]
-                if key not in self._book.attempts and key not in self._book.over:
-                    self._queue.append(self._book.begin(tree, self._about()))
-            self._busy()
-            self._work.notify_all()
-            return []
+            for what, about in told:
+                match what:
+                    case "launch":
+                        missing += self._launch(*about)
+                    case "acknowledge":
+                        self._acknowledge(about)
+                    case "cancel":
+                        self._cancel(about)
+                    case "forget":
+                        self._forget(about)
+        return missing
 
-    def poll(self, epoch: int) -> list[Tree]:
-        """Reports that were not acknowledged, oldest first."""
-        with self._lock:
+    @_in_group(HEAR)
+    def news(self, epoch: int, turn: int, seen: int, patience: float) -> tuple[int, list[Tree]]:
+        """The reports after number `seen`, as soon as there are any, and the number of the last.
+        Waits so long at most, and no longer than until the next reconciliation."""
+        with self._work:
             self._check(epoch)
-            return list(self._book.reports.values())
 
-    def acknowledge(self, epoch: int, told: list[tuple[Key, str]]) -> None:
-        """These reports are durable."""
-        with self._lock:
+            def worth() -> bool:
+                return self._book.said > seen or (epoch, turn) != (self._epoch, self._round)
+
+            self._work.wait_for(worth, patience)
             self._check(epoch)
-            for key, kind in told:
-                if self._book.reports.pop((key, kind), None) and kind != "started":
-                    self._book.put_away(key)
+            return self._book.said, self._book.since(seen)
 
-    def cancel(self, epoch: int, keys: list[Key]) -> None:
+    def _launch(self, batch: list[Tree], calls: dict[int, str]) -> list[int]:
+        """Starts attempts that are not known."""
+        missing = self._book.learn(batch, calls)
+        if missing:
+            return missing
+        for tree in batch:
+            key: Key = tree["key"]
+            if key not in self._book.attempts and key not in self._book.over:
+                self._queue.append(self._book.begin(tree, self._about()))
+        if len(self._queue) <= AT_ONCE:
+            self._submit_some()
+        self._work.notify_all()
+        return []
+
+    def _acknowledge(self, told: list[tuple[Key, str]]) -> None:
+        for key, kind in told:
+            if self._book.reports.pop((key, kind), None) and kind != "started":
+                self._book.put_away(key)
+
+    def _cancel(self, keys: list[Key]) -> None:
         """Stops attempts; one that is not known is lost before it began."""
-        with self._lock:
-            self._check(epoch)
-            for key in keys:
-                attempt = self._book.attempts.get(key)
-                if attempt is None:
-                    attempt = self._book.remember(KnownAttempt(key, {}, "nothing", None, {}))
-                    self._book.end(
-                        attempt, lost("it was cancelled before it started", False, False)
-                    )
-                else:
-                    self._stop(attempt, "stopped")
+        for key in keys:
+            attempt = self._book.attempts.get(key)
+            if attempt is None:
+                attempt = self._book.remember(KnownAttempt(key, {}, "nothing", None, {}))
+                self._book.end(attempt, lost("it was cancelled before it started", False, False))
+            else:
+                self._stop(attempt, "stopped")
+        self._work.notify_all()
 
+    def _forget(self, keys: list[Key]) -> None:
+        """Nobody asks for the outputs of these any more."""
+        places: dict[str, list[Key]] = {}
+        for key in keys:
+            attempt = self._book.drop_outputs(key)
+            if attempt is not None and attempt.node in self._sightings.alive:
+                places.setdefault(str(attempt.node), []).append(key)
+        for job in sorted({key[0] for key in keys}):
+            self._book.free(job)
+        for node, there in sorted(places.items()):
+            self._pins.on(node, remove).remote(self._service, there)
+
+    @_in_group(DRIVE)
     def reconcile(self, epoch: int, batch: list[Tree], sure: bool) -> Tree:
         """Only these should be there. `sure`: what is not known was never launched; otherwise an
         earlier launcher may have started it, and it is lost."""
@@ -146,21 +204,11 @@ class Launcher:
                 else:
                     missed = self._book.remember(KnownAttempt(tree["key"], {}, "nothing", None, {}))
                     self._book.end(missed, lost("the launcher in Ray that had it is gone", True))
-            return {"never": never}
-
-    def forget(self, epoch: int, keys: list[Key]) -> None:
-        """Nobody asks for the outputs of these any more."""
-        with self._lock:
-            self._check(epoch)
-            places: dict[str, list[Key]] = {}
-            for key in keys:
-                attempt = self._book.drop_outputs(key)
-                if attempt is not None and attempt.node in self._sightings.alive:
-                    places.setdefault(str(attempt.node), []).append(key)
-            for job in sorted({key[0] for key in keys}):
-                self._book.free(job)
-            for node, there in sorted(places.items()):
-                self._pins.on(node, remove).remote(self._service, there)
+            self._round += 1
+            self._work.notify_all()
+            said = self._book.said
+            reports = self._book.since(0)
+            return {"never": never, "round": self._round, "seen": said, "reports": reports}
 
     def locate(self, key: Key, stream: str) -> Tree | None:
         """Where an output of an attempt is: see `Book.locate`."""
@@ -177,6 +225,7 @@ class Launcher:
                 return
             attempt.started = moment
             self._book.report(attempt, {"is": "started", "time": moment})
+            self._work.notify_all()
             limit = attempt.spec["limit"]
             if limit is not None:
                 # A command is watched on its node: this is for functions, and for what hangs.
@@ -243,21 +292,18 @@ class Launcher:
     def _when(self, seconds: float, key: Key, what: str) -> None:
         heapq.heappush(self._due, (time.monotonic() + seconds, key, what))
 
-    def _busy(self) -> None:
-        self._busy_until = time.monotonic() + 0.5
-
     # What goes on by itself: three threads.
 
     def _submit_all(self) -> None:
         while True:
             with self._work:
-                while not self._queue:
-                    self._work.wait()
-                # Few at a time: calls and ends come in between.
-                for _ in range(min(50, len(self._queue))):
-                    self._submit(self._queue.popleft())
-                self._busy()
-                self._work.notify_all()
+                self._work.wait_for(lambda: self._queue)
+                self._submit_some()
+
+    def _submit_some(self) -> None:
+        """A few at a time: calls and ends come in between."""
+        for _ in range(min(AT_ONCE, len(self._queue))):
+            self._submit(self._queue.popleft())
 
     def _submit(self, attempt: KnownAttempt) -> None:
         if attempt.end is not None:
@@ -284,40 +330,35 @@ class Launcher:
                 self._book.end(attempt, ended("not_started", 127, moment, None, why[:500]))
                 return
             attempt.refs = list(returned) if attempt.kind == "function" else [returned]
-            self._live[attempt.refs[0]] = (attempt, None)
+            self._follow(attempt.refs[0], attempt, None)
+
+    def _follow(self, reference: Any, attempt: KnownAttempt, end: Tree | None) -> None:
+        """Hears of the end of a Ray task: of the attempt, or of what is to be over before `end`."""
+        self._live[reference] = (attempt, end)
+        follow(reference, self._over.put)
 
     def _collect_all(self) -> None:
         while True:
+            over = all_of(self._over)
             with self._work:
-                while not self._live:
-                    self._work.wait()
-                live = list(self._live)
-            patience = 0.005 if time.monotonic() < self._busy_until else 0.02
-            ready, _ = ray.wait(live, num_returns=1, timeout=patience, fetch_local=False)
-            if not ready:
-                continue
-            # Asking for many takes long, so that many ends should come of it.
-            time.sleep(max(NAP, len(live) * NAP_EACH))
-            ready, _ = ray.wait(live, num_returns=len(live), timeout=0, fetch_local=False)
-            self._busy()
-            for reference, result in zip(ready, results_of(ready), strict=True):
-                self._collected(reference, result)
+                for reference, result in over:
+                    self._collected(reference, result)
+                self._work.notify_all()
 
     def _collected(self, reference: Any, result: Any) -> None:
-        with self._lock:
-            attempt, pending = self._live.pop(reference, (None, None))
-            if attempt is None or attempt.end is not None:
-                return
-            moment = time.time_ns() // 1000
-            if pending is not None:
-                self._book.end(attempt, pending)
-            elif isinstance(result, BaseException):
-                self._failed(attempt, result, moment)
-            else:
-                attempt.result = result
-                if result["started"] is None and result["cause"] == "not_started":
-                    attempt.result = None
-                self._book.end(attempt, of_result(result, moment, attempt.stopping))
+        attempt, pending = self._live.pop(reference, (None, None))
+        if attempt is None or attempt.end is not None:
+            return
+        moment = time.time_ns() // 1000
+        if pending is not None:
+            self._book.end(attempt, pending)
+        elif isinstance(result, BaseException):
+            self._failed(attempt, result, moment)
+        else:
+            attempt.result = result
+            if result["started"] is None and result["cause"] == "not_started":
+                attempt.result = None
+            self._book.end(attempt, of_result(result, moment, attempt.stopping))
 
     def _failed(self, attempt: KnownAttempt, error: BaseException, moment: int) -> None:
         tree, suspicious = of_error(error, moment, attempt.started, attempt.stopping)
@@ -329,7 +370,7 @@ class Launcher:
             # Its worker is gone; what it ran may not be, for a moment.
             mark = mark_of(self._service or "", attempt.key)
             sweeping = self._pins.on(node, sweep).remote(mark)
-            self._live[sweeping] = (attempt, tree)
+            self._follow(sweeping, attempt, tree)
         else:
             self._book.end(attempt, tree)
 
@@ -337,8 +378,9 @@ class Launcher:
         looked = 0.0
         while True:
             time.sleep(TICK)
-            with self._lock:
+            with self._work:
                 self._do_due()
+                self._work.notify_all()
             if time.monotonic() - looked >= LOOK:
                 looked = time.monotonic()
                 try:
@@ -348,6 +390,7 @@ class Launcher:
                     continue
                 with self._lock:
                     self._look(found)
+                    self._work.notify_all()
 
     def _do_due(self) -> None:
         now = time.monotonic()
@@ -387,10 +430,3 @@ class Launcher:
 
 def _probed() -> bool:
     return True
-
-
-def _stopped(attempt: KnownAttempt, result: Tree) -> Tree:
-    """A function that was interrupted does not know why."""
-    if attempt.stopping and result["cause"] == "stopped":
-        return {**result, "cause": attempt.stopping}
-    return result

@@ -1,4 +1,4 @@
-"""The launcher's threads, none of which may stand still, and the results that they fetch."""
+"""The launcher's threads, none of which may stand still, and what they wait for."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import os
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
-import ray
+T = TypeVar("T")
 
 
 def go_on(*loops: Callable[[], None]) -> None:
@@ -26,16 +30,29 @@ def _unfailing(loop: Callable[[], None]) -> None:
         os._exit(1)
 
 
-def results_of(references: list[Any]) -> list[Any]:
-    """What each of these tasks returned, or the error that Ray has for it."""
-    try:
-        return list(ray.get(references))
-    except ray.exceptions.RayError:
-        return [_result_of(reference) for reference in references]
+def go_first() -> None:
+    """Ray runs its workers with less priority than all else on a machine, this process among them,
+    though it is none of those that work: it goes before them, where the system allows that."""
+    with suppress(OSError):
+        for thread in Path("/proc/self/task").iterdir():
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), 0)
 
 
-def _result_of(reference: Any) -> Any:
-    try:
-        return ray.get(reference)
-    except ray.exceptions.RayError as error:
-        return error
+def follow(reference: Any, tell: Callable[[tuple[Any, Any]], None]) -> None:
+    """Tells of the task when it is over: its reference, and what it returned, or the error that Ray
+    has for it. Ray calls this in a thread of its own, which must not wait."""
+
+    def over(future: Future[Any]) -> None:
+        error = future.exception()
+        tell((reference, future.result() if error is None else error))
+
+    reference.future().add_done_callback(over)
+
+
+def all_of(queue: SimpleQueue[T]) -> list[T]:
+    """What is in the queue, once there is something."""
+    found = [queue.get()]
+    with suppress(Empty):
+        while True:
+            found.append(queue.get_nowait())
+    return found

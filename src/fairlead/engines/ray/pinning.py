@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import ray
@@ -20,11 +19,14 @@ class Pins:
 
     def __init__(self, how: str) -> None:
         self._how = how
-        self._made: dict[str, Any] = {}
+        self._functions: dict[str, Any] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}
 
     def on(self, node: str, function: Any, options: Tree | None = None, returns: int = 1) -> Any:
-        """The remote function on that node."""
-        key = json.dumps([function.__name__, node, options], sort_keys=True)
+        """The remote function on that node. Ray hands a worker that it has leased the next task of
+        the same function and options, and sends a function to the nodes once: so there is one
+        remote function for all of its tasks, and one set of options for those that are alike."""
+        key = (function.__name__, node, returns, _plain(options or {}))
         if key not in self._made:
             if len(self._made) >= MOST:
                 self._made.clear()
@@ -35,5 +37,13 @@ class Pins:
                 chosen["label_selector"] = {"ray.io/node-id": node}
             else:
                 chosen["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
-            self._made[key] = ray.remote(function).options(**chosen)
+            remote = self._functions.get(function.__name__)
+            if remote is None:
+                remote = self._functions[function.__name__] = ray.remote(function)
+            self._made[key] = remote.options(**chosen)
         return self._made[key]
+
+
+def _plain(options: Tree) -> tuple[Any, ...]:
+    """The options as a key."""
+    return tuple((k, _plain(v) if isinstance(v, dict) else v) for k, v in options.items())

@@ -1,0 +1,156 @@
+"""How much of a bare Ray driver's speed is left through Fairlead: a table by sizes of the cluster and
+lengths of the tasks.
+
+`python -m benchmarks.live_ray_table [--cpus 2,8,32] [--seconds 0,0.01,0.1] [--rounds 3]`. Both run by
+turns on the same nodes, of one cluster for each size, which are started here: the bare driver
+submits all tasks at once, each pinned to a node; Fairlead gets them as one `map`, through a service
+with its journal on disk. Needs nothing but two cores, and patience where they are busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from statistics import median
+
+import ray
+from ray.cluster_utils import Cluster
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+import fairlead.ray as fair
+
+NODES = {2: (2,), 8: (2, 2, 2, 2), 32: (8, 8, 8, 8)}
+"""CPUs of the nodes, by their sum; other sums are one node."""
+
+MOST, LEAST = 1500, 60
+"""Tasks of one measurement."""
+
+STORE = 80 * 1024 * 1024
+
+
+def work() -> Callable[[int, float], int]:
+    """What is run: a function that is sent as it is, for workers do not have this file."""
+
+    def nap(number: int, seconds: float) -> int:
+        import time
+
+        if seconds:
+            time.sleep(seconds)
+        return number
+
+    return nap
+
+
+@contextmanager
+def cluster(cpus: int) -> Iterator[list[str]]:
+    """The ids of the nodes of a cluster with so many CPUs."""
+    sizes = NODES.get(cpus, (cpus,))
+    common = {"object_store_memory": STORE, "include_dashboard": False}
+    made = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": sizes[0], "node_name": "n0", **common}
+    )
+    for number, size in enumerate(sizes[1:], 1):
+        made.add_node(num_cpus=size, node_name=f"n{number}", **common)
+    ray.init(address=made.address, log_to_driver=False, configure_logging=False)
+    made.wait_for_nodes()
+    try:
+        yield [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+@contextmanager
+def service(folder: Path) -> Iterator[None]:
+    """A service in front of the cluster, and this program as its client."""
+    state = folder / "state"
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "fairlead", "serve", "--engine", "ray"),
+            *("--address", ray.get_runtime_context().gcs_address, "--state", str(state)),
+            *("--listen", "127.0.0.1:0", "--log", "off"),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None  # it was asked for
+        said = server.stdout.readline()
+        if " on " not in said:
+            raise RuntimeError(f"the service said {said!r}")
+        threading.Thread(target=server.stdout.read, daemon=True).start()
+        fair.init(url=said.split()[-1], token=(state / "admin-token").read_text().strip())
+        yield
+    finally:
+        fair.shutdown()
+        server.send_signal(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(30)
+        server.kill()
+
+
+def measured(nodes: list[str], cpus: int, seconds: float, rounds: int) -> tuple[int, float, float]:
+    """How many tasks, and the medians of tasks a second: bare, and through Fairlead."""
+    function = work()
+    tasks = int(min(MOST, max(LEAST, 2 * cpus / (seconds or 0.0001))))
+    pinned = [
+        ray.remote(
+            num_cpus=1,
+            max_retries=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=node, soft=False),
+        )(function)
+        for node in nodes
+    ]
+    ours = fair.remote(num_cpus=1)(function)
+
+    def bare() -> list[int]:
+        done = [pinned[k % len(pinned)].remote(k, seconds) for k in range(tasks)]
+        found: list[int] = ray.get(done)
+        return found
+
+    def queued() -> list[int]:
+        return ours.map(range(tasks), [seconds] * tasks).results()
+
+    speeds: dict[str, list[float]] = {"bare": [], "ours": []}
+    for turn in range(rounds + 1):
+        for name, run in (("bare", bare), ("ours", queued)):
+            begin = time.perf_counter()
+            if sum(run()) != tasks * (tasks - 1) // 2:
+                raise RuntimeError(f"wrong results ({name})")
+            if turn:  # the first one starts the workers
+                speeds[name].append(tasks / (time.perf_counter() - begin))
+    return tasks, median(speeds["bare"]), median(speeds["ours"])
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cpus", default="2,8,32")
+    parser.add_argument("--seconds", default="0,0.01,0.1")
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    say = sys.stdout.write
+    say("| CPUs | task | tasks | bare, tasks/s | Fairlead, tasks/s | ratio | load |\n")
+    say("|---|---|---|---|---|---|---|\n")
+    for cpus in map(int, args.cpus.split(",")):
+        with tempfile.TemporaryDirectory() as folder, cluster(cpus) as nodes, service(Path(folder)):
+            for seconds in map(float, args.seconds.split(",")):
+                tasks, bare, ours = measured(nodes, cpus, seconds, args.rounds)
+                say(
+                    f"| {cpus} on {len(nodes)} | {1000 * seconds:g} ms | {tasks} | {bare:.0f}"
+                    f" | {ours:.0f} | {ours / bare:.0%} | {os.getloadavg()[0]:.1f} |\n"
+                )
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""The results of calls that are over: fetched together, and each given to its future."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any
+
+from ray import exceptions
+
+from fairlead.client import Client, ServiceError
+from fairlead.engines.ray.looping import all_of
+from fairlead.model.plain import Plain
+from fairlead.ray import store
+from fairlead.ray.errors import CallError, failed
+from fairlead.ray.future import Future
+from fairlead.wire.jobs import TaskState
+
+READERS = 8
+"""Results that are fetched through the service at the same time."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Job:
+    """A job that was submitted, with the futures of its tasks that are not over."""
+
+    tree: Plain
+    size: int
+    futures: list[Future]
+    number: int = 0  # once it is accepted
+    left: dict[int, Future] = field(default_factory=dict)
+    seen: int = 0  # tasks that were over at the last look
+    heard: bool = False  # all that happens to it is told as it happens
+    early: list[End] = field(default_factory=list)  # what was told before its number
+
+    @property
+    def name(self) -> str:
+        """The name, which is nobody else's."""
+        return str(self.tree["name"])
+
+    # Both under the connection's lock.
+
+    def accepted(self, number: int, results: Results) -> None:
+        """It has its number now."""
+        self.number = number
+        for end in self.early:
+            results.add(end)
+        self.early.clear()
+
+    def ended(self, end: End, results: Results) -> None:
+        """A task of it is over."""
+        if self.number:
+            results.add(end)
+        else:
+            self.early.append(end)
+
+
+@dataclass
+class End:
+    """A task that is over for good. `attempt` 0: none was made. `cause`: why it failed, empty where
+    it did not; `said`: the service's words for it, as far as they were told."""
+
+    job: Job
+    task: int
+    attempt: int
+    cause: str
+    said: str = ""
+
+
+class Results:
+    """Settles futures, in a thread of its own. `client` is the calling thread's; `done` is told of
+    jobs of which nothing is left."""
+
+    def __init__(self, client: Callable[[], Client], done: Callable[[Job], None]) -> None:
+        self._client, self._done = client, done
+        self._ends: SimpleQueue[End | None] = SimpleQueue()
+        self._keeper: Any = None
+        self._readers = ThreadPoolExecutor(READERS, "fairlead results")
+        self._thread = threading.Thread(target=self._settle_all, name="fairlead ends", daemon=True)
+        self._thread.start()
+
+    def add(self, end: End) -> None:
+        """This is over; one that was added already is not looked at again."""
+        self._ends.put(end)
+
+    def close(self) -> None:
+        """Fetches nothing more."""
+        self._ends.put(None)
+        self._thread.join()
+        self._readers.shutdown(cancel_futures=True)
+
+    def _settle_all(self) -> None:
+        while True:
+            found = all_of(self._ends)
+            ends = [end for end in found if end is not None]
+            if len(ends) < len(found):
+                return
+            waiting: list[tuple[End, Future]] = []
+            for end in ends:
+                future = end.job.left.pop(end.task, None)
+                if future is None:
+                    continue
+                if end.attempt:
+                    waiting.append((end, future))
+                else:
+                    future.settle(error=failed(end.cause, end.said, future.what))
+                if not end.job.left:
+                    self._done(end.job)
+            if waiting and self._keeper is None:
+                self._keeper = store.launcher()
+            if waiting and self._keeper is not None:
+                waiting = self._directly(self._keeper, waiting)
+            for end, future in waiting:
+                self._readers.submit(self._read, end, future)
+
+    def _directly(self, keeper: Any, ended: list[tuple[End, Future]]) -> list[tuple[End, Future]]:
+        """Takes results from the object store; what is not there is left for the service."""
+        keys = [(end.job.number, end.task, end.attempt) for end, _ in ended]
+        try:
+            results = store.fetched(keeper, keys)
+        except exceptions.RayError as error:
+            logger.warning("results are fetched through the service: %s", error)
+            self._keeper = None  # there may be another one by now
+            return ended
+        left = []
+        for (end, future), data in zip(ended, results, strict=True):
+            if data is None:
+                left.append((end, future))
+            else:
+                future.settle(data)
+        return left
+
+    def _read(self, end: End, future: Future) -> None:
+        """Fetches one result through the service."""
+        name = end.job.name
+        try:
+            pieces = self._client().outputs(name, end.task, stream="result", attempt=end.attempt)
+            data = b"".join(pieces)
+            said = end.said
+            if not data and end.cause and not said:
+                said = self._said(name, end.task)
+        except ServiceError as error:
+            future.settle(error=CallError(f"the result cannot be fetched: {error}"))
+            return
+        if data:
+            future.settle(data)
+        elif not end.cause:
+            sentence = f"the result of {future.what} is gone with the machine that had it"
+            future.settle(error=CallError(sentence))
+        else:
+            future.settle(error=failed(end.cause, said, future.what))
+
+    def _said(self, job: str, number: int) -> str:
+        """What the service says of a task that failed."""
+        for task in self._client().tasks(job, TaskState.FAILED):
+            if task.task == number and task.attempts:
+                return task.attempts[-1].message or ""
+        return ""
