@@ -235,14 +235,10 @@ def _better_whole(held: Held, party: Party, bundle: Bundles) -> Reach:
             worth=worth,
             caps=caps(held, jobs),
         )
-        if held.ex_ante:
-            tasks = best_mean(rooms)
-        else:
-            found = best_whole(rooms)
-            tasks = found.tasks
-            proved = proved and found.proved
-        if tasks is not None:
-            best = max(best or 0.0, now, held.share(jobs, tasks))
+        found = best_mean(rooms) if held.ex_ante else best_whole(rooms)
+        proved = proved and found.proved
+        if found.tasks is not None and (found.proved or not held.ex_ante):
+            best = max(best or 0.0, now, held.share(jobs, found.tasks))
     return Reach(best, proved)
 
 

@@ -106,7 +106,8 @@ def hold(outcome: Outcome) -> Held:
     seen = see(cluster, given.jobs)
     placed = {job.name: job for job in allocation.jobs}
     shares = [placed[name] for name in seen.names]
-    pooled = pooled_away = any(share.placements is None for share in shares)
+    pooled = not outcome.whole and any(share.placements is None for share in shares)
+    pooled_away = pooled
     classes = seen.all_kinds() if pooled else seen.classes(allocation.classes)
     total = np.array([share.tasks for share in shares], dtype=float)
     drawn: tuple[Drawn, ...] = ()

@@ -109,19 +109,17 @@ def improved_whole(held: Held, job: int | None = None) -> tuple[Floats, bool]:
         for each in held.drawn
         for at, row, _ in each.packings
     ]
-    found: Floats | None
-    proved = True
     if held.ex_ante:
-        found = best_mean(rooms, start)
+        drawn = [each.tasks.sum(axis=1)[runs] for each in held.drawn]
+        found = best_mean(rooms, start, drawn)
     else:
-        result = best_whole(rooms, start)
-        found, proved = result.tasks, result.proved
+        found = best_whole(rooms, start)
     better = held.total.copy()
-    if found is not None:
-        gain = found - floor
+    if found.tasks is not None:
+        gain = found.tasks - floor
         gain[gain <= TOLERANCE * np.maximum(floor, alone / len(runs))] = 0.0
         better[runs] += gain
-    return better, proved
+    return better, found.proved
 
 
 def improved(held: Held) -> Floats:

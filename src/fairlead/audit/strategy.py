@@ -22,6 +22,7 @@ from fairlead.audit.strategy_lies import (
     scene_of,
     smaller_pools,
     splits,
+    too_small,
     unusable_pools,
 )
 from fairlead.audit.strategy_value import Range, claims_of, gets, own_job
@@ -34,6 +35,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.model.words import counted, listing, number
 
 NAME = "strategy-proofness"
+SMALLER = "requests for smaller containers are not tried: no whole task fits into them"
 MOST_LIARS = 64
 """So many tenants are tried at most, drawn with the seed."""
 
@@ -97,6 +99,9 @@ def check(outcome: Outcome, options: Options) -> Finding:
     optimal placement gives more than the truth; what only some placement gives is told apart. Told
     apart as well is what pays under most policies: coming as two tenants with half the weight
     each, or bringing machines that are not one's own. A search can refute, and nothing more.
+
+    Whole tasks are counted in the containers that the liar gets, of the size that it claimed (CDRF,
+    section 2.1); of a lottery, in expectation.
     """
     scene = scene_of(outcome)
     if not scene.liars:
@@ -106,7 +111,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
     liars = sampled(scene.liars, MOST_LIARS, options.seed)
     known: set[Lie] = set()
     for change, claim in _lies(scene, liars, options, draw, search):
-        if change in known:
+        if change in known or (outcome.whole and _of_no_use(change, scene)):
             continue
         known.add(change)
         sure = search.told(change, change.liars)
@@ -171,6 +176,12 @@ def _lies(
             yield lie_of((liar, claim)), (liar, claim)
 
 
+def _of_no_use(lie: Lie, scene: Scene) -> bool:
+    """Does somebody ask for containers into which nothing of its own fits?"""
+    true = {liar.job.name: liar.job for liar in scene.liars}
+    return any(too_small(claim, true[claim.name]) for claim in lie.claimed)
+
+
 def _apart(
     scene: Scene, liars: list[Liar], outcome: Outcome, most: int
 ) -> tuple[tuple[Witness, ...], int]:
@@ -204,6 +215,8 @@ def _note(scene: Scene, search: _Search, apart: Iterable[Witness]) -> str:
     owners = unusable_pools(scene)
     if owners:
         parts.append(f"{listing(owners, 4)} cannot use all of what they brought as pools")
+    if scene.whole:
+        parts.append(SMALLER)
     if search.possible[1]:
         parts.append(f"not counted, because only some placements give it: {search.possible[1]}")
     parts += [f"apart, because it pays under most policies: {one.sentence}" for one in apart]

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairlead.audit.finding import Input, Lie, Split
 from fairlead.audit.outcome import Outcome
-from fairlead.audit.strategy_value import own_job
+from fairlead.audit.strategy_value import own_job, worth_of
 from fairlead.model.constraint import Operator, Requirement, Selector
 from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
@@ -22,6 +22,9 @@ from fairlead.sharing.certificate.seen import Classes, Floats, Seen, see
 
 FACTORS = tuple(map(Fraction, ("2", "1/2", "3/2", "9/10", "11/10", "2/3", "4/3", "3", "1/3")))
 """What a component of a demand, or all of it, is multiplied by: small steps and large ones."""
+
+MOST_BESIDE, MOST_STEPS = 8, 12
+"""So many tasks beside each other are thought of, and so many claims of each resource made."""
 
 MOST_KINDS = 6
 """So many kinds of machines are claimed or hidden one at a time: the dearest ones."""
@@ -48,6 +51,7 @@ class Scene:
     kinds: Classes
     members: tuple[tuple[str, ...], ...]  # the machines of each kind
     liars: tuple[Liar, ...]
+    whole: bool = False  # are tasks whole?
 
 
 def scene_of(outcome: Outcome) -> Scene:
@@ -66,7 +70,7 @@ def scene_of(outcome: Outcome) -> Scene:
         if job is not None and not job.spread and kinds.runs[seen.job[job.name]]:
             cost = price @ seen.demand[seen.job[job.name]]
             liars.append(Liar(name, job, price, cost, tenants.get(name)))
-    return Scene(given, seen, kinds, tuple(map(tuple, members)), tuple(liars))
+    return Scene(given, seen, kinds, tuple(map(tuple, members)), tuple(liars), outcome.whole)
 
 
 def _prices(outcome: Outcome, seen: Seen) -> Floats:
@@ -87,6 +91,9 @@ def directed(scene: Scene, liar: Liar) -> list[Job]:
     """The lies about constraints, then those about the demand, then of both the first few."""
     constraints = list(dict.fromkeys(_constraints(scene, liar)))
     demands = list(dict.fromkeys(_demands(scene, liar)))
+    if scene.whole:
+        steps = [lie for lie in _steps(scene, liar) if lie not in demands]
+        demands = [lie for lie in (*steps, *demands) if not too_small(lie, liar.job)]
     both = [_both(where, need) for where in constraints[:2] for need in demands[:6]]
     # One kind of lie after the other, so that the first ones are of every kind.
     mixed: list[Job] = []
@@ -175,6 +182,33 @@ def _demands(scene: Scene, liar: Liar) -> Iterator[Job]:
                 yield changed(job, {r: job.demand[r] * factor})
     for factor in FACTORS[2:]:
         yield scaled(job, factor)
+
+
+def too_small(claim: Job, true: Job) -> bool:
+    """Is the claimed task so small that no true one fits into its container? Then it is of no use
+    to ask for it where tasks are whole (CDRF, section 2.1)."""
+    return worth_of(claim, true, whole=True) < 1
+
+
+def _steps(scene: Scene, liar: Liar) -> Iterator[Job]:
+    """Claims by which a whole number of tasks just fits beside whole tasks of another: where whole
+    tasks are counted, that is where something changes (the lie of CDRF's Theorem 2.2 is one)."""
+    job = liar.job
+    for r, own in job.demand.items():
+        if not own:
+            continue
+        found: set[Fraction] = set()
+        others = {other.demand.get(r, Fraction(0)) for other in scene.given.jobs if other != job}
+        for first in scene.seen.kinds:
+            has = scene.seen.machines[first].capacity.get(r, Fraction(0))
+            for need in others | {Fraction(0)}:
+                beside = min(MOST_BESIDE, int(has / need)) if need else 0
+                for number in range(beside + 1):
+                    left = has - number * need
+                    found |= {left / k for k in range(1, int(left / own) + 1)[:MOST_BESIDE]}
+                    found |= {left / k for k in range(1, int(left / own) + 1)[-MOST_BESIDE:]}
+        for amount in sorted(found - {own})[:MOST_STEPS]:
+            yield changed(job, {r: amount})
 
 
 def changed(job: Job, amounts: dict[str, Fraction]) -> Job:

@@ -1,14 +1,17 @@
 """What a liar has of its lie: the true tasks that it can run with what it gets, whichever of the
-optimal placements comes out."""
+optimal placements comes out; with whole tasks those that fit into its containers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor
 
 import numpy as np
 
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import Outcome, Rule
+from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
 from fairlead.sharing.certificate.seen import Bools, Classes, Floats, Seen, see
 from fairlead.sharing.face import Face, extremes
@@ -40,9 +43,11 @@ def claims_of(before: Input, after: Input, true: Job) -> list[Job]:
     return same or [job for job in after.jobs if job.name not in known]
 
 
-def worth_of(claim: Job, true: Job) -> float:
-    """The true tasks that fit into the resources of one claimed task."""
-    return float(min(claim.demand.get(r, 0) / need for r, need in true.demand.items() if need))
+def worth_of(claim: Job, true: Job, whole: bool = False) -> float:
+    """The true tasks that fit into the resources of one claimed task: with whole tasks into its
+    container, none where it is too small by the least (CDRF, section 2.1)."""
+    fit = min(claim.demand.get(r, Fraction(0)) / need for r, need in true.demand.items() if need)
+    return float(floor(fit) if whole else fit)
 
 
 def gets(true: Job, claims: list[Job], after: Outcome) -> Range:
@@ -50,8 +55,12 @@ def gets(true: Job, claims: list[Job], after: Outcome) -> Range:
     machines that it can truly use, in the worst and in the best of the optimal placements.
 
     Where the rule looks at one machine that holds everything there is no placement, and tasks are
-    all that is counted. The job may not spread.
+    all that is counted. The job may not spread. Whole tasks are counted in the placement that came
+    out, where machines that the liar cannot use may be among those that it claimed; of a lottery,
+    in expectation.
     """
+    if after.whole:
+        return _in_containers(true, claims, after)
     shares = {share.name: share for share in after.allocation.jobs}
     worth = {claim.name: worth_of(claim, true) for claim in claims}
     cap = np.inf if true.tasks is None else float(true.tasks)
@@ -77,6 +86,45 @@ def gets(true: Job, claims: list[Job], after: Outcome) -> Range:
         seen, kinds, after, really, {seen.job[n]: w for n, w in worth.items()}
     )
     return Range(min(cap, least), min(cap, most, whole))
+
+
+def _in_containers(true: Job, claims: list[Job], after: Outcome) -> Range:
+    whole = after.allocation.whole
+    assert whole is not None  # the caller has whole tasks
+    worth = {claim.name: worth_of(claim, true, whole=True) for claim in claims}
+    machines = {machine.name: machine for machine in after.input.cluster.machines}
+    members = {each.index: each.machines for each in after.allocation.classes}
+    usable = {
+        index: sum(may_use(true, machines[name]) for name in names)
+        for index, names in members.items()
+    }
+    cap = np.inf if true.tasks is None else float(true.tasks)
+    chances = [(one.probability, one.packings) for one in whole.lottery]
+    least = most = 0.0
+    for probability, packings in chances or [(Fraction(1), whole.packings)]:
+        # On each machine so many true tasks: which machines of a class those are is not said.
+        low = high = 0.0
+        for index, names in members.items():
+            mine = [
+                (sum(worth.get(name, 0.0) * count for name, count in one.jobs), int(one.machines))
+                for one in packings
+                if one.machine_class == index
+            ]
+            mine.append((0.0, len(names) - sum(number for _, number in mine)))
+            low += _of_so_many(sorted(mine), usable[index])
+            high += _of_so_many(sorted(mine, reverse=True), usable[index])
+        least += float(probability) * min(cap, low)
+        most += float(probability) * min(cap, high)
+    return Range(least, most)
+
+
+def _of_so_many(each: list[tuple[float, int]], machines: int) -> float:
+    """What the first so many machines have together."""
+    total = 0.0
+    for tasks, number in each:
+        total += tasks * min(number, machines)
+        machines -= min(number, machines)
+    return total
 
 
 def _placed_in_one_way(rule: Rule) -> bool:

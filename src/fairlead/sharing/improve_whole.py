@@ -59,11 +59,60 @@ class Better:
     proved: bool
 
 
-def best_mean(rooms: Rooms, start: Sequence[tuple[int, Row]] = ()) -> Floats | None:
-    """(J,) the expected tasks of the largest worth that a lottery over whole tasks gives, nobody
-    below its floor; None where that cannot be. By column generation over packings, to the solver's
-    tolerance: no point of the convex hull is worth more. `start` are packings to begin with."""
-    return _Hull(rooms, start).solve()
+def best_mean(
+    rooms: Rooms, start: Sequence[tuple[int, Row]] = (), drawn: Sequence[Floats] = ()
+) -> Better:
+    """The expected tasks of the largest worth that a lottery over whole tasks gives, nobody below
+    its floor, to the solver's tolerance: no point of the convex hull is worth more.
+
+    By column generation over packings, `start` being some to begin with. Where jobs can run out of
+    tasks or caps bind, every allocation must keep that and not the mean alone: then over whole
+    allocations, of which `drawn` (J,) have a mean that reaches the floors. Without these what is
+    found there is not sure.
+    """
+    hull = _Hull(rooms, start)
+    mean = hull.solve()
+    ends = bool(rooms.caps) or bool((rooms.ceiling < rooms.most @ rooms.count).any())
+    if mean is None or not ends or float(rooms.worth @ (mean - rooms.floor)) <= _LOSS:
+        return Better(mean, proved=True)
+    if not len(drawn):
+        return Better(mean, proved=False)
+    every, rows = _some(rooms, hull)
+    return replace(_over_allocations(rooms, rows, drawn), proved=every)
+
+
+def _over_allocations(
+    rooms: Rooms, rows: Sequence[tuple[int, Row]], drawn: Sequence[Floats]
+) -> Better:
+    """The same over mixtures of whole allocations that keep caps and numbers of tasks."""
+    from fairlead.sharing.solvers.linear import INFINITY, Program
+
+    jobs = len(rooms.floor)
+    unit = np.maximum(rooms.floor, 1.0)
+    worth = rooms.worth * unit
+    program = Program(
+        np.append(rooms.floor / unit * (1 - _LOSS), -INFINITY),
+        np.append(np.full(jobs, INFINITY), 1),
+    )
+    none = np.full(jobs, INFINITY)
+    _add(program, -worth / (worth.max() or 1.0), none, [{j: -1.0} for j in range(jobs)])
+    entering = list(drawn)
+    known = {tasks.tobytes() for tasks in entering}
+    while True:
+        entries = [
+            {j: float(tasks[j] / unit[j]) for j in range(jobs) if tasks[j]} | {jobs: 1.0}
+            for tasks in entering
+        ]
+        _add(program, np.zeros(len(entering)), np.ones(len(entering)), entries)
+        solution = program.solve()
+        price = np.maximum(solution.row_dual[:jobs], 0.0) / unit
+        found = _integer(replace(rooms, floor=np.zeros(jobs), worth=price), rows).tasks
+        pays = found is not None and float(price @ found + solution.row_dual[jobs]) > _LOSS
+        if found is None or not pays or found.tobytes() in known:
+            gain = np.maximum(solution.column_value[:jobs], 0.0)
+            return Better(rooms.floor + gain * unit, proved=True)
+        known.add(found.tobytes())
+        entering = [found]
 
 
 def best_whole(rooms: Rooms, start: Sequence[tuple[int, Row]] = ()) -> Better:
@@ -75,13 +124,19 @@ def best_whole(rooms: Rooms, start: Sequence[tuple[int, Row]] = ()) -> Better:
         return Better(None, proved=True)
     if start and float(rooms.worth @ (mean - rooms.floor)) < 1 - _SURE:
         return Better(rooms.floor, proved=True)  # also in whole tasks there is nothing to gain
-    listed = [_listed(rooms, k) for k in range(len(rooms.count))]
-    every = all(each is not None for each in listed)
-    rows = [(k, row) for k, each in enumerate(listed) for row in each or ()]
-    if not every or len(rows) > MOST_ROWS:
-        every, rows = False, hull.rows
+    every, rows = _some(rooms, hull)
     found = _integer(rooms, rows)
     return replace(found, proved=found.proved and every)
+
+
+def _some(rooms: Rooms, hull: _Hull) -> tuple[bool, list[tuple[int, Row]]]:
+    """Every packing to which nothing can be added; where they are too many those that prices asked
+    for. And which of the two it is."""
+    listed = [_listed(rooms, k) for k in range(len(rooms.count))]
+    rows = [(k, row) for k, each in enumerate(listed) for row in each or ()]
+    if all(each is not None for each in listed) and len(rows) <= MOST_ROWS:
+        return True, rows
+    return False, hull.rows
 
 
 def _integer(rooms: Rooms, rows: Sequence[tuple[int, Row]]) -> Better:
