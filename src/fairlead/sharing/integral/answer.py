@@ -32,6 +32,7 @@ from fairlead.sharing.rates import rates
 Machines = Sequence[tuple[int, Row, Fraction]]
 Tasked = Sequence[Sequence[int | Fraction]]
 """(J, C) whole tasks, or their mean."""
+Known = dict[Row, tuple[tuple[str, int], ...]]
 
 
 def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allocation:
@@ -40,6 +41,7 @@ def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allo
     counts = with_pools(counts_of(cluster, jobs, compile_problem(cluster, jobs)))
     outcome = mechanism.allocate(counts)
     names = _names(cluster, counts.problem)
+    known: Known = {}
     lottery = (
         ()
         if outcome.lottery is None
@@ -47,14 +49,16 @@ def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allo
             Chance(
                 one.probability,
                 _jobs(names, one.tasks(len(counts.demand))),
-                _packings(names, [(k, row, Fraction(number)) for k, row, number in one.machines]),
+                _packings(
+                    names, [(k, row, Fraction(number)) for k, row, number in one.machines], known
+                ),
             )
             for one in outcome.lottery.allocations
         )
     )
     weight = np.array([float(each) for each in counts.weight])
     point = outcome.point
-    whole = Whole(_packings(names, outcome.machines), lottery=lottery, notes=outcome.notes)
+    whole = Whole(_packings(names, outcome.machines, known), lottery=lottery, notes=outcome.notes)
     tasks = _by_class(counts, outcome.machines)
     answer = _allocation(cluster, jobs, counts, names, mechanism.spec, tasks, None, weight, whole)
     if point is not None:
@@ -91,7 +95,7 @@ def rounded_answer(
     else:
         found = rounded(counts, placed, divisible, unit * effective)
         whole_tasks = _by_class(counts, found.machines)
-        packings = _packings(names, found.machines)
+        packings = _packings(names, found.machines, {})
         notes = _notes(divisible, counts, whole_tasks, None if pooled else found.packed)
     exact = zip(problem.job_names, divisible.tolist(), strict=True)
     whole = Whole(
@@ -140,16 +144,14 @@ def _jobs(names: Names, tasks: Sequence[int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(zip(names.problem.job_names, tasks, strict=True)))
 
 
-def _packings(names: Names, machines: Machines) -> tuple[Packing, ...]:
-    found = [
-        Packing(
-            names.show[k],
-            number,
-            tuple((name, tasks) for name, tasks in _jobs(names, row) if tasks),
-        )
-        for k, row, number in machines
-        if any(row)
-    ]
+def _packings(names: Names, machines: Machines, known: Known) -> tuple[Packing, ...]:
+    """Packings by name; `known` keeps what was named before."""
+    found = []
+    for k, row, number in machines:
+        if any(row):
+            if row not in known:
+                known[row] = tuple((name, tasks) for name, tasks in _jobs(names, row) if tasks)
+            found.append(Packing(names.show[k], number, known[row]))
     return tuple(sorted(found, key=lambda each: (each.machine_class, each.jobs)))
 
 

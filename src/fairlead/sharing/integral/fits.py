@@ -27,7 +27,7 @@ class Fits:
         }
         self._number = {group.index: len(group.machines) for group in classes}
         self._jobs = {job.name: job for job in jobs}
-        self._may: dict[tuple[int, str], bool] = {}
+        self._seen: set[tuple[int, tuple[tuple[str, int], ...]]] = set()
         parent = {tenant.name: tenant.parent for tenant in cluster.tenants}
         limits = {tenant.name: tenant.limit for tenant in cluster.tenants if tenant.limit}
         self._capped: dict[str, list[str]] = {name: [] for name in limits}
@@ -50,9 +50,9 @@ class Fits:
             used[number] = used.get(number, Fraction(0)) + packing.machines
             for name, tasks in packing.jobs:
                 total[name] = total.get(name, Fraction(0)) + tasks * packing.machines
-                if not self._allowed(number, name):
-                    _fail(f"job {name} may not use class {number}")
-            self._check_machine(packing)
+            if (number, packing.jobs) not in self._seen:
+                self._check_machine(packing)
+                self._seen.add((number, packing.jobs))
         for number, machines_used in used.items():
             if machines_used > self._number[number]:
                 _fail(f"{machines_used} machines of class {number} are used, which has fewer")
@@ -74,6 +74,8 @@ class Fits:
         held: dict[str, Fraction] = {}
         for name, tasks in packing.jobs:
             job = self._jobs[name]
+            if not may_use(job, machine):
+                _fail(f"job {name} may not use {machine.name}")
             if job.spread and tasks > 1:
                 _fail(f"{tasks} tasks of job {name}, which spreads, are on one machine")
             for resource, need in job.demand.items():
@@ -81,13 +83,6 @@ class Fits:
         for resource, amount in held.items():
             if amount > machine.capacity.get(resource, Fraction(0)):
                 _fail(f"a packing takes {amount} {resource}, which {machine.name} does not have")
-
-    def _allowed(self, number: int, name: str) -> bool:
-        found = self._may.get((number, name))
-        if found is None:
-            found = may_use(self._jobs[name], self._machine[number])
-            self._may[number, name] = found
-        return found
 
 
 def _fail(what: str) -> None:

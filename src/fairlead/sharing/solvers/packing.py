@@ -17,7 +17,8 @@ LOOKS = 300_000
 
 
 class Packer:
-    """Packings of machines of one kind: whole tasks that fit on one of them together."""
+    """Packings of machines of one kind: whole tasks that fit on one of them together. So many
+    tasks of one job as `most` (J,) fit on it alone."""
 
     def __init__(self, demand: Ints, capacity: Ints, most: Ints) -> None:
         self.demand, self.capacity, self.most = demand, capacity, most
@@ -60,6 +61,10 @@ class Packer:
         worth = np.maximum(value, 0.0)
         if not worth.any():
             return found[0], 0.0, True
+        wanted = np.flatnonzero(worth)
+        if len(wanted) == 1:
+            found[0, wanted] = self.most[wanted]
+            return found[0], float(worth @ found[0]), True
         price = self._prices(worth)
         if self._search(worth, price, 0.0, found, looks, every=False) >= 0:
             return found[0], float(worth @ found[0]), True
