@@ -11,10 +11,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fairlead.cli.main import Exit, main
+from fairlead.engines.world import Fate
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import Place
 from fairlead.service.journal.places import open_store
+from fairlead.service.settings import Retention, Settings
 from tests.service.journal.lived import kept, lived, simulated, snapshot_of
+from tests.service.loop.stage import SECOND, Stage, job
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "src/fairlead/model/schemas"
@@ -194,3 +197,61 @@ def test_a_new_journal_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[st
     kept([], tmp_path / "journal.db")
     assert "no service has begun" in said(capsys, "check", tmp_path)
     assert "no service has begun" in said(capsys, "replay", tmp_path)
+
+
+def test_prune_removes_what_two_snapshots_cover_and_the_rest_says_so(
+    state: Path, entries: list[Entry], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = json.loads(said(capsys, "check", state, "--json"))
+    assert "there are not two yet" in said(capsys, "prune", state)
+    ends = [one.seq for one, two in pairwise(entries) if one.step != two.step]
+    store = open_store(state)
+    for seq in (ends[len(ends) // 3], ends[len(ends) // 2]):
+        store.keep(seq, snapshot_of(entries[:seq]))
+    taken = said(capsys, "prune", state, code=Exit.BAD_INPUT)
+    assert "being written by another service" in taken
+    store.close()
+    size = (state / "journal.db").stat().st_size
+    first = ends[len(ends) // 3] + 1
+    pruned = json.loads(said(capsys, "prune", state, "--json"))
+    valid("journal-prune-1.json", pruned)
+    assert (pruned["removed"], pruned["first"]) == (first - 1, first)
+    assert (state / "journal.db").stat().st_size < size
+    checked = json.loads(said(capsys, "check", state, "--json"))
+    replayed = json.loads(said(capsys, "replay", state, "--json"))
+    assert checked["first"] == replayed["first"] == first
+    assert checked["digest"] == replayed["digest"] == before["digest"]
+    assert f"from entry {first:,} on" in said(capsys, "check", state)
+    assert f"from entry {first:,} on" in said(capsys, "check", state, "--recent")
+    assert f"from entry {first:,} on" in said(capsys, "replay", state)
+    lines = [json.loads(line) for line in said(capsys, "export", state).splitlines()]
+    assert [Entry(**line) for line in lines[1:]] == entries[first - 1 :]
+    text = said(capsys, "export", state, "--after", 0, code=Exit.BAD_INPUT)
+    assert f"entries up to {first - 1} were removed" in text
+    assert "removed 0 entries" in said(capsys, "prune", state, "--keep", "30d")
+
+
+def test_nothing_of_a_job_that_was_forgotten_is_left_in_a_shortened_journal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(retention=Retention(time=SECOND), snapshot_every=0)
+    stage = Stage(settings=settings, fates={"secret": [Fate(SECOND)]})
+    stage.submit(job("secret", 1, command="echo the-password"))
+    stage.settle(8)
+    assert stage.service.records.job("secret") is None
+    for name in ("later", "last"):
+        stage.submit(job(name, 1))
+        stage.settle(1)
+    entries = stage.entries()
+    gone = next(entry.seq for entry in entries if entry.kind == "job_forgotten")
+    ends = [one.seq for one, two in pairwise(entries) if one.step != two.step and one.seq >= gone]
+    state = tmp_path / "secret"
+    state.mkdir()
+    path = kept(entries, state / "journal.db")
+    store = open_store(path)
+    for seq in (ends[0], ends[-1]):
+        store.keep(seq, snapshot_of(entries[:seq]))
+    store.close()
+    assert b"the-password" in path.read_bytes()
+    said(capsys, "prune", state)
+    assert all(b"the-password" not in file.read_bytes() for file in state.iterdir())

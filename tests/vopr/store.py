@@ -103,7 +103,7 @@ class SimStore:
             self.inner.append(entries)
         except (JournalError, ValueError) as error:
             raise BrokenPromiseError("entries go on where the journal ends", str(error)) from error
-        for row in self.disk.place.rows[before:]:
+        for row in self.disk.place.rows[before - self.inner.start() :]:
             if self.trace.wanted:
                 short = row.body if len(row.body) <= 160 else row.body[:157] + "..."
                 self.trace.say(f"   journal {row.seq}: {row.kind} {short}")
@@ -152,6 +152,25 @@ class SimStore:
         """Store.snapshot."""
         self._readable()
         return self.inner.snapshot()
+
+    def start(self) -> int:
+        """Store.start."""
+        self._readable()
+        return self.inner.start()
+
+    def until(self, time: int) -> int:
+        """Store.until."""
+        self._readable()
+        return self.inner.until(time)
+
+    def snapshots(self) -> list[tuple[int, bytes]]:
+        """Store.snapshots."""
+        self._readable()
+        return self.inner.snapshots()
+
+    def forget(self, seq: int) -> None:
+        """Store.forget."""
+        self.inner.forget(seq)
 
     def close(self) -> None:
         """Store.close."""

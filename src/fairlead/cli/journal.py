@@ -13,25 +13,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairlead.service.journal.entry import Entry
-    from fairlead.service.journal.sql import SqlReader
+    from fairlead.service.journal.reading import SqlReader
 
 EPILOG = """\
 examples:
   fairlead journal check                             of the service's own state folder
   fairlead journal replay /srv/fairlead
   fairlead journal export postgresql://db/fairlead --out journal.jsonl
+  fairlead journal prune --keep 7d                   while no service writes it
 
-A journal is only read, also while a service writes it. The exit code is 1 where it is damaged or
-a replay decides otherwise, and 2 where there is no journal that can be read.
+A journal is only read, also while a service writes it, but by `prune`. The exit code is 1 where it
+is damaged or a replay decides otherwise, and 2 where there is no journal that can be read.
 """
 
 CHECK_SCHEMA = "fairlead.journal-check/1"
+PRUNE_SCHEMA = "fairlead.journal-prune/1"
 REPLAY_SCHEMA = "fairlead.journal-replay/1"
 EXPORT_SCHEMA = "fairlead.journal/1"
 
 ACTIONS = {
     "check": "is every entry what was written, none missing, and does each follow from the others",
     "export": "every entry as a line of JSON",
+    "prune": "remove old entries of which two snapshots say what they did",
     "replay": "tell all events to a new core, and compare every decision",
 }
 
@@ -63,11 +66,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
         if name == "export":
             action.add_argument(
-                "--after", type=int, default=0, metavar="SEQ", help="only entries after this one"
+                "--after",
+                type=int,
+                metavar="SEQ",
+                help="only entries after this one (default: all that are kept)",
             )
             action.add_argument("--out", metavar="FILE", help="write there (default: print)")
         else:
             action.add_argument("--json", action="store_true", help="print the result as JSON")
+        if name == "check":
+            action.add_argument(
+                "--recent",
+                action="store_true",
+                help="only the snapshots, and the entries after the older one",
+            )
+        if name == "prune":
+            action.add_argument(
+                "--keep",
+                metavar="TIME",
+                help="keep what is younger than this, as in 30d (default: all that can go goes)",
+            )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,8 +96,14 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.service.recovery import DisagreementError
 
     try:
-        reader = _reader(args)
-        {"check": _check, "export": _export, "replay": _replay}[args.action](reader, args)
+        if args.action == "prune":
+            from fairlead.cli.journal_prune import prune
+
+            prune(*_place(args), args)
+        else:
+            {"check": _check, "export": _export, "replay": _replay}[args.action](
+                _reader(args), args
+            )
     except (CorruptJournalError, DisagreementError) as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.REFUTED
@@ -88,18 +112,25 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _reader(args: argparse.Namespace) -> SqlReader:
-    """The journal that is meant."""
+def _place(args: argparse.Namespace) -> tuple[str | Path, Path | None]:
+    """Where the journal is that is meant, and its head."""
     import os
     from pathlib import Path
 
     from fairlead.client.places import state_folder
-    from fairlead.service.journal.places import HEAD, open_reader
+    from fairlead.service.journal.places import HEAD
 
     state = Path(args.state) if args.state else state_folder(os.environ)
     # Of another database than the service's own, the head of the default folder says nothing.
     own = args.state or not args.place
-    return open_reader(args.place or state, state / HEAD if own else None)
+    return args.place or state, state / HEAD if own else None
+
+
+def _reader(args: argparse.Namespace) -> SqlReader:
+    """The journal that is meant, to be read."""
+    from fairlead.service.journal.places import open_reader
+
+    return open_reader(*_place(args))
 
 
 def _check(reader: SqlReader, args: argparse.Namespace) -> None:
@@ -107,9 +138,14 @@ def _check(reader: SqlReader, args: argparse.Namespace) -> None:
     from fairlead.service.verify import verify
 
     reader.check()
-    found = verify(_seen(reader, "entries"), reader.snapshot())
+    snapshots = reader.snapshots()
+    start = reader.start()
+    if args.recent and snapshots:
+        start = snapshots[0][0]
+    found = verify(_seen(reader, "entries", start), snapshots, start)
     result = {
         "schema": CHECK_SCHEMA,
+        "first": found.first,
         "entries": found.entries,
         "steps": found.steps,
         "time": found.time,
@@ -119,29 +155,34 @@ def _check(reader: SqlReader, args: argparse.Namespace) -> None:
     kept = "no snapshot"
     if found.snapshot is not None:
         kept = f"with a snapshot of {found.snapshot:,} entries"
-    _told(
-        args,
-        result,
-        [
-            f"{reader} is whole: {_counted(found.entries, 'entry', 'entries')}, {kept}",
-            *_stands(result),
-        ],
-    )
+    lines = [f"{reader} is whole: {counted(found.entries, 'entry', 'entries')}, {kept}"]
+    if start:
+        whose = "those before were not looked at" if args.recent else "those before were removed"
+        lines.append(f"from entry {found.first:,} on ({whose})")
+        if found.base > start:
+            lines.append(f"each follows from those before it after entry {found.base:,}")
+    _told(args, result, [*lines, *_stands(result)])
 
 
 def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
     from fairlead.service.replay import replay
 
-    found = replay(_seen(reader, "entries"))
-    size = (
-        f"{_counted(found.entries, 'entry', 'entries')}, {_counted(found.steps, 'step', 'steps')}"
-    )
-    decisions = _counted(found.decisions, "decision", "decisions")
+    start, core = reader.start(), None
+    if start:
+        from fairlead.service.snapshots import load
+        from fairlead.service.verify import base_of
+
+        start, data = base_of(reader.snapshots(), start)
+        core, _ = load(data)
+    found = replay(_seen(reader, "entries", start), core=core)
+    size = f"{counted(found.entries, 'entry', 'entries')}, {counted(found.steps, 'step', 'steps')}"
+    decisions = counted(found.decisions, "decision", "decisions")
     decided = (
-        f"{decisions} made again, all the same, after {_counted(found.events, 'event', 'events')}"
+        f"{decisions} made again, all the same, after {counted(found.events, 'event', 'events')}"
     )
     result = {
         "schema": REPLAY_SCHEMA,
+        "first": start + 1,
         "entries": found.entries,
         "steps": found.steps,
         "events": found.events,
@@ -154,6 +195,7 @@ def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
         result,
         [
             f"{reader}: {size}",
+            *([f"from entry {start + 1:,} on, on top of a snapshot"] if start else []),
             decided,
             *_stands(result),
         ],
@@ -166,10 +208,18 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
 
     from fairlead.model.errors import InputError, Mistake
 
-    last = reader.last()
-    if not 0 <= args.after <= last:
+    first, last = reader.start(), reader.last()
+    args.after = first if args.after is None else args.after
+    if args.after < 0 or args.after > last:
         raise InputError(
             Mistake(f"--after {args.after}, but the last entry is {last}", "write one from 0 on")
+        )
+    if args.after < first:
+        raise InputError(
+            Mistake(
+                f"--after {args.after}, but the entries up to {first} were removed",
+                f"write one from {first} on",
+            )
         )
     if args.out is None:  # nothing is printed of a journal that turns out to be damaged
         for _ in islice(_seen(reader, "entries checked", args.after), last - args.after):
@@ -192,7 +242,7 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
     from pathlib import Path
 
     _write(Path(args.out), lines)
-    say([f"wrote {args.out}: {_counted(last - args.after, 'entry', 'entries')}"])
+    say([f"wrote {args.out}: {counted(last - args.after, 'entry', 'entries')}"])
 
 
 def _lines(entries: Iterator[Entry], after: int, last: int) -> Iterator[str]:
@@ -262,5 +312,6 @@ def _stands(result: dict[str, Any]) -> list[str]:
     return [f"until {until:%Y-%m-%d %H:%M:%S} UTC", f"digest {result['digest']}"]
 
 
-def _counted(count: int, one: str, many: str) -> str:
+def counted(count: int, one: str, many: str) -> str:
+    """`1 entry`, `2,000 entries`."""
     return f"{count:,} {one if count == 1 else many}"

@@ -29,11 +29,11 @@ _LISTS = ("resources", "devices")
 _TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWITCHES))
 _TIMES = (
     *("reserve_after", "preempt_after", "time", "node_interval", "lost_after"),
-    *("quarantine", "quarantine_most", "given_up_for", "advise_every"),
+    *("quarantine", "quarantine_most", "given_up_for", "journal_keep", "advise_every"),
 )
 """Of the service: kept in microseconds, written with their unit."""
 
-_OFF = ("reserve_after", "preempt_after")
+_OFF = ("reserve_after", "preempt_after", "journal_keep")
 """Times that may be `off`."""
 
 _WHOLE = re.compile(r"[0-9]{1,15}")

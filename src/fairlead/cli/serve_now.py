@@ -34,6 +34,7 @@ HEAD = "journal-head"
 def serve_now(plan: Plan) -> int:
     """Serves until it is told to stop. Raises InputError where it cannot begin, and OutputError
     where it cannot go on: nothing that was accepted is lost then."""
+    from fairlead.service import checked_aside
     from fairlead.service.fair.worker import WorkerAdviser
     from fairlead.service.journal.places import open_store
     from fairlead.service.logs import Level, Logs
@@ -63,6 +64,9 @@ def serve_now(plan: Plan) -> int:
             open_.callback(adviser.close)
             metrics = Metrics()
             service = Service(store, engine, settings, adviser, metrics)
+            if service.shortening is not None:
+                place = plan.journal or plan.state
+                service.shortening.verify = checked_aside.aside(place, plan.state)
             level = plan.log or ("off" if sys.stderr.isatty() else "few")
             logs = Logs(sys.stderr, wall_clock, Level(level))
             service.listeners.extend([metrics.heard, logs.heard])

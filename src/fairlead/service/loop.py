@@ -19,6 +19,7 @@ from fairlead.service.reach import Reach
 from fairlead.service.recovery import follow, newest
 from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
 from fairlead.service.settings import Settings
+from fairlead.service.shortening import Shortening
 from fairlead.service.snapshots import Snapshots
 from fairlead.service.starting import (
     begin,
@@ -64,6 +65,10 @@ class Service:
         self._reach = Reach(engine, self.records, self.observer)
         self._keeper = Keeper(store, self.records, self.observer)
         self.snapshots = Snapshots(store, every, snapshot, self.observer)
+        keep = self.settings.journal_keep
+        self.shortening = None if keep is None else Shortening(store, keep, self.observer)
+        if self.shortening is not None:
+            self.snapshots.kept = self.shortening
         self._begun = False
         self._time = 0
         self._ahead = 0  # of the clock that `step` is told

@@ -120,13 +120,25 @@ class Recovery:
 
 def newest(store: Store) -> tuple[Core | None, Records]:
     """The core and the records of the newest snapshot; of the beginning if there is none, or none
-    that this version can read: the entries alone say everything."""
+    that this version can read: the entries alone say everything, if they are all there."""
     found = store.snapshot()
+    start = store.start()
     if found is None:
+        if start:
+            raise CorruptJournalError(
+                f"the journal's entries up to {start} were removed, and no snapshot that says what"
+                " they did is whole: put back the last good copy"
+            )
         return None, Records()
     try:
         core, records = load(found[1])
-    except CorruptJournalError:
+    except CorruptJournalError as error:
+        if start:
+            raise JournalError(
+                f"the journal's entries up to {start} were removed, and this version"
+                f" ({__version__}) cannot read the snapshot that says what they did ({error}): use"
+                " the version that wrote it"
+            ) from error
         return None, Records()  # the store saw that it is whole, so another version wrote it
     if found[0] != records.seq:
         raise CorruptJournalError(

@@ -30,14 +30,18 @@ class Replayed:
     digest: str | None
 
 
-def replay(entries: Iterable[Entry], told: Callable[[int], object] = int) -> Replayed:
+def replay(
+    entries: Iterable[Entry],
+    told: Callable[[int], object] = int,
+    core: Core | None = None,
+) -> Replayed:
     """Tells a new core all events, decides once after those of each step, and compares. `told` is
-    called with the number of entries of each step.
+    called with the number of entries of each step. `core`: the one that the entries before these
+    left.
 
     The records are not needed: what the core decides follows from its events alone. Raises
     DisagreementError at the first decision that differs, CorruptJournalError where an event cannot
     have happened."""
-    core: Core | None = None
     counts = dict.fromkeys(("entries", "steps", "events", "decisions"), 0)
     time = 0
     for _, group in groupby(entries, lambda entry: entry.step):

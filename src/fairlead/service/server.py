@@ -25,10 +25,10 @@ from fairlead.service.api.connection import Connections, guarded
 from fairlead.service.api.gate import Gate, is_loopback
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.door import Door, DoorClosedError
+from fairlead.service.first_token import make_first
 from fairlead.service.loop import Service
-from fairlead.service.requests import Caller, MakeToken, Refused, Role
 from fairlead.service.runner import Runner, explained
-from fairlead.service.tokens import FIRST, make, write_first
+from fairlead.service.tokens import write_first
 
 ADDRESS = "address"
 """The file in the state folder that says where the service listens, while it does."""
@@ -242,35 +242,26 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def _make_first(self) -> None:
-        """Makes a token for an admin where there is none, or where the file that held one was
-        taken away; writes it down before it is good."""
-        file = self._serving.state / TOKEN
-        needed = not file.exists()
+        """Makes a token for an admin where one is needed."""
         try:
-            while needed or not await self._door.read(_has_admin):
-                names = await self._door.read(lambda service: set(service.records.tokens))
-                name = next(n for n in (FIRST, *_numbered(len(names) + 2)) if n not in names)
-                secret = make(name)
-                write_first(file, secret.text)
-                reply = await self._door.ask(
-                    MakeToken(Caller(), name, Role.ADMIN, None, secret.salt, secret.hash)
-                )
-                self._gate.api.keys.expire()
-                needed = isinstance(reply, Refused)
-                if needed:  # the journal or the engine cannot be reached now
-                    await asyncio.sleep(1)
+            await make_first(self._door, self._gate.api, _File(self._serving.state / TOKEN))
         except DoorClosedError:
             return
         except OutputError as error:
             self._fail(error)
 
 
-def _numbered(count: int) -> list[str]:
-    return [f"{FIRST}-{number}" for number in range(2, count + 2)]
+@dataclass(frozen=True)
+class _File:
+    """Where the first token is kept."""
 
+    path: Path
 
-def _has_admin(service: Service) -> bool:
-    return any(token.role is Role.ADMIN for token in service.records.tokens.values())
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def write(self, text: str) -> None:
+        write_first(self.path, text)
 
 
 def _addresses(host: str) -> list[str]:

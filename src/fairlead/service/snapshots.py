@@ -60,10 +60,11 @@ def load(data: bytes) -> tuple[Core, Records]:
 
 class Snapshots:
     """Keeps a snapshot of a store every so many entries, one at a time. `aside`
-    is how they are written."""
+    is how they are written, `kept` is called there once one is, with its time."""
 
     def __init__(self, store: Store, every: int, seq: int, observer: Observer) -> None:
         self.aside: Aside = at_once
+        self.kept: Callable[[int], object] = int
         self._store, self._every, self._observer = store, every, observer
         self._last = seq
         self._busy = False
@@ -80,14 +81,16 @@ class Snapshots:
 
     def _begin(self, core: Core, records: Records, aside: Aside) -> None:
         self._busy, self._last = True, records.seq
-        taken, seq = take(core, records), records.seq
-        aside(lambda: self._keep(seq, taken))
+        taken, seq, time = take(core, records), records.seq, records.time
+        aside(lambda: self._keep(seq, time, taken))
 
-    def _keep(self, seq: int, taken: Snapshot) -> None:
+    def _keep(self, seq: int, time: int, taken: Snapshot) -> None:
         try:
             self._store.keep(seq, taken.written())
         except JournalError:
             # Recovery takes longer without it, and that is all.
             self._observer.counted(Counted.JOURNAL_ERRORS)
+        else:
+            self.kept(time)
         finally:
             self._busy = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fairlead.scheduling.core import Core
@@ -12,34 +12,48 @@ from fairlead.service.records.book import Records
 from fairlead.service.recovery import Recovery
 from fairlead.service.snapshots import load
 
+Kept = tuple[int, bytes]
+"""A snapshot: the entry that it is of, and its bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was found. `digest`: of the core that follows; None: no service has begun. `snapshot`:
-    the entry whose snapshot was gone through; None: there is none that this version reads."""
+    """What was found. `entries`: so many were seen, from the `first` on; of these all follow from
+    one another after entry `base` (0: all of them). `digest`: of the core that follows; None: no
+    service has begun. `snapshot`: the entry whose snapshot was gone through; None: there is none
+    that this version reads."""
 
     entries: int
     steps: int
     time: int
     digest: str | None
     snapshot: int | None
+    first: int = 1
+    base: int = 0
 
 
-def verify(entries: Iterable[Entry], snapshot: tuple[int, bytes] | None) -> Verified:
+def verify(entries: Iterable[Entry], snapshots: Sequence[Kept] = (), start: int = 0) -> Verified:
     """Takes all entries to the core and the records as a service does that starts; and those after
-    the snapshot once more on top of it, which must lead to the same.
+    the newest snapshot once more on top of it, which must lead to the same.
 
-    Raises CorruptJournalError, DisagreementError, and InternalError where the core contradicts
-    itself in the end."""
-    whole, short = Recovery(None, Records()), None
-    count, step = 0, 0
+    `start`: the entries up to that one were removed. Then those after the oldest snapshot are
+    taken, on top of it. Raises CorruptJournalError, DisagreementError, and InternalError where the
+    core contradicts itself in the end."""
+    kept = list(snapshots)
+    whole, short, base = Recovery(None, Records()), None, 0
+    if start:
+        base, whole = _base(kept, start)
+    newest = kept[-1] if kept and kept[-1][0] > base else None
+    count, step, steps = 0, 0, 0
     for entry in entries:
+        count, steps, step = count + 1, steps + (entry.step != step), entry.step
+        if entry.seq <= base:
+            continue
         whole.take(entry)
         if short is not None:
             short.take(entry)
-        elif snapshot is not None and snapshot[0] == entry.seq:
-            short = _loaded(*snapshot)
-        count, step = count + 1, entry.step
+        elif newest is not None and newest[0] == entry.seq:
+            short = _loaded(*newest)
     whole.finish()
     core = whole.core
     if core is not None:
@@ -50,9 +64,34 @@ def verify(entries: Iterable[Entry], snapshot: tuple[int, bytes] | None) -> Veri
             raise CorruptJournalError(
                 "the snapshot and the entries after it give another state than all entries do"
             )
-    digest = None if core is None else core.digest()
-    used = None if short is None or snapshot is None else snapshot[0]
-    return Verified(count, step, whole.records.time, digest, used)
+    return Verified(
+        entries=count,
+        steps=steps,
+        time=whole.records.time,
+        digest=None if core is None else core.digest(),
+        snapshot=newest[0] if short is not None and newest is not None else base or None,
+        first=start + 1,
+        base=base,
+    )
+
+
+def base_of(snapshots: Sequence[Kept], start: int) -> Kept:
+    """The snapshot from which the entries that are kept can be followed, where those up to `start`
+    were removed. Raises CorruptJournalError where there is none."""
+    if not snapshots:
+        raise CorruptJournalError(
+            f"the entries up to {start} were removed, and no snapshot that says what they did is"
+            " whole"
+        )
+    return snapshots[0]
+
+
+def _base(snapshots: Sequence[Kept], start: int) -> tuple[int, Recovery]:
+    seq, data = base_of(snapshots, start)
+    core, records = load(data)  # of another version: nothing can be said then
+    if records.seq != seq:
+        raise CorruptJournalError(f"the snapshot of entry {seq} says that it is of {records.seq}")
+    return seq, Recovery(core, records)
 
 
 def _loaded(seq: int, data: bytes) -> Recovery | None:

@@ -411,3 +411,21 @@ def test_another_cluster_file_at_a_restart_becomes_events() -> None:
     assert stage.task("x").state is TaskState.WAITING
     assert stage.task("y").state is TaskState.RUNNING
     same(stage)
+
+
+def test_old_entries_go_by_themselves_and_nothing_else_changes() -> None:
+    settings = Settings(snapshot_every=40, journal_keep=20 * SECOND)
+    stage = Stage(settings=settings, fates={"x": [Fate(SECOND)]})
+    stage.submit(job("x", 300))
+    stage.settle(60)
+    start = stage.service.store.start()
+    assert start > 0
+    assert stage.service.store.until(stage.now - 30 * SECOND) <= start
+    assert stage.entries()[0].time > stage.now - 60 * SECOND
+    core = stage.service.core
+    assert core is not None
+    digest = core.digest()
+    stage.restart()
+    assert stage.service.core is not None
+    assert stage.service.core.digest() == digest
+    assert stage.service.store.start() == start

@@ -236,25 +236,25 @@ def _described(app: FastAPI, plain: Callable[[], dict[str, Any]]) -> dict[str, A
     return tree
 
 
-def _refused(_request: Request, error: Exception) -> Response:
+async def _refused(_request: Request, error: Exception) -> Response:
     if not isinstance(error, RefusalError):
         raise error
     return answer(error)
 
 
-def _mistaken(_request: Request, error: Exception) -> Response:
+async def _mistaken(_request: Request, error: Exception) -> Response:
     if not isinstance(error, InputError):
         raise error
     return answer(of_input(error))
 
 
-def _invalid(_request: Request, error: Exception) -> Response:
+async def _invalid(_request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
     return answer(of_validation(error))
 
 
-def _unrouted(request: Request, error: Exception) -> Response:
+async def _unrouted(request: Request, error: Exception) -> Response:
     """No such address, or not with this method."""
     if not isinstance(error, HTTPException):
         raise error
@@ -267,6 +267,6 @@ def _unrouted(request: Request, error: Exception) -> Response:
     return answer(RefusalError(kind, f"there is nothing at {path}", "see /openapi.json"))
 
 
-def _failed(_request: Request, _error: Exception) -> Response:
+async def _failed(_request: Request, _error: Exception) -> Response:
     """An error of ours. It is raised once more for the log, which alone says what it was."""
     return answer(RefusalError(ErrorKind.INTERNAL, "the service failed at this; see its log"))

@@ -49,14 +49,28 @@ class Store(Protocol):
     def last(self) -> int:
         """The seq of the last entry, 0 if there is none."""
 
+    def start(self) -> int:
+        """The seq of the last entry that was removed, 0 if none was."""
+
     def read(self, after: int = 0) -> Iterator[Entry]:
-        """The entries from there on, checked. Raises CorruptJournalError."""
+        """The entries from there on that are kept, checked. Raises CorruptJournalError."""
+
+    def until(self, time: int) -> int:
+        """The seq of the last entry of that time or before; `start()` if none is kept."""
 
     def keep(self, seq: int, snapshot: bytes) -> None:
         """Keeps a snapshot of all up to that entry, durably."""
 
     def snapshot(self) -> tuple[int, bytes] | None:
         """The newest snapshot that is whole."""
+
+    def snapshots(self) -> list[tuple[int, bytes]]:
+        """All that are kept and whole, oldest first."""
+
+    def forget(self, seq: int) -> None:
+        """Removes the entries up to that one: all of them count as removed, or none, whenever the
+        process dies. Raises JournalError where not every kept snapshot covers them, or there is
+        none."""
 
     def close(self) -> None:
         """Lets another one write."""

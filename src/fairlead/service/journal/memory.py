@@ -11,12 +11,17 @@ from fairlead.service.journal.growing import fresh
 
 NAME = "memory"
 
+KEPT = 2
+"""So many snapshots are kept."""
+
 
 @dataclass
 class Place:
     """Where a journal in memory is kept: what is left of it when who wrote it is gone."""
 
     rows: list[Row] = field(default_factory=list)
+    start: int = 0  # entries that were removed
+    first: bytes = field(default_factory=lambda: first_link(NAME))  # what the next is linked to
     snapshots: dict[int, bytes] = field(default_factory=dict)
     writer: MemoryStore | None = None
 
@@ -31,26 +36,49 @@ class MemoryStore:
         place.writer = self
 
     def append(self, entries: Sequence[Entry]) -> None:
-        rows = self._mine().rows
-        new = fresh(entries, len(rows), lambda seq: rows[seq - 1])
-        rows += list(rows_of(new, self._link()))
+        place = self._mine()
+        new = fresh(entries, self.last(), lambda seq: place.rows[seq - 1 - place.start])
+        place.rows += list(rows_of(new, self._link(self.last())))
 
     def last(self) -> int:
-        return len(self._place.rows)
+        return self._place.start + len(self._place.rows)
+
+    def start(self) -> int:
+        return self._place.start
 
     def read(self, after: int = 0) -> Iterator[Entry]:
-        rows = self._place.rows
-        before = rows[after - 1].link if after else first_link(NAME)
-        return entries_of(rows[after:], after, before)
+        after = max(after, self._place.start)
+        rows = self._place.rows[after - self._place.start :]
+        return entries_of(rows, after, self._link(after))
+
+    def until(self, time: int) -> int:
+        place = self._place
+        return place.start + sum(row.time <= time for row in place.rows)
 
     def keep(self, seq: int, snapshot: bytes) -> None:
         place = self._mine()
-        if not 0 < seq <= len(place.rows):
-            raise ValueError(f"a snapshot of {seq} entries, of which there are {len(place.rows)}")
-        place.snapshots = {seq: snapshot}
+        if not place.start < seq <= self.last():
+            raise ValueError(f"a snapshot of {seq} entries, of which there are {self.last()}")
+        kept = {**place.snapshots, seq: snapshot}
+        place.snapshots = {each: kept[each] for each in sorted(kept)[-KEPT:]}
 
     def snapshot(self) -> tuple[int, bytes] | None:
         return max(self._place.snapshots.items(), default=None)
+
+    def snapshots(self) -> list[tuple[int, bytes]]:
+        return sorted(self._place.snapshots.items())
+
+    def forget(self, seq: int) -> None:
+        place = self._mine()
+        if not place.snapshots or min(place.snapshots) < seq:
+            raise JournalError(
+                f"the journal in memory: no whole snapshot says what the entries up to {seq} did,"
+                " so they stay"
+            )
+        if seq > place.start:
+            place.first = self._link(seq)
+            del place.rows[: seq - place.start]
+            place.start = seq
 
     def close(self) -> None:
         if self._place.writer is self:
@@ -61,6 +89,7 @@ class MemoryStore:
             raise JournalError("the journal in memory is closed")
         return self._place
 
-    def _link(self) -> bytes:
-        rows = self._place.rows
-        return rows[-1].link if rows else first_link(NAME)
+    def _link(self, seq: int) -> bytes:
+        """Of the entry, which is kept or the last that was removed."""
+        place = self._place
+        return place.rows[seq - 1 - place.start].link if seq > place.start else place.first

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.service.journal.sql import SqlReader, SqlStore
+from fairlead.service.journal.reading import SqlReader
+from fairlead.service.journal.sql import SqlStore
 from fairlead.service.journal.sqlite import open_sqlite, read_sqlite
 
 FILE = "journal.db"

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from fairlead.model.errors import InputError, Mistake
 from fairlead.service.journal.chain import first_link
 from fairlead.service.journal.entry import CorruptJournalError, JournalError, TakenJournalError
+from fairlead.service.journal.reading import Session, SqlReader
 from fairlead.service.journal.schema import VERSION, migrate
-from fairlead.service.journal.sql import Session, SqlReader, SqlStore, name_from
+from fairlead.service.journal.sql import SqlStore, name_from
 
 try:
     import psycopg
@@ -154,6 +155,9 @@ class PostgresSession:
 
     def check(self) -> None:
         """The server checks its files by itself where it was set up with checksums."""
+
+    def compact(self) -> None:
+        """The server gives room back by itself (autovacuum)."""
 
     def close(self) -> None:
         with suppress(psycopg.Error):  # it was closed to get rid of it

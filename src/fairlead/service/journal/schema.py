@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
-VERSION = 2
-"""Of the tables. 1: a snapshot was one value. 2: it is in parts, with a checksum."""
+VERSION = 3
+"""Of the tables. 1: a snapshot was one value. 2: it is in parts, with a checksum. 3: there is where
+the entries that are kept begin."""
 
 CHECKSUM = 16
 """Bytes of a snapshot's checksum."""
@@ -80,7 +81,18 @@ def _snapshots_in_parts(run: Run) -> None:
     run("DROP TABLE journal_snapshot_1", ())
 
 
-MIGRATIONS: tuple[Migration, ...] = (_snapshots_in_parts,)
+def _with_a_start(run: Run) -> None:
+    # No row: nothing was removed.
+    run(
+        """CREATE TABLE journal_start (
+            only_one NUMBER PRIMARY KEY CHECK (only_one = 1),
+            seq NUMBER NOT NULL,
+            link BYTES NOT NULL)""",
+        (),
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (_snapshots_in_parts, _with_a_start)
 """The i-th (from 1) makes version i + 1 of version i."""
 
 

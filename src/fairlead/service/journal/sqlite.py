@@ -14,8 +14,9 @@ from fairlead.service.journal.chain import first_link
 from fairlead.service.journal.entry import CorruptJournalError, JournalError
 from fairlead.service.journal.head import sync_folder
 from fairlead.service.journal.lock import Lock
+from fairlead.service.journal.reading import Session, SqlReader
 from fairlead.service.journal.schema import VERSION, migrate
-from fairlead.service.journal.sql import Session, SqlReader, SqlStore, name_from
+from fairlead.service.journal.sql import SqlStore, name_from
 
 APPLICATION = 0x46_4C_4A_31
 """SQLite's mark of whose file it is: FLJ1."""
@@ -159,6 +160,10 @@ class SqliteSession:
         found = [str(row[0]) for row in self.run("PRAGMA quick_check(3)")]
         if found != ["ok"]:
             raise CorruptJournalError(f"the journal {self._path} is damaged: {'; '.join(found)}")
+
+    def compact(self) -> None:
+        self.run("VACUUM")
+        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         with suppress(sqlite3.Error):  # it was closed to get rid of it
