@@ -95,13 +95,15 @@ def _classes(
                     listed.setdefault(name, []).append(lists[names])
 
     zero = Fraction(0)
-    seen_capacity: dict[FrozenMap[Fraction], Amounts] = {}
+    number_of: dict[Amounts, int] = {}  # a fraction's hash is slow, so amounts go by number
+    seen_capacity: dict[FrozenMap[Fraction], int] = {}
     seen_labels: dict[FrozenMap[Label], Text] = {}
-    alike: dict[tuple[Amounts, Text, tuple[int, ...]], list[int]] = {}
+    alike: dict[tuple[int, Text, tuple[int, ...]], list[int]] = {}
     for index, machine in enumerate(cluster.machines):
         amounts = seen_capacity.get(machine.capacity)
         if amounts is None:
-            amounts = tuple(machine.capacity.get(name, zero) for name in resources)
+            has = tuple(machine.capacity.get(name, zero) for name in resources)
+            amounts = number_of.setdefault(has, len(number_of))
             seen_capacity[machine.capacity] = amounts
         text = seen_labels.get(machine.labels)
         if text is None:
@@ -128,12 +130,13 @@ def _classes(
         if exclude:
             allowed[k] &= ~on_list[lists[exclude]]
 
-    merged: dict[tuple[Amounts, bytes], list[int]] = {}
+    amounts_of = list(number_of)
+    merged: dict[tuple[int, bytes], list[int]] = {}
     for g, (amounts, _, _) in enumerate(alike):
         merged.setdefault((amounts, allowed[:, g].tobytes()), []).append(g)
     members = [sorted(i for g in parts for i in groups[g]) for parts in merged.values()]
     first = [parts[0] for parts in merged.values()]
-    return members, [amounts for amounts, _ in merged], allowed[:, first]
+    return members, [amounts_of[amounts] for amounts, _ in merged], allowed[:, first]
 
 
 def _class_order(capacity: Floats, count: Ints, eligible: Bools) -> list[int]:

@@ -215,6 +215,8 @@ def trimmed(
     left = [(c, list(packing), number) for c, packing, number in machines]
     for j, wanted in enumerate(tasks):
         more = sum(packing[j] * number for _, packing, number in left) - wanted
+        if not more:
+            continue
         kept: list[tuple[int, list[int], int]] = []
         for c, packing, number in reversed(left):
             empty = min(number, more // packing[j]) if packing[j] else 0
