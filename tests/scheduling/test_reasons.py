@@ -110,8 +110,8 @@ def test_no_room_now_and_others_come_first() -> None:
     assert sentences(core, "third") == (
         "runs 0; any number waits",
         (
-            "2 machines could run it but have no room now:"
-            " 1 has too little cpu, 1 has too little memory"
+            "too little cpu is free on 1, too little memory on 1,"
+            " of the 2 machines that could run it"
         ),
         "its level is 0; 1 job comes first: second (0)",
     )
@@ -209,3 +209,12 @@ def test_every_machine_is_counted_once_and_who_waits_has_a_reason(chunk: int, ca
                 assert why.machines.total == len(there)
                 assert bool(why.reasons) == (why.waiting != 0)
                 assert all(sentence for sentence in why.sentences())
+
+
+def test_what_is_lacking_is_said_first() -> None:
+    assert str(NoRoom(1, (("cpu", 1), ("gpu", 1)))) == (
+        "too little cpu and gpu is free on the one machine that could run it"
+    )
+    assert str(NoRoom(5, (("cpu", 3),))) == (
+        "too little cpu is free on 3 of the 5 machines that could run it"
+    )

@@ -59,9 +59,17 @@ class NoRoom:
     lacking: Counts
 
     def __str__(self) -> str:
+        # What is lacking comes first: it must be read where there is little room.
+        (first, count), *rest = self.lacking
+        if self.machines == 1:
+            lacking = " and ".join(name for name, _ in self.lacking)
+            return f"too little {lacking} is free on the one machine that could run it"
+        if not rest and count == self.machines:
+            return f"too little {first} is free on all {count} machines that could run it"
+        more = "".join(f", too little {name} on {on}" for name, on in rest)
         return (
-            f"{machines(self.machines)} could run it but {verb(self.machines, 'have')} no room"
-            f" now: {_too_little(self.lacking)}"
+            f"too little {first} is free on {count}{more}{',' * bool(rest)}"
+            f" of the {self.machines} machines that could run it"
         )
 
 

@@ -31,7 +31,7 @@ def test_a_job_that_waits() -> None:
     found = live.why("eval")
     assert found.sentences() == (
         "eval of language is pending: 3 tasks, 3 waiting",
-        "2 machines could run it but have no room now: 2 have too little cpu",
+        "too little cpu is free on all 2 machines that could run it",
         (
             "by the exact allocation (tsf, of 21 s ago) its share is 2 tasks, of which 2 are"
             " guaranteed; it runs 0, 2 fewer than it could have by that, for 21 s now: it waits for"
