@@ -1,8 +1,8 @@
-"""How much of a bare Ray driver's speed is left through Fairlead: a table by sizes of the cluster and
-lengths of the tasks.
+"""How much of a bare Ray driver's speed is left through Fairlead: a table by sizes of the cluster
+and lengths of the tasks.
 
-`python -m benchmarks.live_ray_table [--cpus 2,8,32] [--seconds 0,0.01,0.1] [--rounds 3]`. Both run by
-turns on the same nodes, of one cluster for each size, which are started here: the bare driver
+`python -m benchmarks.live_ray_table [--cpus 2,8,32] [--seconds 0,0.01,0.1] [--rounds 3]`. Both run
+by turns on the same nodes, of one cluster for each size, which are started here: the bare driver
 submits all tasks at once, each pinned to a node; Fairlead gets them as one `map`, through a service
 with its journal on disk. Needs nothing but two cores, and patience where they are busy.
 """
@@ -19,9 +19,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+import psutil
 import ray
 from ray.cluster_utils import Cluster
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -55,9 +57,10 @@ def cluster(cpus: int) -> Iterator[list[str]]:
     """The ids of the nodes of a cluster with so many CPUs."""
     sizes = NODES.get(cpus, (cpus,))
     common = {"object_store_memory": STORE, "include_dashboard": False}
-    made = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": sizes[0], "node_name": "n0", **common}
-    )
+    # A worker is of one driver: those of one turn are to be there still in the next but one.
+    kept = {"num_workers_soft_limit": 4 * max(sizes)}
+    first = {"num_cpus": sizes[0], "node_name": "n0", "_system_config": kept}
+    made = Cluster(initialize_head=True, head_node_args={**first, **common})
     for number, size in enumerate(sizes[1:], 1):
         made.add_node(num_cpus=size, node_name=f"n{number}", **common)
     ray.init(address=made.address, log_to_driver=False, configure_logging=False)
@@ -98,8 +101,28 @@ def service(folder: Path) -> Iterator[None]:
         server.kill()
 
 
-def measured(nodes: list[str], cpus: int, seconds: float, rounds: int) -> tuple[int, float, float]:
-    """How many tasks, and the medians of tasks a second: bare, and through Fairlead."""
+@dataclass
+class Speed:
+    """Of some rounds: tasks a second, and the milliseconds of processors that each task took in all
+    processes here: Ray's, the workers', the service's, this one."""
+
+    wall: list[float] = field(default_factory=list)
+    work: list[float] = field(default_factory=list)
+
+
+def busy() -> dict[int, float]:
+    """The processor time of this process and all below it, in seconds."""
+    here = psutil.Process()
+    found = {}
+    for process in (here, *here.children(recursive=True)):
+        with suppress(psutil.Error):
+            times = process.cpu_times()
+            found[process.pid] = times.user + times.system
+    return found
+
+
+def measured(nodes: list[str], cpus: int, seconds: float, rounds: int) -> tuple[int, Speed, Speed]:
+    """How many tasks, and how fast they were: bare, and through Fairlead."""
     function = work()
     tasks = int(min(MOST, max(LEAST, 2 * cpus / (seconds or 0.0001))))
     pinned = [
@@ -120,15 +143,17 @@ def measured(nodes: list[str], cpus: int, seconds: float, rounds: int) -> tuple[
     def queued() -> list[int]:
         return ours.map(range(tasks), [seconds] * tasks).results()
 
-    speeds: dict[str, list[float]] = {"bare": [], "ours": []}
+    speeds = {"bare": Speed(), "ours": Speed()}
     for turn in range(rounds + 1):
         for name, run in (("bare", bare), ("ours", queued)):
-            begin = time.perf_counter()
+            before, begin = busy(), time.perf_counter()
             if sum(run()) != tasks * (tasks - 1) // 2:
                 raise RuntimeError(f"wrong results ({name})")
             if turn:  # the first one starts the workers
-                speeds[name].append(tasks / (time.perf_counter() - begin))
-    return tasks, median(speeds["bare"]), median(speeds["ours"])
+                speeds[name].wall.append(tasks / (time.perf_counter() - begin))
+                spent = sum(now - before.get(pid, 0.0) for pid, now in busy().items())
+                speeds[name].work.append(1000 * spent / tasks)
+    return tasks, speeds["bare"], speeds["ours"]
 
 
 def main() -> None:
@@ -139,15 +164,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     say = sys.stdout.write
-    say("| CPUs | task | tasks | bare, tasks/s | Fairlead, tasks/s | ratio | load |\n")
-    say("|---|---|---|---|---|---|---|\n")
+    say("| CPUs | task | tasks | bare, tasks/s | Fairlead, tasks/s | ratio")
+    say(f" | bare, ms of processor a task | Fairlead | load |\n|{9 * '---|'}\n")
     for cpus in map(int, args.cpus.split(",")):
         with tempfile.TemporaryDirectory() as folder, cluster(cpus) as nodes, service(Path(folder)):
             for seconds in map(float, args.seconds.split(",")):
                 tasks, bare, ours = measured(nodes, cpus, seconds, args.rounds)
+                fast, slow = median(bare.wall), median(ours.wall)
                 say(
-                    f"| {cpus} on {len(nodes)} | {1000 * seconds:g} ms | {tasks} | {bare:.0f}"
-                    f" | {ours:.0f} | {ours / bare:.0%} | {os.getloadavg()[0]:.1f} |\n"
+                    f"| {cpus} on {len(nodes)} | {1000 * seconds:g} ms | {tasks} | {fast:.0f}"
+                    f" | {slow:.0f} | {slow / fast:.0%} | {median(bare.work):.2f}"
+                    f" | {median(ours.work):.2f} | {os.getloadavg()[0]:.1f} |\n"
                 )
                 sys.stdout.flush()
 

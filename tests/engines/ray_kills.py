@@ -1,8 +1,8 @@
-"""`kill -9` of a real service on a real Ray cluster, of the driver of its engine, and of both, again
-and again, while clients submit: a program that counts.
+"""`kill -9` of a real service on a real Ray cluster, of the driver of its engine, and of both,
+again and again, while clients submit: a program that counts.
 
-`python -m tests.engines.ray_kills FOLDER SEED KILLS` starts a cluster of three nodes and prints what
-it counted as JSON."""
+`python -m tests.engines.ray_kills FOLDER SEED KILLS` starts a cluster of three nodes and prints
+what it counted as JSON."""
 
 from __future__ import annotations
 
