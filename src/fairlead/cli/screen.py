@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_HEIGHTS = " ▁▂▃▄▅▆▇█"
 _NARROWEST = 12  # columns that the last column of a table gets in any case
 _DIM, _BOLD, _BAR, _END = "\x1b[2m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
@@ -34,6 +35,19 @@ class Screen:
             return ""
         eighths = max(1, round(8 * width * min(1.0, value / most)))
         text = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+        return f"{_BAR}{text}{_END}" if self.colour else text
+
+    def line(self, values: Sequence[float | None], most: float, width: int) -> str:
+        """How values went, as blocks of `most` in height: in each of `width` columns the largest of
+        its values; a space where there is none."""
+        count = min(width, len(values))
+        cells = []
+        for i in range(count):
+            part = values[i * len(values) // count : (i + 1) * len(values) // count]
+            known = [value for value in part if value is not None]
+            height = round(8 * max(known) / most) if known and most > 0 else 0
+            cells.append(_HEIGHTS[min(8, max(int(bool(known)), height))])
+        text = "".join(cells)
         return f"{_BAR}{text}{_END}" if self.colour else text
 
 

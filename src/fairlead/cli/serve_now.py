@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from fairlead.service.loop import Service
     from fairlead.service.metrics import Metrics
 
+SHARES = "shares-history"
+"""Where shares over time are kept; nothing depends on it."""
+
 HEAD = "journal-head"
 """Where it is written down how far a journal in a database went."""
 
@@ -35,6 +38,7 @@ def serve_now(plan: Plan) -> int:
     """Serves until it is told to stop. Raises InputError where it cannot begin, and OutputError
     where it cannot go on: nothing that was accepted is lost then."""
     from fairlead.service import checked_aside
+    from fairlead.service.fair.history_file import LastingHistory
     from fairlead.service.fair.worker import WorkerAdviser
     from fairlead.service.journal.places import open_store
     from fairlead.service.logs import Level, Logs
@@ -63,7 +67,9 @@ def serve_now(plan: Plan) -> int:
             adviser = WorkerAdviser()
             open_.callback(adviser.close)
             metrics = Metrics()
-            service = Service(store, engine, settings, adviser, metrics)
+            history = LastingHistory(plan.state / SHARES)
+            open_.callback(history.close)
+            service = Service(store, engine, settings, adviser, metrics, history)
             if service.shortening is not None:
                 place = plan.journal or plan.state
                 service.shortening.verify = checked_aside.aside(place, plan.state)

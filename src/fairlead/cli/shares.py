@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import say
 from fairlead.cli.service import add_service, service_of
+from fairlead.model.errors import InputError, Mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fairlead.cli.screen import Screen
-    from fairlead.wire.fairness import Shares, TenantShare
+    from fairlead.wire.fairness import Shares, SharesHistory, TenantShare
 
 EPILOG = """\
 examples:
   fairlead shares
   fairlead shares --jobs    also of each job
+  fairlead shares --over 6h                  what they were in the last six hours
 
 A share is of the tasks that a tenant could run alone in the cluster, divided by its weight. `fair`
 is what the exact allocation of the present demand gives it.
@@ -29,6 +31,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
     parser.add_argument("--jobs", action="store_true", help="also each job's share and tasks")
+    parser.add_argument(
+        "--over",
+        metavar="TIME",
+        help="the shares of so much time until now, as in 6h, and how they went",
+    )
+    parser.add_argument("--tenant", metavar="NAME", help="with --over: of this tenant only")
     add_service(parser)
 
 
@@ -37,6 +45,10 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.cli.screen import screen_of
     from fairlead.cli.service import say_json
 
+    if args.tenant and not args.over:
+        raise InputError(Mistake("--tenant is for shares over time", "add --over, as in --over 6h"))
+    if args.over:
+        return _over(args)
     with service_of(args) as service:
         # A job without a tenant is its own: only the jobs tell of it.
         shares = service.shares(jobs=args.jobs or not args.json)
@@ -45,6 +57,69 @@ def run(args: argparse.Namespace) -> int:
     else:
         say(lines(shares, screen_of(sys.stdout), args.jobs))
     return 0
+
+
+def _over(args: argparse.Namespace) -> int:
+    """Asks for the shares over time and prints them."""
+    import time
+
+    from fairlead.cli.screen import screen_of
+    from fairlead.cli.service import say_json
+    from fairlead.model.job import read_duration
+
+    until = time.time_ns() // 1000
+    since = max(0, until - round(read_duration(args.over) * 10**6))
+    with service_of(args) as service:
+        found = service.shares_history(since=since, points=1000, tenant=args.tenant)
+    if args.json:
+        say_json(found)
+    else:
+        say(over_lines(found, screen_of(sys.stdout)))
+    return 0
+
+
+def over_lines(found: SharesHistory, screen: Screen) -> Iterator[str]:
+    """A line for each tenant: how much it had at least, on the average and at most, what would have
+    been fair on the average, and how its share went."""
+    from fairlead.cli.screen import shown, table
+    from fairlead.cli.service import at
+    from fairlead.model.words import number
+
+    kept = [tenant for tenant in found.tenants if tenant.points]
+    if not kept:
+        yield "no shares are known of that time"
+        return
+    begin = min(tenant.points[0].time for tenant in kept)
+    end = max(tenant.points[-1].time for tenant in kept)
+    yield screen.dim(f"from {at(begin)} to {at(end)}")
+    yield ""
+    shares = {each.name: [p.share for p in each.points if p.share is not None] for each in kept}
+    most = max([1e-9, *(value for values in shares.values() for value in values)])
+    rows = []
+    for tenant in kept:
+        mean = _mean([(point.time, point.share) for point in tenant.points])
+        fair = _mean([(point.time, point.fair) for point in tenant.points])
+        values = shares[tenant.name]
+        least, largest = min(values, default=None), max(values, default=None)
+        cells = [number(value, 4) for value in (least, mean, largest, fair)]
+        row = [shown(tenant.name), str(len(tenant.points)), *cells]
+        went = screen.line([p.share for p in tenant.points], most, 24)
+        rows.append([*row, went] if screen.blocks else row)
+    header = ["tenant", "points", "least", "mean", "most", "mean fair"]
+    header += ["share"] if screen.blocks else []
+    yield from table(header, rows, "<>>>>>" + "<" * screen.blocks, screen)
+
+
+def _mean(points: Sequence[tuple[int, float | None]]) -> float | None:
+    """The mean over time: each value stands until the next point."""
+    from itertools import pairwise
+
+    known = [(time, value) for time, value in points if value is not None]
+    spans = [(later - time, value) for (time, value), (later, _) in pairwise(known)]
+    total = sum(span for span, _ in spans)
+    if not total:
+        return known[-1][1] if known else None
+    return sum(span * value for span, value in spans) / total
 
 
 def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:

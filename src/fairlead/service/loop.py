@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fairlead.engines.interface import Engine, Node
 from fairlead.scheduling.core import Core
 from fairlead.service.draft import Draft
+from fairlead.service.fair.history import History
 from fairlead.service.fair.interface import Adviser
 from fairlead.service.fair.observer import Counted, Observer, Timed, Unobserved
 from fairlead.service.fair.watch import Watch
@@ -39,7 +40,8 @@ class Service:
 
     The constructor recovers what the journal holds, and asks nothing of the engine. It raises
     JournalError, DisagreementError and InputError; nothing has changed then. `core` is None until
-    the engine could be asked for its machines for the first time."""
+    the engine could be asked for its machines for the first time. `history`: where shares over
+    time are kept; in memory if nothing is said."""
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Service:
         settings: Settings | None = None,
         adviser: Adviser | None = None,
         observer: Observer | None = None,
+        history: History | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.store, self.engine = store, engine
@@ -61,7 +64,9 @@ class Service:
             if change is not None:  # refused here or never
                 changed_core(self.core, self.records.time, change)
         self.machines = Machines(self.settings)
-        self.watch = None if adviser is None else Watch(adviser, fair_settings(self.settings))
+        self.watch = (
+            None if adviser is None else Watch(adviser, fair_settings(self.settings), history)
+        )
         self._reach = Reach(engine, self.records, self.observer)
         self._keeper = Keeper(store, self.records, self.observer)
         self.snapshots = Snapshots(store, every, snapshot, self.observer)

@@ -69,7 +69,7 @@ class TenantHistory(Told):
 
 
 class SharesHistory(Told):
-    """Shares over time. What is older is kept more thinly; it begins anew with the service."""
+    """Shares over time. What is older is kept more thinly."""
 
     schema_: Literal["fairlead.shares-history/1"] = Field(
         default="fairlead.shares-history/1", alias="schema"

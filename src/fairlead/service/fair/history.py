@@ -43,6 +43,7 @@ class History:
         self._most = max(most, 8)
         self._samples: list[Sample] = []
         self._places: dict[tuple[str, ...], dict[str, int]] = {}
+        self._thinned = 0  # so many times
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -57,6 +58,17 @@ class History:
             old = len(self._samples) // 2
             self._samples[:old] = self._samples[:old:2]
             self._places.clear()
+            self._thinned += 1
+
+    def close(self) -> None:
+        """Nothing more is added."""
+
+    def _drop_after(self, time: int) -> bool:
+        """Forgets what is later than that, of a clock that ran ahead; whether there was any."""
+        before = len(self._samples)
+        while self._samples and self._samples[-1].time > time:
+            self._samples.pop()
+        return len(self._samples) < before
 
     @property
     def since(self) -> int | None:

@@ -40,9 +40,14 @@ class FairSettings:
 class Watch:
     """One for each core. It writes nothing: what the core is to be told, the loop journals."""
 
-    def __init__(self, adviser: Adviser, settings: FairSettings | None = None) -> None:
+    def __init__(
+        self,
+        adviser: Adviser,
+        settings: FairSettings | None = None,
+        history: History | None = None,
+    ) -> None:
         self.settings = settings or FairSettings()
-        self.history = History()
+        self.history = History() if history is None else history
         self.problem = ""
         """Why the last question has no answer; empty if it has one."""
         self._adviser = adviser
@@ -130,6 +135,7 @@ class Watch:
     def close(self) -> None:
         """Nothing is asked any more."""
         self._adviser.close()
+        self.history.close()
 
     def _ask(self, time: int, core: Core) -> None:
         self._number += 1
