@@ -1,6 +1,6 @@
-"""Whole tasks measured: how long the lottery takes, and how far allocations are from its mean.
+"""Whole tasks measured: how long the lottery and its approximations take.
 
-python benchmarks/whole_tasks.py                      the times and the errors
+python benchmarks/whole_tasks.py                      the times
 python benchmarks/whole_tasks.py NODES.csv            Alibaba's GPU nodes as well
 """
 
@@ -9,11 +9,9 @@ from __future__ import annotations
 import sys
 import time
 from fractions import Fraction
-from math import log, sqrt
 
 import numpy as np
 
-from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.sharing.allocate import allocate
@@ -60,39 +58,6 @@ def times() -> None:
         answer = allocate(cluster, jobs, spec, tasks)
         lots = 0 if answer.whole is None else len(answer.whole.lottery)
         print(f"  {spec:<16} {tasks:<10} {time.perf_counter() - start:6.2f} s  {lots} allocations")
-
-
-def errors() -> None:
-    """The largest relative error of anybody, beside the theorems' bounds, as machines grow."""
-    draw = np.random.default_rng(SEED)
-    demands = [
-        {"cpu": int(draw.integers(1, 9)), "memory": int(draw.integers(1, 9))} for _ in range(5)
-    ]
-    jobs = tuple(Job(f"j{j}", demand) for j, demand in enumerate(demands))
-    print("machines  gim-cdrf  bound 4.3  rounded down  shapley-folkman  tasks off  bound 4.5")
-    for size in (10, 100, 1000, 10_000):
-        cluster = Cluster(
-            [Machine(f"m{i}", {"cpu": 32, "memory": 29}) for i in range(size)], [], []
-        )
-        mean = allocate(cluster, jobs, "cdrf-lottery")
-        drawn = max(off(allocate(cluster, jobs, f"gim-cdrf(seed={s})"), mean)[0] for s in range(5))
-        down = off(allocate(cluster, jobs, "gim-cdrf(deterministic=true)"), mean)[0]
-        near = allocate(cluster, jobs, "shapley-folkman")
-        assert near.whole is not None
-        bound = near.whole.notes[1].split(" is ")[1].split()[0]
-        part, apart = off(near, mean)
-        theorem = sqrt(12 * len(jobs) * log(len(jobs)) / size)
-        print(
-            f"{size:>8}  {drawn:8.5f}  {theorem:9.5f}  {down:12.5f}  {part:15.5f}"
-            f"  {apart:9.4f}  {bound:>9}"
-        )
-
-
-def off(answer: Allocation, mean: Allocation) -> tuple[float, float]:
-    """The largest relative error of anybody, and the distance in tasks."""
-    apart = [job.tasks - mean.job(job.name).tasks for job in answer.jobs]
-    part = [abs(d) / mean.job(job.name).tasks for d, job in zip(apart, answer.jobs, strict=True)]
-    return max(part), float(np.linalg.norm(apart))
 
 
 def gpu_nodes(file: str) -> None:
@@ -144,6 +109,5 @@ def nodes(file: str) -> list[Machine]:
 
 if __name__ == "__main__":
     times()
-    errors()
     for name in sys.argv[1:]:
         gpu_nodes(name)
