@@ -44,13 +44,35 @@ class Chance:
 
 
 @dataclass(frozen=True)
+class Distance:
+    """How far a tenant's share in whole tasks is from its exact one: it is at most `bound` below,
+    which is known before leftover room is filled; None where nothing bounds it."""
+
+    tenant: str
+    exact: float
+    whole: float
+    bound: float | None
+
+    def tree(self) -> Tree:
+        """As JSON shows it."""
+        return {
+            "tenant": self.tenant,
+            "exact": self.exact,
+            "whole": self.whole,
+            "bound": self.bound,
+        }
+
+
+@dataclass(frozen=True)
 class Whole:
     """What whole tasks add to an allocation. `divisible`: the exact tasks of each job that were
-    rounded, where there are any; `lottery`: its allocations, of which the shares are the mean;
-    `drawn`: the number of the one that was drawn, and the seed."""
+    rounded, where there are any, and `distances` what that did to each tenant; `lottery`: its
+    allocations, of which the shares are the mean; `drawn`: the number of the one that was drawn,
+    and the seed."""
 
     packings: tuple[Packing, ...]
     divisible: tuple[tuple[str, float], ...] = ()
+    distances: tuple[Distance, ...] = ()
     lottery: tuple[Chance, ...] = ()
     drawn: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
@@ -60,6 +82,7 @@ class Whole:
         tree: Tree = {"packings": [packing.tree() for packing in self.packings]}
         if self.divisible:
             tree["divisible"] = dict(self.divisible)
+            tree["distances"] = [distance.tree() for distance in self.distances]
         if self.lottery:
             tree["lottery"] = [chance.tree() for chance in self.lottery]
         if self.drawn is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import product
 
@@ -15,8 +16,11 @@ from fairlead.model.shares import Tasks
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.integral.registry import describe_whole, whole_names
 from fairlead.sharing.registry import mechanism_names, policy_names
+from fairlead.sharing.solvers.packed import most_packed
+from fairlead.sharing.solvers.packing import Packer
 from fairlead.sharing.solvers.whole_flow import give_out, whole_flow
 from tests.sharing.integral.small import Draw, counted, drawn, feasible
+from tests.sharing.integral.test_packing import small
 
 SPECS = {"cmmf": "cmmf(a)", "kdf": "kdf(k=2)", "slots": "slots"}
 
@@ -46,6 +50,47 @@ def test_every_policy_gives_whole_tasks_that_leave_no_room(policy: str, cases: i
             each: answer.job(each).tasks for each in name
         }
     assert tried > 5
+
+
+@pytest.mark.parametrize("policy", ["tsf", "cdrf", "drfh", "per-machine-drf", "market"])
+def test_nobody_is_further_below_its_exact_share_than_its_bound(policy: str, cases: int) -> None:
+    some = 0
+    for seed in range(15 * cases):
+        what = Draw(finite=seed % 2 == 0, limits=seed % 3 == 0, tree=seed % 5 == 0, weights=True)
+        cluster, jobs = drawn(seed, what)
+        answer = allocate(cluster, jobs, policy, "whole")
+        assert answer.whole is not None
+        for distance, tenant in zip(answer.whole.distances, answer.tenants, strict=True):
+            assert distance.tenant == tenant.name
+            assert distance.whole == tenant.share
+            if distance.bound is not None:
+                some += distance.whole < distance.exact
+                assert distance.whole >= distance.exact - distance.bound - 1e-9, seed
+        assert json.loads(answer.to_json())["distances"][0].keys() == {
+            "tenant",
+            "exact",
+            "whole",
+            "bound",
+        }
+    assert some
+
+
+def test_few_machines_of_a_class_are_split_between_packings(cases: int) -> None:
+    """As many packings as jobs and one more, at most: so rounding loses less than one machine of
+    each, however many machines there are."""
+    for seed in range(100 * cases):
+        demand, capacity, most, _ = small(seed)
+        draw = np.random.default_rng(seed)
+        count = int(draw.integers(1, 1000))
+        tasks = draw.random(len(most)) * most * count
+        found = most_packed(Packer(demand, capacity, most), tasks, count)
+        jobs = int(((tasks > 0) & (most > 0)).sum())
+        split = [(row, amount % 1) for row, amount in found.mixture if 1e-6 < amount % 1 < 1 - 1e-6]
+        assert len(split) <= jobs + 1, seed
+        mean = sum((amount * np.array(row) for row, amount in found.mixture), np.zeros(len(most)))
+        down = sum((int(n + 1e-6) * np.array(row) for row, n in found.mixture), np.zeros(len(most)))
+        assert (mean <= tasks * (1 + 1e-7) + 1e-7).all(), seed
+        assert (mean - down <= (jobs + 1) * most + 1e-6).all(), seed
 
 
 def test_more_tasks_than_the_exact_shares_by_less_than_one_is_nobodys_loss() -> None:

@@ -13,7 +13,7 @@ from fairlead.model.eligibility import nowhere
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.shares import Certificate, JobShare, Placement, Tasks
-from fairlead.model.wholes import Chance, Packing, Whole
+from fairlead.model.wholes import Chance, Distance, Packing, Whole
 from fairlead.sharing import answer as back
 from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.compile import compile_problem
@@ -92,11 +92,13 @@ def rounded_answer(
         whole_tasks: Tasked = in_slots(counts, unit * effective).tolist()
         packings = _dealt(names, whole_tasks)
         notes = _notes(divisible, counts, whole_tasks, None)
+        bound = None
     else:
         found = rounded(counts, placed, divisible, unit * effective)
         whole_tasks = _by_class(counts, found.machines)
         packings = _packings(names, found.machines, {})
         notes = _notes(divisible, counts, whole_tasks, None if pooled else found.packed)
+        bound = None if pooled else found.bound
     exact = zip(problem.job_names, divisible.tolist(), strict=True)
     whole = Whole(
         packings,
@@ -104,8 +106,30 @@ def rounded_answer(
         notes=notes,
     )
     answer = _allocation(cluster, jobs, counts, names, spec, whole_tasks, scale, weight, whole)
+    distances = _distances(names, answer, divisible, bound, weight)
+    answer = replace(answer, whole=replace(whole, distances=distances))
     Fits(cluster, jobs, answer.classes).check(whole.packings)
     return answer
+
+
+def _distances(
+    names: Names, answer: Allocation, divisible: Floats, bound: Floats | None, weight: Floats
+) -> tuple[Distance, ...]:
+    """Of every tenant, in the units of its share."""
+    scale = {job.name: job.scale for job in answer.jobs}
+    unit = [scale[name] for name in names.problem.job_names]
+    each = np.array([1.0 / size if size else 0.0 for size in unit])
+    exact = back.tenant_shares(names, weight, divisible * each, ())
+    most = None if bound is None else back.tenant_shares(names, weight, bound * each, ())
+    return tuple(
+        Distance(
+            tenant.name,
+            exact[t].share,
+            tenant.share,
+            None if most is None else most[t].share,
+        )
+        for t, tenant in enumerate(answer.tenants)
+    )
 
 
 def _notes(

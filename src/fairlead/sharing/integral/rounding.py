@@ -20,10 +20,12 @@ _WHOLE = 1e-9  # what a rounding error leaves of a whole machine or task
 @dataclass(frozen=True)
 class Rounded:
     """Packings of whole tasks by class, each on so many machines. `packed`: no packing within the
-    exact shares of each class has more tasks than this."""
+    exact shares of each class has more tasks than this. `bound` (J,): so many tasks below its
+    exact ones a job can be at most: what is packed before leftover room is filled stays."""
 
     machines: tuple[tuple[int, Packing, Fraction], ...]
     packed: float
+    bound: Floats
 
 
 def rounded(counts: Counts, tasks: Floats, exact: Floats, unit: Floats) -> Rounded:
@@ -51,8 +53,9 @@ def rounded(counts: Counts, tasks: Floats, exact: Floats, unit: Floats) -> Round
             if amount >= 1 - _WHOLE
         ]
     filled = _Filling(counts, tasks, exact, unit, start)
+    bound = np.maximum(exact - filled.has, 0.0)
     filled.run()
-    return Rounded(filled.machines(), packed)
+    return Rounded(filled.machines(), packed, bound)
 
 
 class _Filling:
