@@ -72,6 +72,10 @@ class Book:
         self._fitted.clear()
         self.stale = self.pools_changed = True
 
+    def forget_sums(self) -> None:
+        """What is kept to be looked up is made anew when it is needed, in tables of one's own."""
+        self._classes, self._fitted = None, {}
+
     def room_for(self, full: Full, slots: int = 1) -> None:
         """Make a table larger, if it has fewer free slots than that."""
         whole = self.state.whole[0]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+
+import numpy as np
 
 from fairlead.audit.edits_text import read_edits
 from fairlead.audit.finding import Input
@@ -12,7 +14,7 @@ from fairlead.audit.whatif import Moved, WhatIf, what_if
 from fairlead.audit.whatif_tree import tree
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster
+from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.model.words import counted, listing, number
@@ -20,7 +22,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.tables import UNLIMITED
 from fairlead.scheduling.scales import FIFO
 from fairlead.scheduling.transitions import MachineState
-from fairlead.service.fair.question import jobs_there, machines_there, tenant_slots
+from fairlead.service.fair.question import columns, jobs_there, machines_there, tenant_slots
 from fairlead.wire.fairness import WhatIfAnswer
 
 CHANGES = ("add", "remove", "weight", "drop_constraint", "set_demand", "set_limit")
@@ -30,13 +32,22 @@ MOST = 20_000
 """Present jobs at most: each is solved for by itself, before and after."""
 
 
-def take_input(core: Core) -> Input:
-    """The machines that take tasks and the jobs with what is left of them: what waits and what is
-    held. To be called in the loop's thread; nothing in it changes later.
+@dataclass(frozen=True)
+class Present:
+    """What is present at a moment: machines that take tasks, tenants, and jobs with what is left of
+    them (None: without end). Nothing in it changes later."""
 
-    The commands and environments of jobs are left out, and so are jobs none of whose listed
-    machines is there. Raises InputError where there are too many
-    jobs, or nothing to share."""
+    machines: tuple[Machine, ...]
+    tenants: tuple[Tenant, ...]
+    jobs: tuple[Job, ...]
+    left: tuple[int | None, ...]
+    devices: tuple[str, ...]
+
+
+def take_present(core: Core) -> Present:
+    """The machines that take tasks and the jobs with what is left of them: what waits and what is
+    held. Quick, and to be called in the loop's thread. Raises InputError where there are too many
+    jobs."""
     jobs = jobs_there(core)
     if len(jobs) > MOST:
         raise InputError(
@@ -48,26 +59,41 @@ def take_input(core: Core) -> Input:
     ids, state = core.ids, core.state
     up = machines_there(core)
     up = up[state.machine["state"][up] == MachineState.UP]
-    machines = [ids.machine_at[m] for m in up.tolist()]
+    rows = columns(core, jobs)
+    there = np.flatnonzero(rows["cancelled"] == 0)
+    endless = rows["total"][there] == UNLIMITED
+    left = (rows["waiting"] + rows["held"])[there]
+    return Present(
+        machines=tuple(ids.machine_at[m] for m in up.tolist()),
+        tenants=tuple(ids.tenant_at[slot] for slot in tenant_slots(core)),
+        jobs=tuple(ids.job_at[slot] for slot in jobs[there].tolist()),
+        left=tuple(
+            None if ends else count
+            for ends, count in zip(endless.tolist(), left.tolist(), strict=True)
+        ),
+        devices=tuple(unit.name for unit in ids.units if unit.piece),
+    )
+
+
+def input_of(present: Present) -> Input:
+    """What is present as the input of an allocation. The commands and environments of jobs are left
+    out, and so are jobs none of whose listed machines is there. To be called in any thread. Raises
+    InputError where there is nothing to share."""
+    machines = present.machines
     if not machines:
         raise InputError(Mistake("no machine takes tasks now", "add one, or end its drain"))
     there = {machine.name for machine in machines}
-    present = []
-    for slot in jobs.tolist():
-        row = state.job[slot]
-        if row["cancelled"]:
-            continue
-        endless = row["total"] == UNLIMITED
-        left = None if endless else Fraction(int(row["waiting"] + row["held"]))
-        job = ids.job_at[slot]
-        if job.machines is None or any(name in there for name in job.machines):
-            present.append(_bare(job, left, there))
-    if not present:
+    jobs = [
+        _bare(job, None if left is None else Fraction(left), there)
+        for job, left in zip(present.jobs, present.left, strict=True)
+        if job.machines is None or any(name in there for name in job.machines)
+    ]
+    if not jobs:
         raise InputError(Mistake("no job is present", "submit one first"))
     resources = {name for machine in machines for name in machine.capacity}
-    devices = [unit.name for unit in ids.units if unit.piece and unit.name in resources]
-    tenants = [_tenant(ids.tenant_at[slot], there, resources) for slot in tenant_slots(core)]
-    return Input(Cluster(machines, tenants, devices), tuple(present))
+    devices = [name for name in present.devices if name in resources]
+    tenants = [_tenant(tenant, there, resources) for tenant in present.tenants]
+    return Input(Cluster(machines, tenants, devices), tuple(jobs))
 
 
 def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:

@@ -19,9 +19,9 @@ from fairlead.scheduling.waiting import (
 from fairlead.service.fair.audit import exact_of
 from fairlead.service.fair.causes import Cause, cause_of
 from fairlead.service.fair.changes import Change, smallest_changes
-from fairlead.service.fair.interface import JobShare
+from fairlead.service.fair.interface import Answered, JobShare
 from fairlead.service.fair.start import Start, expected_start
-from fairlead.service.fair.twin import twin
+from fairlead.service.fair.twin import Still, still
 from fairlead.service.fair.watch import Watch
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
@@ -133,7 +133,9 @@ class Taken:
     made of it elsewhere (`explained`)."""
 
     said: WhyJob
-    copy: Core | None  # where something waits
+    copy: Still | None  # where something is not over
+    exact: Answered | None = None
+    since: int | None = None  # its tenant is short
 
 
 def take(
@@ -145,8 +147,9 @@ def take(
     *,
     own: bool = True,
 ) -> Taken:
-    """How the job stands, and a copy of the core to try changes on. Raises InputError where there
-    is no such job. Not `own`: what its tasks said when they failed is left out."""
+    """How the job stands, and a copy of the core to look at and to try changes on. Raises
+    InputError where there is no such job. Not `own`: what its tasks said when they failed is left
+    out."""
     job = records.job(key)
     if job is None:
         raise InputError(
@@ -166,22 +169,23 @@ def take(
     )
     if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
         return Taken(said, None)
-    why = core.why(job.name)
-    slot = core.ids.jobs[job.name]
-    fair = None if watch is None else _fair(core, watch, job, slot, why)
-    return Taken(replace(said, why=why, fair=fair), twin(core) if why.waiting != 0 else None)
+    if watch is None:
+        return Taken(said, still(core))
+    return Taken(said, still(core), watch.exact, watch.since(job.tenant))
 
 
 def explained(taken: Taken) -> WhyJob:
-    """With the changes that would start it, each tried, and the expected start. Touches nothing
-    that the loop owns: to be called in any thread."""
-    said, core = taken.said, taken.copy
-    if core is None or said.why is None:
+    """With the core's reasons, the exact share, the changes that would start it, each tried, and
+    the expected start. Touches nothing that the loop owns: to be called in any thread."""
+    said = taken.said
+    if taken.copy is None:
         return said
-    starts_now = any(isinstance(reason, NotLooked) for reason in said.why.reasons)
-    if starts_now:
+    core = taken.copy.core
+    why = core.why(said.job)
+    said = replace(said, why=why, fair=_fair(core, taken, why))
+    if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
         return said
-    return replace(said, changes=smallest_changes(core, said.why), start=_start(core, said.why))
+    return replace(said, changes=smallest_changes(core, why), start=_start(core, why))
 
 
 _ORDER = (
@@ -230,20 +234,20 @@ def _failures(records: Records, job: JobRecord) -> list[str]:
     return found
 
 
-def _fair(core: Core, watch: Watch, job: JobRecord, slot: int, why: Why) -> Fair | None:
-    exact = exact_of(watch.exact, job.name)
-    if exact is None or watch.exact is None:
+def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
+    exact = exact_of(taken.exact, why.job)
+    if exact is None or taken.exact is None:
         return None
     wanted = exact.whole if why.waiting is None else min(exact.whole, why.running + why.waiting)
     short = max(wanted - why.running, 0)
     return Fair(
         exact=exact,
-        moment=watch.exact.answer.time,
-        policy=watch.exact.question.policy,
+        moment=taken.exact.answer.time,
+        policy=taken.exact.question.policy,
         running=why.running,
         short=short,
-        since=watch.since(job.tenant) if short else None,
-        cause=cause_of(core, watch.exact, slot) if short else None,
+        since=taken.since if short else None,
+        cause=cause_of(core, taken.exact, core.ids.jobs[why.job]) if short else None,
     )
 
 

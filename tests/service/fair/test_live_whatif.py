@@ -15,7 +15,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.service.whatif import answer_what_if, take_input
+from fairlead.service.whatif import answer_what_if, input_of, take_present
 from tests.service.fair.live import Live, runs
 
 TENANTS = (Tenant("vision"), Tenant("language"))
@@ -32,7 +32,7 @@ def stand() -> Live:
 def taken(live: Live) -> Input:
     core = live.service.core
     assert core is not None
-    return take_input(core)
+    return input_of(take_present(core))
 
 
 def test_it_is_what_the_command_says_of_a_file() -> None:

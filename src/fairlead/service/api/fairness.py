@@ -8,7 +8,6 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
-from fairlead.audit.finding import Input
 from fairlead.scheduling.core import Core
 from fairlead.service.api.jobs import own
 from fairlead.service.api.keys import may_see
@@ -20,7 +19,7 @@ from fairlead.service.api.visit import Enter
 from fairlead.service.fair import told
 from fairlead.service.fair.causes import CauseKind
 from fairlead.service.requests import Caller, Role
-from fairlead.service.whatif import answer_what_if, take_input
+from fairlead.service.whatif import Present, answer_what_if, input_of, take_present
 from fairlead.service.why import Taken, explained, take
 from fairlead.service.why_told import told as why_told
 from fairlead.wire.errors import ErrorKind
@@ -83,7 +82,11 @@ async def whatif(visit: Enter) -> Response:
     changes = changes_of(asked)
     async with visit.api.heavy_room:
         now = visit.api.wall()
-        given, policy = await visit.read(lambda live: _given(live, visit.caller, asked))
+        present, policy = await visit.read(lambda live: _given(live, visit.caller, asked))
+        if visit.api.settings.threads:
+            given = await asyncio.to_thread(input_of, present)
+        else:
+            given = input_of(present)
         found = await visit.api.solving.solve(answer_what_if, now, given, changes, policy)
     return visit.answer(found)
 
@@ -99,7 +102,7 @@ def _taken(live: Live, caller: Caller, job: str, now: int) -> Taken:
     return take(_time(live, now), live.records, live.core, live.watch, record.id)
 
 
-def _given(live: Live, caller: Caller, asked: WhatIfAsked) -> tuple[Input, str]:
+def _given(live: Live, caller: Caller, asked: WhatIfAsked) -> tuple[Present, str]:
     """What is present, and the policy. Raises RefusalError where the constraint or the demand of a
     job of others would be tried: the answer could tell what they are."""
     core = _core(live)
@@ -112,7 +115,7 @@ def _given(live: Live, caller: Caller, asked: WhatIfAsked) -> tuple[Input, str]:
                 raise RefusalError(
                     ErrorKind.FORBIDDEN, f'job "{record.name}" belongs to "{record.tenant}"'
                 )
-    return take_input(core), core.book.scaler.spec
+    return take_present(core), core.book.scaler.spec
 
 
 def _audit(live: Live, caller: Caller, now: int) -> LiveAudit:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.kernels.state import Records
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.fair.causes import Cause, cause_of
 from fairlead.service.fair.history import Sample
 from fairlead.service.fair.interface import Answered, JobShare
-from fairlead.service.fair.question import jobs_there, tenant_slots
+from fairlead.service.fair.question import columns, jobs_there, tenant_slots
 from fairlead.sharing.problem import Floats, Ints
 
 EXPLAINED = 10
@@ -108,7 +107,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     """What everybody has now beside what the exact allocation gives."""
     state = core.state
     jobs = jobs_there(core)
-    rows: Records = state.job[jobs]
+    rows = columns(core, jobs)
     tasks = state.task[: int(state.whole[0]["tasks"])]
     stopping = np.bincount(
         tasks["job"][tasks["state"] == TaskState.STOPPING], minlength=len(state.job)
@@ -123,7 +122,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     owner = place[rows["tenant"]]
     weight = state.tenant["weight"][slots]
     whole = np.full(len(jobs), -1)
-    scale = np.asarray(rows["scale"]).copy()
+    scale = rows["scale"]
     fair = np.full(len(slots), np.nan)
     names = tuple(core.ids.tenant_at[t].name for t in slots)
     if exact is not None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+from typing import Any
+
 import numpy as np
 
 from fairlead.scheduling.core import Core
@@ -11,6 +14,8 @@ from fairlead.scheduling.transitions import MachineState
 from fairlead.service.fair.interface import Question
 from fairlead.sharing.problem import Floats, Ints
 from fairlead.simulation.exact_now import Snapshot, Tenants
+
+_name = attrgetter("name")
 
 NO_SCALE = "tsf"
 """What fifo is measured by, which has no scale of its own."""
@@ -32,7 +37,7 @@ def question(
     slots = tenant_slots(core)
     place = np.full(len(state.tenant) + 1, -1)  # the last is the place of none, whose slot is -1
     place[slots] = np.arange(len(slots))
-    rows: Records = state.job[jobs]
+    rows = columns(core, jobs)
     owner = place[rows["tenant"]]
     parent = place[state.tenant["parent"][slots]]
     fifo = bool(state.whole[0]["fifo"])
@@ -42,7 +47,7 @@ def question(
         policy=NO_SCALE if fifo else core.book.scaler.spec,
         resources=tuple(unit.name for unit in ids.units),
         machines=tuple(ids.machine_at[m].name for m in machines.tolist()),
-        jobs=tuple(ids.job_at[j].name for j in jobs.tolist()),
+        jobs=tuple(map(_name, map(ids.job_at.__getitem__, jobs.tolist()))),
         tenants=tuple(ids.tenant_at[t].name for t in slots),
         now=Snapshot(
             time=now,
@@ -56,12 +61,12 @@ def question(
             # A cancelled job wants nothing more: what it holds is on its way out.
             waiting=np.where(rows["cancelled"] == 1, 0, rows["waiting"]),
             held=np.where(rows["cancelled"] == 1, 0, rows["held"]),
-            scale=_fifo_scale(core, machines, jobs) if fifo else rows["scale"].copy(),
+            scale=_fifo_scale(core, machines, jobs) if fifo else rows["scale"],
         ),
         tree=Tenants(parent, state.tenant["weight"][slots].copy(), state.limit[slots]),
         up=state.machine["state"][machines] == MachineState.UP,
         slot=jobs,
-        seq=rows["seq"].copy(),
+        seq=rows["seq"],
         guarantees=guarantees,
         advice=advice,
     )
@@ -79,6 +84,22 @@ def jobs_there(core: Core) -> Ints:
     jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
     ordered: Ints = jobs[np.argsort(rows["seq"][jobs], kind="stable")]
     return ordered
+
+
+class Columns:
+    """Fields of some jobs by their names, each copied when it is asked for: a job has thirty, and
+    to copy all of them for a hundred thousand jobs would take most of the time."""
+
+    def __init__(self, table: Records, jobs: Ints) -> None:
+        self._table, self._jobs = table, jobs
+
+    def __getitem__(self, name: str) -> Any:
+        return self._table[name][self._jobs]
+
+
+def columns(core: Core, jobs: Ints) -> Columns:
+    """The fields of jobs in these slots."""
+    return Columns(core.state.job, jobs)
 
 
 def tenant_slots(core: Core) -> list[int]:

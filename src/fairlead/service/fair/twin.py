@@ -2,41 +2,73 @@
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
-from typing import Any
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.ids import Ids
-from fairlead.scheduling.kernels.state import FIELDS, State
+from fairlead.scheduling.kernels.state import FIELDS
 from fairlead.scheduling.kernels.tables import Full
+from fairlead.scheduling.preemption import Memory
+from fairlead.scheduling.stopping import Stopping
+from fairlead.scheduling.transitions import HELD
+
+_USED = {
+    name: table
+    for table, names in {
+        "jobs": ("job", "demand", "needs", "prefers", "rank", "target", "runs"),
+        "tenants": ("tenant", "limit", "used"),
+        "tasks": ("task",),
+        "nodes": ("node", "need", "terms"),
+    }.items()
+    for name in names
+}
+"""Large arrays, and what counts how many of their rows were ever used."""
 
 
-def twin(core: Core) -> Core:
-    """A core that decides from now on what this one would, and shares nothing with it that either
-    changes. Takes time in proportion to the tables: about as long as copying them."""
-    kept: dict[int, Any] = {
-        id(core.book.scaler): core.book.scaler,  # neither changes
-        id(core.placement): core.placement,
-        id(core.options): core.options,
-        id(core.ids): _ids(core.ids),
-        id(core.state): _state(core.state),
-    }
-    other: Core = deepcopy(core, kept)
-    other.checked = False
-    return other
+@dataclass(frozen=True, eq=False)
+class Still:
+    """A core as it was at a moment. Taking one costs little more than copying its arrays; `core`
+    is made of it by whoever wants it, in any thread, and is its own."""
+
+    _core: Core
+    _memory: tuple[tuple[tuple[int, int], ...], Memory] | None
+
+    @cached_property
+    def core(self) -> Core:
+        """A core that decides from now on what that one would."""
+        core = self._core
+        state, ids = core.state, core.ids
+        state.grow(Full.OUT)  # makes the handle of the arrays as they are now
+        used = state.task[: int(state.whole[0]["tasks"])]
+        held = np.flatnonzero(np.isin(used["state"], HELD))
+        ids.tasks.update((job, {}) for job in ids.job_at)
+        columns = (held, used["job"][held], used["number"][held])
+        for slot, job, number in zip(*(column.tolist() for column in columns), strict=True):
+            ids.tasks[job][number] = slot
+        if self._memory is not None:
+            assert core.options.preempt_after is not None  # it remembers for that
+            core.stopping = Stopping(core.options.preempt_after)
+            core.stopping.remember(*self._memory)
+        return core
 
 
-def _state(state: State) -> State:
-    other = copy(state)
+def still(core: Core) -> Still:
+    """The core as it is now, between two of its decisions."""
+    other, book, state = copy(core), copy(core.book), copy(core.state)
+    whole = core.state.whole[0]
     for name in FIELDS:
-        setattr(other, name, getattr(state, name).copy())
-    other.grow(Full.OUT)  # makes the handle of the arrays as they are now
-    return other
-
-
-def _ids(ids: Ids) -> Ids:
+        array = getattr(core.state, name)
+        rows = int(whole[_USED[name]]) if name in _USED else len(array)
+        new = np.zeros(array.shape, array.dtype)  # costs nothing where nothing is written
+        new[:rows] = array[:rows]
+        setattr(state, name, new)
+    ids = core.ids
     # The values that names stand for are frozen: only the tables are copied.
-    return Ids(
+    book.ids = Ids(
         units=ids.units,
         machines=dict(ids.machines),
         machine_at=dict(ids.machine_at),
@@ -44,8 +76,17 @@ def _ids(ids: Ids) -> Ids:
         job_at=dict(ids.job_at),
         tenants=dict(ids.tenants),
         tenant_at=dict(ids.tenant_at),
-        tasks={job: dict(tasks) for job, tasks in ids.tasks.items()},
         terms=dict(ids.terms),
         term_users=dict(ids.term_users),
         free_terms=list(ids.free_terms),
     )
+    book.state, book.rejected = state, list(core.book.rejected)
+    book.forget_sums()
+    other.book, other.pending, other.checked = book, list(core.pending), False
+    return Still(other, None if core.stopping is None else core.stopping.memory())
+
+
+def twin(core: Core) -> Core:
+    """A core that decides from now on what this one would, and shares nothing with it that either
+    changes."""
+    return still(core).core

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.kernels.state import Records
 from fairlead.scheduling.kernels.tables import UNLIMITED
-from fairlead.service.fair.question import jobs_there
+from fairlead.service.fair.question import columns, jobs_there
 from fairlead.sharing.problem import Bools
 
 REASONS = ("nowhere", "limit", "prefers", "gang", "no_room")
@@ -19,7 +18,7 @@ def waiting_tasks(core: Core) -> dict[str, int]:
     there is no room. `Core.why` says more of one job, by looking at all machines."""
     state = core.state
     jobs = jobs_there(core)
-    rows: Records = state.job[jobs]
+    rows = columns(core, jobs)
     waiting = np.where(rows["cancelled"] == 1, 0, np.minimum(rows["waiting"], 1 << 40))
     nowhere = rows["usable"] == 0
     prefers = (rows["patient"] == 1) & (rows["likes"] == 1)
