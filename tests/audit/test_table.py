@@ -169,6 +169,8 @@ def test_inputs_are_of_their_family_and_every_fourth_is_hard(family: Family) -> 
         assert 2 <= len(what.jobs) <= 4
         if family is Family.ONE_MACHINE:
             assert len(what.cluster.machines) == 1
+        elif family is Family.WHOLE_OPEN:
+            assert not traits(outcome).constrained
         elif number % HARD == 0:
             assert traits(outcome).hard
         if family in (Family.POOLS, Family.UNUSABLE_POOLS):

@@ -8,7 +8,6 @@ from fairlead.audit.finding import Finding
 from fairlead.audit.held import POOLED, Held, Party, hold
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.property import (
-    MOST_OTHERS,
     Property,
     holds,
     not_applicable,
@@ -23,6 +22,9 @@ from fairlead.sharing.improve import Cap, Room, best
 from fairlead.sharing.improve_whole import Rooms, best_mean, best_whole
 
 NAME = "pareto-optimality"
+
+MOST_ASKED = 64
+"""With whole tasks so many tenants are each asked what they could have: a program for each."""
 
 UNSURE = "there are too many packings to be sure: those that prices point at were tried"
 
@@ -42,10 +44,11 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
         return not_applicable(NAME, outcome, POOLED.format(policy=outcome.rule.spec))
     better, proved = improved_whole(held) if held.drawn else (improved(held), True)
     gaining = [party for party in held.parties if (better > held.total)[party.jobs].any()]
+    if held.drawn and gaining and len(held.parties) <= MOST_ASKED:
+        gaining = list(held.parties)  # whoever could gain, and not only who does so with the others
     found: list[tuple[tuple[str, ...], None, Shown]] = []
     for party in gaining:
-        # In whole tasks the numbers of each are the most that it could have, of the worst few.
-        more = _most_for(held, party, better) if len(found) < MOST_OTHERS + 1 else better
+        more = _most_for(held, party, better) if len(gaining) <= MOST_ASKED else better
         shown = _shown(held, party.name, more)
         if shown is not None and shown.slack > TOLERANCE:
             found.append(((party.name,), None, shown))

@@ -194,6 +194,7 @@ def _steps(scene: Scene, liar: Liar) -> Iterator[Job]:
     """Claims by which a whole number of tasks just fits beside whole tasks of another: where whole
     tasks are counted, that is where something changes (the lie of CDRF's Theorem 2.2 is one)."""
     job = liar.job
+    rows: list[list[Job]] = []
     for r, own in job.demand.items():
         if not own:
             continue
@@ -207,8 +208,10 @@ def _steps(scene: Scene, liar: Liar) -> Iterator[Job]:
                     left = has - number * need
                     found |= {left / k for k in range(1, int(left / own) + 1)[:MOST_BESIDE]}
                     found |= {left / k for k in range(1, int(left / own) + 1)[-MOST_BESIDE:]}
-        for amount in sorted(found - {own})[:MOST_STEPS]:
-            yield changed(job, {r: amount})
+        rows.append([changed(job, {r: it}) for it in sorted(found - {own})[:MOST_STEPS]])
+    # One of each resource after the other, so that the first ones are of every resource.
+    for step in range(MOST_STEPS):
+        yield from (row[step] for row in rows if step < len(row))
 
 
 def changed(job: Job, amounts: dict[str, Fraction]) -> Job:

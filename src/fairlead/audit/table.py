@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.audit.finding import Finding, Input, Split, Verdict, Witness
+from fairlead.audit.lottery import asked
 from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.registry import PROPERTIES
 from fairlead.audit.shrink import shrink
 from fairlead.audit.strategy_lies import scene_of, unusable_pools
 from fairlead.audit.table_instances import Family, instance, traits
 from fairlead.audit.table_paper import ROWS, Row
+from fairlead.audit.table_whole import WHOLE_ROWS
 from fairlead.model.errors import InputError
+from fairlead.model.shares import Tasks
 
 LIES = 4
 """So many changes are tried on each input for each property that tries changes: many inputs with
@@ -36,6 +39,7 @@ class Part:
     count: int
     seed: int
     open: tuple[Key, ...]
+    tasks: Tasks = Tasks.DIVISIBLE
 
 
 @dataclass
@@ -106,6 +110,7 @@ class Table:
     seed: int
     cells: dict[Key, Cell]
     counts: dict[Family, Counts]
+    tasks: Tasks = Tasks.DIVISIBLE
 
 
 Run = Callable[[Sequence[Part]], Iterable[Judged]]
@@ -124,9 +129,11 @@ def draw_table(
     rows: Sequence[Row] = ROWS,
     run: Run = here,
     progress: Callable[[str], None] = lambda _: None,
+    tasks: Tasks = Tasks.DIVISIBLE,
 ) -> Table:
-    """The table, by `trials` inputs of each family. Deterministic: the same arguments give the same
-    table, whoever judges the parts. It ends early where every cell has a witness."""
+    """The table, by `trials` inputs of each family, with tasks of this kind. Deterministic: the
+    same arguments give the same table, whoever judges the parts. It ends early where every cell has
+    a witness."""
     cells: dict[Key, Cell] = {(policy, row.name): Cell() for policy in policies for row in rows}
     families = list(dict.fromkeys(row.family for row in rows))
     counts = {family: Counts() for family in families}
@@ -137,7 +144,7 @@ def draw_table(
         if not still:
             break
         parts = [
-            Part(family, start, min(PART, last - start), seed, still)
+            Part(family, start, min(PART, last - start), seed, still, tasks)
             for start in range(first, last, PART)
             for family in families
         ]
@@ -148,40 +155,51 @@ def draw_table(
         first = last
         found = sum(cell.witness is not None for cell in cells.values())
         progress(f"{first} of {trials} inputs of each kind, {found} of {len(cells)} cells refuted")
-    return Table(tuple(policies), tuple(rows), trials, seed, cells, counts)
+    return Table(tuple(policies), tuple(rows), trials, seed, cells, counts, tasks)
 
 
 def judge_part(part: Part) -> Judged:
     """Judges each input of the part for each open cell of its family."""
-    rows = {row.name: row for row in ROWS if row.family is part.family}
+    rows = {row.name: row for row in rows_of(part.tasks) if row.family is part.family}
     found = Judged(part.family)
     open_ = {key: Cell() for key in part.open if key[1] in rows}
     found.cells = open_
     policies = list(dict.fromkeys(policy for policy, _ in open_))
     for number in range(part.first, part.first + part.count):
         given = instance(part.family, part.seed, number)
-        known = {"tsf": solve(given, "tsf")}
-        about = traits(known["tsf"])
+        tsf = solve(given, "tsf")
+        known = {"tsf": tsf} if part.tasks is Tasks.DIVISIBLE else {}
+        about = traits(tsf)
         found.counts.add(Counts(1, about.constrained, about.contended, about.levels, about.hard))
         for policy in policies:
             names = [n for p, n in open_ if p == policy and open_[p, n].witness is None]
             if not names:
                 continue
             try:
-                outcome = known[policy] if policy in known else solve(given, policy)
+                outcome = known[policy] if policy in known else solve(given, policy, part.tasks)
             except InputError as error:
                 for name in names:
                     open_[policy, name].refused += 1
                     open_[policy, name].silent = str(error)
                 continue
             options = Options(trials=LIES, seed=part.seed + number)
-            said: dict[str, Finding] = {}
+            said: dict[str, list[Finding]] = {}
             for name in names:
                 row = rows[name]
+                if row.ante and outcome.moment is None:
+                    open_[policy, name].silent = "nothing is drawn"
+                    continue
                 if row.property not in said:
-                    said[row.property] = PROPERTIES[row.property].check(outcome, options)
-                _count(open_[policy, name], said[row.property], row, number)
+                    said[row.property] = list(asked(PROPERTIES[row.property], outcome, options))
+                # Of a lottery the first is before the draw, and a second after it.
+                finding = said[row.property][0 if row.ante else -1]
+                _count(open_[policy, name], finding, row, number)
     return found
+
+
+def rows_of(tasks: Tasks) -> Sequence[Row]:
+    """The rows of the table with tasks of this kind."""
+    return ROWS if tasks is Tasks.DIVISIBLE else WHOLE_ROWS
 
 
 def _count(cell: Cell, finding: Finding, row: Row, number: int) -> None:

@@ -26,11 +26,13 @@ DRAWS = 5000
 """Inputs drawn for one that is of its family and is accepted: far more than any family needs."""
 
 HARD = 4
-"""Every fourth input is hard: constrained, contended and with several levels. One machine that is
-open to all is never constrained, so that family has none."""
+"""Every fourth input is hard: constrained, contended and with several levels. What is open to all
+is never constrained, so those families have none."""
 
 AMOUNTS = (0, 1, 1, 2, 2, 3, 4, 6)
 NEEDS = ("0", "1/2", "1", "1", "2", "3")
+WHOLE_AMOUNTS = (0, 2, 3, 4, 4, 5, 6, 8, 9, 12)
+WHOLE_NEEDS = ("0", "1", "1", "2", "2", "3", "4", "3/2")
 
 
 class Family(Enum):
@@ -42,6 +44,8 @@ class Family(Enum):
     ONE_MACHINE = "one-machine"  # open to all
     ONE_RESOURCE = "one-resource"
     BOTTLENECK = "bottleneck"  # all want most of the same resource
+    WHOLE_OPEN = "whole-open"  # whole tasks fit, no constraints, no end of tasks
+    WHOLE = "whole"  # whole tasks fit
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def instance(family: Family, seed: int, number: int) -> Input:
     runs."""
     place = list(Family).index(family)
     draw = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, place, number])))
-    hard = number % HARD == 0 and family is not Family.ONE_MACHINE
+    hard = number % HARD == 0 and family not in (Family.ONE_MACHINE, Family.WHOLE_OPEN)
     for _ in range(DRAWS):
         given = _drawn(family, draw)
         if given is not None and _is_of(family, given, hard):
@@ -90,8 +94,9 @@ def traits(outcome: Outcome) -> Traits:
 
 
 def _is_of(family: Family, given: Input, hard: bool) -> bool:
+    least = 1 if family in (Family.WHOLE_OPEN, Family.WHOLE) else Fraction(1, 10**9)
     runs = [
-        any(may_use(job, m) and holds(job, m) > 0 for m in given.cluster.machines)
+        any(may_use(job, m) and holds(job, m) >= least for m in given.cluster.machines)
         for job in given.jobs
     ]
     if sum(runs) < 2:
@@ -112,6 +117,7 @@ def _is_of(family: Family, given: Input, hard: bool) -> bool:
 
 def _drawn(family: Family, draw: np.random.Generator) -> Input | None:
     pools = family in (Family.POOLS, Family.UNUSABLE_POOLS)
+    whole = family in (Family.WHOLE_OPEN, Family.WHOLE)
     resources = "abc"[: 1 if family is Family.ONE_RESOURCE else _one(draw, (1, 2, 2, 3, 3))]
     if family is Family.ONE_MACHINE:
         count = 1
@@ -120,28 +126,32 @@ def _drawn(family: Family, draw: np.random.Generator) -> Input | None:
     else:
         count = _one(draw, (1, 2, 2, 3, 3, 3))
     machines = [
-        Machine(f"m{i}", {r: _one(draw, AMOUNTS) for r in resources}) for i in range(1, count + 1)
+        Machine(f"m{i}", {r: _one(draw, WHOLE_AMOUNTS if whole else AMOUNTS) for r in resources})
+        for i in range(1, count + 1)
     ]
     tenants = min(_one(draw, (2, 2, 3, 3, 4)), count if pools else 4)
     names = [machine.name for machine in machines]
     owner = [*range(tenants), *(int(draw.integers(tenants)) for _ in range(count))][:count]
     jobs = []
     for i in range(tenants):
-        demand = {r: Fraction(_one(draw, NEEDS)) for r in resources}
+        demand = {r: Fraction(_one(draw, WHOLE_NEEDS if whole else NEEDS)) for r in resources}
         if not any(demand.values()):
             return None
         open_ = [name for name in names if draw.random() < 0.6]
         if family is Family.POOLS:
             mine = {name for name, of in zip(names, owner, strict=True) if of == i}
             open_ = [name for name in names if name in mine or name in open_]
-        free = family is Family.ONE_MACHINE or draw.random() < 0.25 or not open_
+        open_to_all = family in (Family.ONE_MACHINE, Family.WHOLE_OPEN)
+        free = open_to_all or draw.random() < 0.25 or not open_
         jobs.append(
             Job(
                 f"u{i + 1}",
                 demand,
                 tenant=f"T{i + 1}" if pools else None,
                 machines=None if free else open_,
-                tasks=int(draw.integers(1, 5)) if draw.random() < 0.1 else None,
+                tasks=int(draw.integers(1, 5))
+                if family is not Family.WHOLE_OPEN and draw.random() < 0.1
+                else None,
             )
         )
     if pools:

@@ -12,7 +12,7 @@ class Row:
     """A row of the table: a property, judged on the inputs of a family.
 
     `apart`: what strategy-proofness tells apart is meant, the gain of a tenant that comes as two;
-    `title` is what people read.
+    `ante`: a lottery is judged before it is drawn, and nothing else; `title` is what people read.
     """
 
     name: str
@@ -20,6 +20,7 @@ class Row:
     property: str
     family: Family
     apart: bool = False
+    ante: bool = False
 
 
 ROWS = (

@@ -22,6 +22,7 @@ examples:
   fairlead audit cluster.yaml --witness witnesses/
   fairlead audit --replay witnesses/cdrf-envy-freeness.json
   fairlead audit --table --trials 100
+  fairlead audit cluster.yaml --tasks whole --policy tsf,cdrf-lottery,moving-knife
   fairlead audit --live    of a running service: who is short now, and why
 
 `holds` was computed exactly for this input; `violated` has a witness; `none in N` means that N
@@ -29,6 +30,7 @@ changes were tried and none violated the property, which proves nothing.
 """
 
 POLICIES = "tsf,cdrf,drfh,drf"
+WHOLE = "tsf,cdrf,cdrf-lottery,shapley-folkman,moving-knife"
 TRIES = 200
 TRIALS, INPUTS = 20, 100
 SMALL = 5_000
@@ -67,6 +69,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="POLICY",
         help=f"what to judge, also several separated by commas; repeatable (default: {POLICIES})",
+    )
+    parser.add_argument(
+        "--tasks",
+        choices=("divisible", "whole"),
+        default="divisible",
+        help="whether tasks may run in part; whole: what `fairlead allocate --tasks whole` gives"
+        f" (default: divisible; with whole the default policies are {WHOLE})",
     )
     parser.add_argument(
         "--property",
@@ -144,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
     if args.table:
         return _table(args)
     given, notes = _given(args)
-    rules = _rules(args.policy or [POLICIES])
+    rules = _rules(args.policy or [WHOLE if args.tasks == "whole" else POLICIES], args.tasks)
     options = Options(trials=args.trials or TRIALS, seed=args.seed)
     found: list[Finding] = []
     refused: list[Refused] = []
@@ -231,19 +240,24 @@ def _words(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
 
-def _rules(given: Sequence[str]) -> list[Rule]:
-    from fairlead.model.errors import InputError, Mistakes
-    from fairlead.sharing.registry import parse
+def _rules(given: Sequence[str], kind: str) -> list[Rule]:
+    from fairlead.audit.outcome import InWhole, rule_of
+    from fairlead.model.errors import InputError, Mistake, Mistakes
+    from fairlead.model.shares import Tasks
     from fairlead.sharing.spec import split
 
     mistakes = Mistakes()
     rules: dict[str, Rule] = {}
     for text in (part for one in given for part in split(one)):
         try:
-            rule = parse(text)
+            rule = rule_of(text, Tasks(kind))
         except InputError as error:
             mistakes += error.mistakes
         else:
+            if isinstance(rule, InWhole) and kind != "whole":
+                mistakes.append(
+                    Mistake(f"{rule.spec} shares whole tasks", "write --tasks whole, too")
+                )
             rules.setdefault(rule.spec, rule)
     mistakes.report()
     return list(rules.values())
@@ -298,7 +312,8 @@ def _write_witnesses(found: Sequence[Finding], directory: str) -> None:
     for one in found:
         if one.witness is not None:
             policy = re.sub(r"[^A-Za-z0-9.-]+", "_", one.policy).strip("_")
-            file = Path(directory, f"{policy}-{one.property}.json")
+            moment = "" if one.lottery is None else f"-{one.lottery.value}"
+            file = Path(directory, f"{policy}-{one.property}{moment}.json")
             write_whole(str(file), witness_json(one.witness) + "\n")
 
 
@@ -315,11 +330,12 @@ def _table(args: argparse.Namespace) -> int:
         raise InputError(Mistake("--table takes no input", "it draws its own: leave the rest out"))
     with _progress() as tell:
         table = audit_table.drawn(
-            [rule.spec for rule in _rules(args.policy or [])],
+            [rule.spec for rule in _rules(args.policy or [], args.tasks)],
             _words(args.property or ()),
             args.trials or INPUTS,
             args.seed,
             tell,
+            args.tasks,
         )
         tell("smaller witnesses")
         table = with_smaller(table, audit_table.TRIES if args.shrink is None else args.shrink)

@@ -30,20 +30,25 @@ def drawn(
     trials: int,
     seed: int,
     tell: Callable[[str], None],
+    kind: str = "divisible",
 ) -> Table:
     """The table, judged by as many processes as this one may use cores."""
-    from fairlead.audit.table import draw_table
-    from fairlead.audit.table_paper import COLUMNS, ROWS
+    from fairlead.audit.table import draw_table, rows_of
+    from fairlead.audit.table_paper import COLUMNS
+    from fairlead.audit.table_whole import WHOLE_COLUMNS
     from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.shares import Tasks
 
-    rows = tuple(row for row in ROWS if not properties or row.property in properties)
-    known = {row.property for row in ROWS}
+    tasks = Tasks(kind)
+    every = rows_of(tasks)
+    rows = tuple(row for row in every if not properties or row.property in properties)
+    known = dict.fromkeys(row.property for row in every)
     for name in properties:
         if name not in known:
             raise InputError(Mistake(f"no property `{name}`", f"there are {', '.join(known)}"))
-    names = list(policies or COLUMNS)
+    names = list(policies or (COLUMNS if tasks is Tasks.DIVISIBLE else WHOLE_COLUMNS))
     with _run() as run:
-        return draw_table(names, trials, seed, rows, run, tell)
+        return draw_table(names, trials, seed, rows, run, tell, tasks)
 
 
 @contextmanager
@@ -71,11 +76,10 @@ def _run() -> Iterator[Run]:
 
 def tree(table: Table) -> dict[str, object]:
     """The table as `fairlead.audit-table/1`."""
-    from fairlead.audit.table_paper import REASONS
 
     return {
         "schema": SCHEMA,
-        "tasks": "divisible",
+        "tasks": table.tasks.value,
         "trials": table.trials,
         "seed": table.seed,
         "families": [
@@ -91,15 +95,32 @@ def tree(table: Table) -> dict[str, object]:
         ],
         "cells": [
             _cell_tree(policy, row, table.cells[policy, row.name])
-            | {"reason": REASONS.get((policy, row.name), "")}
+            | {"paper": _paper_says(table, policy, row), "reason": _reason(table, policy, row)}
             for row in table.rows
             for policy in table.policies
         ],
     }
 
 
-def _cell_tree(policy: str, row: Row, cell: Cell) -> dict[str, object]:
+def _paper_says(table: Table, policy: str, row: Row) -> bool | None:
+    """Whether a paper has a mark here; None where none says anything."""
     from fairlead.audit.table_paper import paper_says
+    from fairlead.audit.table_whole import whole_paper_says
+    from fairlead.model.shares import Tasks
+
+    says = paper_says if table.tasks is Tasks.DIVISIBLE else whole_paper_says
+    return says(policy, row.name)
+
+
+def _reason(table: Table, policy: str, row: Row) -> str:
+    """Why a blank of the paper has no witness."""
+    from fairlead.audit.table_paper import REASONS
+    from fairlead.model.shares import Tasks
+
+    return REASONS.get((policy, row.name), "") if table.tasks is Tasks.DIVISIBLE else ""
+
+
+def _cell_tree(policy: str, row: Row, cell: Cell) -> dict[str, object]:
     from fairlead.audit.witness import witness_tree
     from fairlead.model.report import rounded
 
@@ -109,7 +130,6 @@ def _cell_tree(policy: str, row: Row, cell: Cell) -> dict[str, object]:
         "property": row.property,
         "family": row.family.value,
         "verdict": _verdict(cell),
-        "paper": paper_says(policy, row.name),
         "judged": cell.judged,
         "refused": cell.refused,
         "trials": cell.trials,
@@ -132,7 +152,8 @@ def lines(table: Table, screen: Screen) -> Iterator[str]:
     from fairlead.cli.screen import shown, wrapped
 
     yield (
-        f"{table.trials} inputs of each kind, seed {table.seed}, divisible tasks. no: there is a"
+        f"{table.trials} inputs of each kind, seed {table.seed}, {table.tasks.value} tasks. no:"
+        " there is a"
         " witness;"
     )
     yield "a number: none found in so many inputs, which proves nothing; -: it says nothing here"
@@ -200,16 +221,14 @@ def _hardness(table: Table, screen: Screen) -> list[str]:
 
 def _differing(table: Table) -> Iterator[str]:
     """Where the papers say something else."""
-    from fairlead.audit.table_paper import REASONS, paper_says
-
     for row in table.rows:
         for policy in table.policies:
-            cell, says = table.cells[policy, row.name], paper_says(policy, row.name)
+            cell, says = table.cells[policy, row.name], _paper_says(table, policy, row)
             title = row.title.strip()
             if says is True and cell.witness is not None:
                 yield f"Against its paper: {policy} violates {title}."
             if says is False and cell.witness is None:
-                why = REASONS.get((policy, row.name), "and none was found here")
+                why = _reason(table, policy, row) or "and none was found here"
                 yield f"The paper has a blank for {policy}, {title}: {why}."
 
 

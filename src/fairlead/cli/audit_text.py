@@ -46,6 +46,7 @@ def finding_tree(finding: Finding) -> dict[str, object]:
     return {
         "policy": finding.policy,
         "tasks": finding.tasks.value,
+        "lottery": None if finding.lottery is None else finding.lottery.value,
         "property": finding.property,
         "verdict": finding.verdict.value,
         "trials": finding.trials,
@@ -79,8 +80,8 @@ def lines(
     for text in notes:
         yield from wrapped(shown(sentence(text)), screen)
     yield ""
-    policies = list(dict.fromkeys(one.policy for one in found))
-    cells = {(one.property, one.policy): _cell(one) for one in found}
+    policies = list(dict.fromkeys(_column(one) for one in found))
+    cells = {(one.property, _column(one)): _cell(one) for one in found}
     properties = list(dict.fromkeys(one.property for one in found))
     rows = [[name, *(cells.get((name, policy), "") for policy in policies)] for name in properties]
     yield from table(["property", *policies], rows, "<" * (1 + len(policies)), screen)
@@ -98,7 +99,7 @@ def lines(
     for one in found:
         if one.note:
             key = (one.note, one.verdict is Verdict.NOT_APPLICABLE)
-            said.setdefault(key, {}).setdefault(one.property, []).append(one.policy)
+            said.setdefault(key, {}).setdefault(one.property, []).append(_column(one))
     if said or refused:
         yield ""
     for (note, silent), about in said.items():
@@ -112,6 +113,13 @@ def lines(
         yield from wrapped(shown(f"{other.policy} cannot be applied: {reasons}"), screen)
 
 
+def _column(finding: Finding) -> str:
+    """Whom a finding is about; a lottery is judged before the draw and after it."""
+    if finding.lottery is None:
+        return finding.policy
+    return f"{finding.policy} {finding.lottery.value.replace('-', ' ')}"
+
+
 def _cell(finding: Finding) -> str:
     """A verdict in a word or two."""
     from fairlead.audit.finding import Verdict
@@ -121,8 +129,8 @@ def _cell(finding: Finding) -> str:
             return f"none in {finding.trials}"
         case Verdict.NOT_APPLICABLE:
             return "-"
-        case Verdict.VIOLATED if finding.trials is None and len(finding.counts) == 2:
-            (_, looked), (_, broken) = finding.counts
+        case Verdict.VIOLATED if finding.trials is None and len(finding.counts) >= 2:
+            (_, looked), (_, broken), *_ = finding.counts
             return f"violated: {broken} of {looked}"
         case other:
             return str(other.value)
