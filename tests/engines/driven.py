@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairlead.engines.fake import FakeEngine
-from fairlead.engines.interface import EngineError, Node
+from fairlead.engines.interface import Assignment, EngineError, Node
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.world import Fate, World
 from fairlead.model.errors import InputError, Mistake
@@ -25,13 +25,21 @@ def clock() -> int:
 
 
 class Odd(FakeEngine):
-    """An engine in memory whose `nodes` does what it is told to."""
+    """An engine in memory that does what it is told to when it is asked for its machines, or when
+    it is to launch something."""
 
     def __init__(self, doing: str) -> None:
         super().__init__(World(MACHINES, clock, lambda _: Fate(0, out=b"out")))
         self.doing = doing
 
     def nodes(self) -> Sequence[Node]:
+        if self.doing == "fail":
+            raise EngineError("the cluster is away")
+        sys.stdout.write("this goes nowhere near the frames\n")
+        sys.stdout.flush()
+        return super().nodes()
+
+    def launch(self, batch: Sequence[Assignment]) -> None:
         if self.doing == "hang":
             time.sleep(3600)
         if self.doing == "stop":
@@ -40,11 +48,19 @@ class Odd(FakeEngine):
             os._exit(9)
         if self.doing == "break":
             raise ZeroDivisionError("a mistake in the engine")
-        if self.doing == "fail":
-            raise EngineError("the cluster is away")
-        sys.stdout.write("this goes nowhere near the frames\n")
-        sys.stdout.flush()
-        return super().nodes()
+        super().launch(batch)
+
+
+class Dead(FakeEngine):
+    """An engine that takes its process down as soon as it is asked anything."""
+
+    def nodes(self) -> Sequence[Node]:
+        os._exit(9)
+
+
+def dead() -> Dead:
+    """Such an engine."""
+    return Dead(World(MACHINES, clock, lambda _: Fate(0)))
 
 
 def odd(doing: str = "well") -> Odd:

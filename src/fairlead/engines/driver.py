@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
+from time import monotonic
 from typing import IO, Any
 
 from fairlead.engines.frames import read_frame, write_frame
@@ -46,6 +47,9 @@ READERS = 4
 LOOK = 0.01
 """Seconds between two looks for news of an engine that does not say when it has some."""
 
+MACHINES = 1.0
+"""Seconds between two looks at its machines, which also say that this process lives."""
+
 NEWS: Tree = {"method": "news"}
 """What stands among the requests where the engine says that it has news."""
 
@@ -64,6 +68,7 @@ class Server:
         self._round = 0
         self._good = False  # it is reconciled, and nothing failed since
         self._said: set[tuple[Attempt, type[Report]]] = set()  # and not acknowledged
+        self._nodes: list[Tree] | None = None  # as they were told
 
     def do(self, request: Tree) -> None:
         """Does it, and answers where an answer is waited for."""
@@ -80,11 +85,25 @@ class Server:
             if number is not None:
                 self._tell({"id": number, "value": value})
 
+    def look(self) -> None:
+        """Tells which machines there are (null: those of before), or that nobody can say."""
+        try:
+            nodes = [plain_node(node) for node in self._engine.nodes()]
+        except EngineError as error:
+            self._nodes = None
+            self._tell({"away": str(error)})
+        else:
+            self._tell({"nodes": None if nodes == self._nodes else nodes})
+            self._nodes = nodes
+
+    @property
+    def lost(self) -> bool:
+        """Whether it failed since it was reconciled."""
+        return self._round > 0 and not self._good
+
     def _does(self, request: Tree) -> Any:
         engine = self._engine
         match request["method"]:
-            case "nodes":
-                return [plain_node(node) for node in engine.nodes()]
             case "news":
                 if self._good:
                     self._news()
@@ -141,7 +160,7 @@ class Server:
             self._tell({"reports": reports, "round": self._round})
 
 
-APART = ("nodes", "output", "close")
+APART = ("output", "close")
 """What may fail while all else goes on."""
 
 
@@ -151,10 +170,17 @@ def serve(engine: Engine, asked: SimpleQueue[Tree], tell: Callable[[Tree], None]
     heralding = isinstance(engine, Heralding)
     if isinstance(engine, Heralding):
         engine.listen(lambda: asked.put(NEWS))
+    looked, lost = float("-inf"), False
     with ThreadPoolExecutor(READERS, "output") as readers:
         while True:
+            due = looked + MACHINES - monotonic()
+            if due <= 0 or server.lost > lost:
+                lost = server.lost
+                server.look()
+                looked, due = monotonic(), MACHINES
+            lost = server.lost
             try:
-                request = asked.get(timeout=None if heralding else LOOK)
+                request = asked.get(timeout=due if heralding else min(due, LOOK))
             except Empty:
                 request = NEWS
             if request["method"] == "output":

@@ -49,6 +49,9 @@ LAUNCHER = "fairlead-launcher"
 PATIENCE = 10.0
 """Seconds in which the launcher has to answer."""
 
+FIRST_PATIENCE = 60.0
+"""The same when this process begins: a launcher that is not there yet has to be started first."""
+
 QUIET = 30.0
 """Seconds after which a service that has not been heard of may be replaced by another one."""
 
@@ -120,7 +123,7 @@ class RayEngine:
         self._later: list[tuple[str, Any]] = []
         self._wake: Callable[[], None] = lambda: None
         self._ear: Ear | None = None
-        self._connect()
+        self._connect(max(patience, FIRST_PATIENCE))
 
     def nodes(self) -> Sequence[Node]:
         rows = self._call("nodes")
@@ -155,7 +158,7 @@ class RayEngine:
 
     def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
         if self._launcher is None:
-            self._connect()
+            self._connect(self._patience)
         # Another launcher than the one we knew: what it does not know, that one may have started.
         sure = self._identity.launcher in (None, self._incarnation)
         trees = [{"key": _key(a.attempt)} for a in expected]
@@ -245,12 +248,12 @@ class RayEngine:
         if self._ear is not None:
             self._ear.follow(answer)
 
-    def _connect(self) -> None:
+    def _connect(self, patience: float) -> None:
         """Finds the launcher, or makes it; this is its driver from now on."""
         if self._closed:
             raise EngineError("the engine is closed")
         handle = self._found_or_made()
-        hello = self._get(handle.hello.remote(self._identity.service))
+        hello = got(handle.hello.remote(self._identity.service), patience)
         if "taken" in hello:
             if hello["quiet"] < QUIET:
                 raise EngineError(
@@ -290,7 +293,7 @@ class RayEngine:
     def _call(self, method: str, *args: Any) -> Any:
         try:
             if self._launcher is None:
-                self._connect()
+                self._connect(self._patience)
             return self._get(getattr(self._launcher, method).remote(self._epoch, *args))
         except EngineError:
             self._lost()
