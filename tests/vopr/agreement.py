@@ -7,7 +7,8 @@ from fairlead.scheduling.transitions import HELD, MachineState, TaskState
 from fairlead.service.loop import Service
 from fairlead.service.records.book import Records
 from tests.vopr.faults import BrokenPromiseError
-from tests.vopr.ledger import JobLine, Ledger
+from tests.vopr.ledger import Ledger
+from tests.vopr.lines import JobLine
 
 
 def agree(service: Service, ledger: Ledger, *, thorough: bool) -> None:

@@ -1,9 +1,11 @@
-"""Clients: they ask, wait for a reply, ask again after none, and remember what was promised."""
+"""Clients: they ask the API, wait for an answer, ask again after none, and remember what was
+promised."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -20,21 +22,27 @@ from fairlead.service.requests import (
     Reply,
     Request,
     RevokeToken,
+    Role,
     SubmitJobs,
     SubmittedJobs,
     Wrong,
 )
+from tests.vopr.asking import call_of, reply_of, tree_of
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, Fault, Trace
-from tests.vopr.ledger import JobLine, Ledger
-from tests.vopr.plan import Ask
+from tests.vopr.ledger import Ledger
+from tests.vopr.lines import JobLine
+from tests.vopr.network import Answer, Call, Exchange, Network
+from tests.vopr.plan import ADMIN, Ask
 
-ADMIN = Caller("admin")
+SECRET = re.compile(rb"secret-of-([a-z0-9-]+)!")
+"""What every job's command says: nobody may read it who is not its owner, or above him."""
 
 
 @dataclass
 class Waiting:
     """A request that is to be sent then. `sent`: how often it was; `again`: it was answered well
-    before, and this is the same once more."""
+    before, and this is the same once more. `alone`: nobody else asked for something about the same
+    while this was on its way."""
 
     time: int
     request: Request
@@ -42,20 +50,34 @@ class Waiting:
     sent: int = 0
     again: SubmittedJobs | None = None
     conflicts: bool = False
+    alone: bool = True
+    revokes: bool = False  # a token that was made, and of which nobody heard
 
 
 class Clients:
     """All of them."""
 
-    def __init__(self, ledger: Ledger, chance: Chance, trace: Trace) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        chance: Chance,
+        trace: Trace,
+        network: Network,
+        file: Callable[[], str | None],
+    ) -> None:
         self.ledger = ledger
         self.chance = chance
         self.trace = trace
+        self.network = network
         self.waiting: list[Waiting] = []
+        self.asked: dict[int, Waiting] = {}  # that are on their way
         self.promised: dict[int, str] = {}  # accepted jobs: number and name
-        self.forgotten: set[int] = set()
         self.unanswered: set[str] = set()  # names of jobs of which nobody knows
         self.replies: Counter[tuple[str, str]] = Counter()
+        self.texts: dict[str, str] = {}  # of tokens, by their names
+        self.revoked: dict[str, str] = {}  # texts that are good no more
+        self._file = file
+        self._number = 0
 
     def plan(self, asks: tuple[Ask, ...]) -> None:
         """These will be asked for."""
@@ -81,64 +103,98 @@ class Clients:
         """When somebody asks next."""
         return self.waiting[0].time if self.waiting else None
 
-    def due(self, now: int, most: int) -> list[Waiting]:
-        """Those who ask now; they wait for a reply from now on."""
-        count = 0
-        while count < min(most, len(self.waiting)) and self.waiting[count].time <= now:
-            count += 1
-        found, self.waiting = self.waiting[:count], self.waiting[count:]
-        for each in found:
-            each.sent += 1
-            if each.mistaken:
-                self.chance.count(Fault.CLIENT_MISTAKEN)
-            if self.trace.wanted:
-                self.trace.say(f"-> {_short(each.request)}")
-        return found
+    def pending(self) -> Request | None:
+        """What was not answered yet."""
+        for each in (*self.asked.values(), *self.waiting):
+            return each.request
+        return None
 
-    def unheard(self, asked: Waiting, now: int) -> None:
-        """No reply came: who can ask again safely does so."""
-        self.replies[type(asked.request).__name__, "no reply"] += 1
-        if isinstance(asked.request, SubmitJobs) and asked.request.key is None:
-            self.unanswered.update(job.name for job in asked.request.jobs)
-            return
-        asked.time = now + self.chance.stream("again").randrange(SECOND, 5 * SECOND)
-        self._later(asked)
+    def token(self, name: str) -> str | None:
+        """The text of a token that a client holds."""
+        return self.texts.get(name) or (self._file() if name == ADMIN.token else None)
 
-    def heard(self, asked: Waiting, reply: Reply, now: int, alone: bool) -> None:
-        """A reply came. It must be true of what is durable. `alone`: nobody else asked for
-        something about the same in this step."""
-        request = asked.request
-        word = reply.wrong.value if isinstance(reply, Refused) else "done"
-        self.replies[type(request).__name__, word] += 1
-        if self.trace.wanted:
-            self.trace.say(f"<- {reply}")
-        if isinstance(reply, Done):
-            if asked.mistaken or asked.conflicts:
-                self._wrong("mistakes are refused", f"{request} was done: {reply}")
-            if reply.seq > self.ledger.seq:
-                self._wrong(
-                    "no reply before its entry is durable",
-                    f"{reply} where {self.ledger.seq} entries are durable",
-                )
-            self._done(asked, reply, now, alone)
-        elif reply.wrong is Wrong.UNAVAILABLE:
-            if reply.unknown:
-                self.unheard(asked, now)
-            else:
-                if asked.sent == 1:
-                    self._not_done(request)
-                asked.time = now + self.chance.stream("again").randrange(SECOND, 5 * SECOND)
+    def due(self, now: int) -> None:
+        """Who wants to ask now asks."""
+        while self.waiting and self.waiting[0].time <= now:
+            asked = self.waiting.pop(0)
+            token = self.token(str(asked.request.caller.token))
+            if token is None:  # it is being made
+                asked.time = now + SECOND
                 self._later(asked)
-        elif asked.again is not None:
-            if not asked.conflicts and not self._any_forgotten(asked.again):
-                self._wrong("a key is remembered", f"{request} got {asked.again}, now {reply}")
-        elif asked.sent == 1:
-            self._not_done(request)
+            else:
+                self._send(asked, token)
 
-    def _done(self, asked: Waiting, reply: Done, now: int, alone: bool) -> None:
+    def _send(self, asked: Waiting, token: str) -> None:
+        asked.sent += 1
+        asked.alone = True
+        for other in self.asked.values():
+            if about(other.request) == about(asked.request):
+                other.alone = asked.alone = False
+        self._number += 1
+        number = self._number
+        self.asked[number] = asked
+        if asked.mistaken:
+            self.chance.count(Fault.CLIENT_MISTAKEN)
+        if self.trace.wanted:
+            self.trace.say(f"-> {_short(asked.request)}")
+
+        def told(answer: Answer) -> None:
+            self._told(asked, exchange, answer)
+
+        def heard(answer: Answer | None) -> None:
+            del self.asked[number]
+            self._heard(asked, exchange.call, answer)
+
+        exchange = Exchange(call_of(asked.request, token), told, heard)
+        self.network.send(exchange)
+
+    # What the service says
+
+    def _told(self, asked: Waiting, exchange: Exchange, answer: Answer) -> None:
+        """An answer leaves the service: it must be true of what is durable."""
+        self.leaks(asked.request.caller, answer.body)
+        if answer.status == 401:
+            self._unknown_token(asked.request.caller, exchange.call)
+            return
+        if answer.status == 429 or exchange.over or answer.status == 400:
+            return
+        request, reply = asked.request, reply_of(asked.request, answer)
+        first = asked.sent == 1 and exchange.copies == 1
+        if isinstance(reply, Refused):
+            if reply.wrong is Wrong.UNAVAILABLE:
+                return
+            if asked.again is not None:
+                if not asked.conflicts and not self._any_forgotten(asked.again):
+                    self._wrong("a key is remembered", f"{request} got {asked.again}, now {reply}")
+            elif first:
+                self._not_done(request)
+        elif asked.mistaken or asked.conflicts:
+            self._wrong("mistakes are refused", f"{request} was done: {reply}")
+        else:
+            self._done(asked, reply, first)
+
+    def _unknown_token(self, caller: Caller, call: Call) -> None:
+        """A token that was given out is good until it is revoked. The first admin's is written
+        down before it is good."""
+        name = next((name for name, text in self.texts.items() if text == call.token), None)
+        if name in self.ledger.tokens:
+            self._wrong("a token is good until it is revoked", f"{caller} was not known")
+
+    def leaks(self, caller: Caller, body: bytes) -> None:
+        """Nothing of what is said is another tenant's own."""
+        for owner in {found.decode() for found in SECRET.findall(body)}:
+            mine = caller.role is Role.ADMIN or (
+                caller.role is Role.TENANT
+                and caller.tenant is not None
+                and self.ledger.below(owner, caller.tenant)
+            )
+            if not mine:
+                self._wrong("tenants see only their own", f"{caller} was told of {owner}")
+
+    def _done(self, asked: Waiting, reply: Done, first: bool) -> None:
         request, ledger = asked.request, self.ledger
         if isinstance(request, SubmitJobs):
-            self._submitted(asked, request, reply, now)
+            self._submitted(asked, request, reply, first)
             return
         name = getattr(request, "job", None)
         known = ledger.names.get(name) if isinstance(name, str) else None
@@ -148,26 +204,26 @@ class Clients:
         elif isinstance(request, ChangeJob):
             true = known is not None and known.count == request.tasks
         elif isinstance(request, ForgetJob):
-            true = isinstance(reply.value, int) and reply.value in ledger.forgotten
+            true = known is None
         elif isinstance(request, PutTenant):
-            true = request.tenant.name in ledger.tenants
+            true = ledger.has_tenant(request.tenant)
         elif isinstance(request, DrainMachine):
             true = (request.machine in ledger.drained) is not request.back
         elif isinstance(request, MakeToken):
             true = request.name in ledger.tokens
         elif isinstance(request, RevokeToken):
             true = request.name not in ledger.tokens
-        if alone and not true:
+        if asked.alone and not true:
             self._wrong("a reply says what is durable", f"{request} got {reply}")
 
-    def _submitted(self, asked: Waiting, request: SubmitJobs, reply: Done, now: int) -> None:
+    def _submitted(self, asked: Waiting, request: SubmitJobs, reply: Done, first: bool) -> None:
         value = reply.value
+        assert isinstance(value, SubmittedJobs)
         names = tuple(job.name for job in request.jobs)
-        if isinstance(value, SubmittedJobs) and value.again:
-            # Those of them that were forgotten meanwhile are not spoken of any more.
-            forgotten = {line.name for line in self.ledger.forgotten.values()}
-            names = tuple(n for n in names if n in value.names or n not in forgotten)
-        if not isinstance(value, SubmittedJobs) or value.names != names:
+        # Those of them that were forgotten meanwhile are not spoken of any more.
+        forgotten = {line.name for line in self.ledger.forgotten.values()}
+        names = tuple(n for n in names if n in value.names or n not in forgotten)
+        if value.names != names or (value.again and first and asked.again is None):
             self._wrong("a reply says what was asked for", f"{request} got {reply}")
         for number, name in zip(value.ids, value.names, strict=True):
             line = self.ledger.jobs.get(number) or self.ledger.forgotten.get(number)
@@ -177,7 +233,56 @@ class Clients:
         same = asked.again is None or value.ids == asked.again.ids
         if asked.again is not None and not same and not self._any_forgotten(asked.again):
             self._wrong("a key gives one answer", f"{asked.again} and then {value}")
-        if request.key is None or asked.again is not None:
+
+    def _any_forgotten(self, value: SubmittedJobs) -> bool:
+        return any(number in self.ledger.forgotten for number in value.ids)
+
+    def _not_done(self, request: Request) -> None:
+        """It was refused the first time it was asked: nothing of it is durable."""
+        if not isinstance(request, SubmitJobs) or request.key is None:
+            return
+        if any(key == request.key for _, key in self.ledger.keys):
+            self._wrong("what was refused was not done", f"{request}")
+
+    # What clients hear
+
+    def _heard(self, asked: Waiting, call: Call, answer: Answer | None) -> None:
+        """The client hears an answer, or that there is none: who can ask again safely does so."""
+        request, now = asked.request, self.trace.now
+        reply = None if answer is None or answer.status == 401 else reply_of(request, answer)
+        word = _word(reply)
+        self.replies[type(request).__name__, word] += 1
+        if self.trace.wanted:
+            self.trace.say(f"<- {type(request).__name__} {about(request)}: {reply or 'no answer'}")
+        if answer is not None and answer.status == 401:
+            caller = request.caller
+            if caller != ADMIN and self.texts.pop(str(caller.token), None) is not None:
+                made = MakeToken(ADMIN, str(caller.token), caller.role, caller.tenant, "", "")
+                self._later(Waiting(now, made))
+            asked.time = now + SECOND  # there is another one by then
+            self._later(asked)
+        elif reply is None or (answer is not None and answer.status in (400, 429, 503)):
+            if isinstance(request, SubmitJobs) and request.key is None and word != "too many":
+                self.unanswered.update(job.name for job in request.jobs)
+                return
+            asked.time = now + self.chance.stream("again").randrange(SECOND, 5 * SECOND)
+            self._later(asked)
+        else:
+            if request.caller == ADMIN:
+                self.texts.setdefault(str(ADMIN.token), call.token)
+            assert answer is not None
+            self._learned(asked, reply, answer)
+
+    def _learned(self, asked: Waiting, reply: Reply, answer: Answer) -> None:
+        request, now = asked.request, self.trace.now
+        if isinstance(request, MakeToken):
+            self._made(asked, request, reply, answer)
+        elif isinstance(request, RevokeToken) and request.name in self.texts:
+            self.revoked[request.name] = self.texts.pop(request.name)
+        value = reply.value if isinstance(reply, Done) else None
+        if not isinstance(request, SubmitJobs) or not isinstance(value, SubmittedJobs):
+            return
+        if request.key is None or asked.again is not None or asked.conflicts:
             return
         if self.chance.hit(Fault.CLIENT_REPEATS):
             later = now + self.chance.stream("repeat").randrange(60 * SECOND)
@@ -187,23 +292,34 @@ class Clients:
             later = now + self.chance.stream("repeat").randrange(60 * SECOND)
             self._later(Waiting(later, other, again=value, conflicts=True))
 
-    def _any_forgotten(self, value: SubmittedJobs) -> bool:
-        return any(number in self.ledger.forgotten for number in value.ids)
-
-    def _not_done(self, request: Request) -> None:
-        """It was refused the first time it was asked: nothing of it is durable."""
-        if not isinstance(request, SubmitJobs) or request.key is None:
-            return
-        if (request.caller.token, request.key) in self.ledger.keys:
-            self._wrong("what was refused was not done", f"{request}")
+    def _made(self, asked: Waiting, request: MakeToken, reply: Reply, answer: Answer) -> None:
+        """A token was made; if nobody heard of it when it was, it is revoked and made again."""
+        now = self.trace.now
+        if isinstance(reply, Done):
+            self.texts[request.name] = str(tree_of(answer)["token"])
+        elif reply.wrong is Wrong.CONFLICT and not asked.mistaken:
+            self._later(Waiting(now, RevokeToken(request.caller, request.name)))
+            self._later(Waiting(now + 2 * SECOND, request))
+        elif reply.wrong is Wrong.NOT_FOUND and not asked.mistaken:
+            self._later(Waiting(now + SECOND, request))  # its tenant is not known yet
 
     def _wrong(self, rule: str, what: str) -> NoReturn:
         raise BrokenPromiseError(rule, what)
 
 
+def _word(reply: Reply | None) -> str:
+    if reply is None:
+        return "no reply"
+    return reply.wrong.value if isinstance(reply, Refused) else "done"
+
+
 def about(request: Request) -> str:
     """What a request is about: a job, a machine, a tenant or a token."""
-    names = (getattr(request, name, "") for name in ("job", "machine", "name", "tenant"))
+    if isinstance(request, PutTenant):
+        return request.tenant.name
+    if isinstance(request, SubmitJobs):
+        return request.jobs[0].name
+    names = (getattr(request, name, "") for name in ("job", "machine", "name"))
     return next((str(name) for name in names if name), "")
 
 

@@ -150,7 +150,9 @@ class SimEngine:
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         """Engine.output."""
-        data = f"{stream.value} of {attempt}\n".encode()[offset:][:most]
+        run = self.cluster.runs.get(attempt)
+        said = "" if run is None else str(run.assignment.command)
+        data = f"{stream.value} of {attempt}: {said}\n".encode()[offset:][:most]
         return Output(data, max(offset, 0), len(data), True)
 
     def forget(self, attempts: Sequence[Attempt]) -> None:

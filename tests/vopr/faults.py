@@ -73,6 +73,14 @@ class Fault(Enum):
     ADVICE_LATE = "the adviser's answer comes late"
     ADVICE_NEVER = "the adviser never answers"
     ADVICE_OLD = "the adviser answers an old question"
+    # The network.
+    REQUEST_LOST = "a request never arrives"
+    REQUEST_LATE = "a request arrives late, after others that were sent later"
+    REQUEST_TWICE = "a request arrives twice"
+    REQUEST_CUT = "a connection is cut in the middle of a request"
+    ANSWER_LOST = "an answer is lost"
+    ANSWER_LATE = "an answer comes late, perhaps after the client gave up"
+    STREAM_CUT = "a connection is cut while events come"
     # Clients.
     CLIENT_REPEATS = "a client asks again with the same key"
     CLIENT_CONFLICTS = "a client uses its key for another request"

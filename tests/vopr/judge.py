@@ -20,7 +20,8 @@ from fairlead.scheduling.transitions import HELD, TaskState
 from fairlead.service.journal.entry import Entry
 from tests.vopr.cluster import Cluster, Run
 from tests.vopr.faults import SECOND, BrokenPromiseError
-from tests.vopr.ledger import Amounts, Ledger
+from tests.vopr.ledger import Ledger
+from tests.vopr.lines import Amounts
 
 BAD_FOR = 100 * SECOND
 """So long after a node was in trouble the service may still give it up."""

@@ -3,15 +3,16 @@ service's: who stands where, what every transition was, and whether it was legal
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from fairlead.model.plain import plain_tenant
+from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import (
     HELD,
-    OVER,
     MachineChange,
     MachineState,
     TaskChange,
@@ -20,90 +21,30 @@ from fairlead.scheduling.transitions import (
     task_after,
 )
 from fairlead.service.journal.entry import Entry
+from fairlead.wire.events import EventKind
 from tests.vopr.faults import BrokenPromiseError
-
-Amounts = dict[str, Fraction]
-Body = dict[str, Any]
-
-
-@dataclass
-class TaskLine:
-    """One task as the journal has it."""
-
-    state: TaskState = TaskState.WAITING
-    attempt: int = 0
-    machine: str = ""
-    pieces: tuple[tuple[str, int], ...] = ()
-    launched: int = 0  # the entry of its last launch
-    stopped_at: int = 0  # when it was decided to stop it, truly
-    tries: int = 0  # retries that were spent
-    result: str = ""  # the kind of the entry that recorded its one result
-
-
-@dataclass
-class JobLine:
-    """One job as the journal has it."""
-
-    id: int
-    name: str
-    tree: Body
-    count: int
-    demand: Amounts
-    by: str | None
-    key: str | None
-    tasks: dict[int, TaskLine] = field(default_factory=dict)  # those that were ever launched
-    cancelled: bool = False
-    rejected: bool = False
-
-    def task(self, number: int) -> TaskLine:
-        """A task; one that was never launched waits, or was dropped with its job."""
-        found = self.tasks.get(number)
-        if found is None:
-            found = self.tasks[number] = TaskLine(
-                TaskState.DROPPED if self.cancelled or self.rejected else TaskState.WAITING
-            )
-        return found
-
-    def states(self) -> list[TaskState]:
-        """Where each task stands."""
-        return [self.task(number).state for number in range(self.count)]
-
-    def over(self) -> bool:
-        """Whether nothing happens to it any more."""
-        return all(state in OVER for state in self.states())
-
-
-@dataclass
-class MachineLine:
-    """One machine as the journal has it."""
-
-    state: MachineState
-    tree: Body
-    capacity: Amounts
-    changed: int = 0  # the entry of its last change
-    held: dict[tuple[int, int], TaskLine] = field(default_factory=dict)
-
-
-NOTHING = Fraction(0)
+from tests.vopr.features import Feature, Features
+from tests.vopr.lines import (
+    NOTHING,
+    Amounts,
+    Body,
+    JobLine,
+    MachineLine,
+    TaskLine,
+    amounts,
+    pieces_of,
+)
 
 MOST_LOSSES = 3
 """Retries of a lost task whose job says nothing of them."""
+
+TOLD = frozenset(kind.value for kind in EventKind)
 
 NOT_OF_THE_CORE = (
     *("service_started", "token_made", "token_revoked", "job_forgotten"),
     *("machine_quarantined", "quarantine_ended", "attempt_gone", "drain_asked"),
 )
 """Entries that the core is not told of; they may stand anywhere in their step."""
-
-
-def amounts(tree: Mapping[str, str]) -> Amounts:
-    """The amounts of a tree."""
-    return {name: Fraction(amount) for name, amount in tree.items()}
-
-
-def pieces_of(body: Body) -> tuple[tuple[str, int], ...]:
-    """The devices of a launch."""
-    return tuple((resource, index) for resource, index in body.get("pieces", ()))
 
 
 class Ledger:
@@ -120,6 +61,7 @@ class Ledger:
         self.keys: dict[tuple[str | None, str], list[int]] = {}
         self.forgotten: dict[int, JobLine] = {}
         self.kinds: Counter[str] = Counter()
+        self.visible: list[tuple[int, str]] = []  # the entries that whoever follows is told of
         self.task_changes: Counter[tuple[TaskState, TaskChange, bool]] = Counter()
         self.machine_changes: Counter[tuple[MachineState, MachineChange]] = Counter()
         self.now = 0  # the true time, beside the service's
@@ -127,6 +69,7 @@ class Ledger:
         self.quarantined: set[str] = set()
         self.drained: set[str] = set()  # as administrators want it
         self.given_up: set[tuple[int, int, int]] = set()  # may run on, on machines that left
+        self.features = Features(self.tenants)
         self._decided = False
         self._known: dict[str, Callable[[Body], None]] = {
             "machine_joined": self._joined,
@@ -152,6 +95,7 @@ class Ledger:
             "stop": self._stop,
             "reject": self._reject,
             "service_started": lambda _: None,
+            "core_changed": lambda _: None,
             "attempt_gone": lambda _: None,
             "drain_asked": self._drain_asked,
             "token_made": lambda body: self.tokens.add(body["name"]),
@@ -166,6 +110,7 @@ class Ledger:
             self._wrong("time does not run back", f"entry {entry.seq} is before the one before it")
         if entry.step != self.step:
             self._decided = False
+            self.features.step()
         elif entry.time != self.time:
             self._wrong("a step has one time", f"entry {entry.seq}")
         decision = entry.kind in ("launch", "stop", "reject")
@@ -174,6 +119,8 @@ class Ledger:
         self._decided = self._decided or decision
         self.seq, self.step, self.time = entry.seq, entry.step, entry.time
         self.kinds[entry.kind] += 1
+        if entry.kind in TOLD:
+            self.visible.append((entry.seq, entry.kind))
         if entry.kind not in self._known:
             self._wrong("entries are of known kinds", f"{entry.kind}")
         self._known[entry.kind](entry.body)
@@ -185,6 +132,25 @@ class Ledger:
             for machine in self.machines.values()
             for (job, task), line in machine.held.items()
         }
+
+    def visible_after(self, seq: int) -> tuple[int, str] | None:
+        """The next entry after that one which whoever follows is told of."""
+        at = bisect_right(self.visible, seq, key=lambda each: each[0])
+        return self.visible[at] if at < len(self.visible) else None
+
+    def below(self, tenant: str | None, above: str) -> bool:
+        """Whether a tenant is that one, or below it."""
+        while tenant is not None and tenant != above:
+            tenant = self.tenants.get(tenant, {}).get("parent")
+        return tenant is not None
+
+    def has_tenant(self, tenant: Tenant) -> bool:
+        """Whether the tenant is as it should be."""
+        known = self.tenants.get(tenant.name)
+        wanted = plain_tenant(tenant)
+        return known is not None and all(
+            known.get(field) == wanted.get(field) for field in ("weight", "pool", "limit")
+        )
 
     def find(self, job: int, task: int) -> TaskLine | None:
         """A task that was ever launched, of a job that is still known or was."""
@@ -207,6 +173,7 @@ class Ledger:
         machine.state = self._machine_change(machine.state, MachineChange.LEFT, body["machine"])
         for (job, task), line in list(machine.held.items()):
             line.tries += line.state is not TaskState.STOPPING
+            self.features.take(self.jobs[job], -1)
             self._move(self.jobs[job], line, TaskChange.LOST)
             self.given_up.add((job, task, line.attempt))
             self.stopping.pop((job, task), None)
@@ -250,6 +217,7 @@ class Ledger:
             demand=amounts(tree["demand"]),
             by=body.get("by"),
             key=body.get("key"),
+            submitted=self.time,
         )
         self.jobs[number] = self.names[line.name] = line
         if line.key is not None:
@@ -260,6 +228,8 @@ class Ledger:
         gone = [number for number in line.tasks if number >= body["tasks"]]
         if any(line.tasks.pop(number).attempt for number in gone):
             self._wrong("what was launched stays", f"job {line.name} shrank below it")
+        more = body["tasks"] > line.count
+        self.features.met[Feature.GROWN if more else Feature.SHRUNK] += body["tasks"] != line.count
         line.count = body["tasks"]
 
     def _cancelled(self, body: Body) -> None:
@@ -299,6 +269,10 @@ class Ledger:
             if task.tries > (MOST_LOSSES if retries is None else retries):
                 self._wrong("retries end", f"{line.name} {body['task']} has {task.tries}")
         if task.state not in HELD:
+            self.features.take(line, -1)
+            self.features.met[Feature.ONCE] += change is TaskChange.FAILED and not line.tree.get(
+                "rerunnable", True
+            )
             self.stopping.pop((line.id, body["task"]), None)
             self.machines[task.machine].held.pop((line.id, body["task"]), None)
             if body.get("given_up"):
@@ -325,6 +299,8 @@ class Ledger:
         task.attempt, task.machine = body["attempt"], body["machine"]
         task.pieces, task.launched = pieces_of(body), self.seq
         machine.held[line.id, body["task"]] = task
+        self.features.take(line, 1)
+        self.features.launched(line, task, body["machine"], machine, self.time)
         self._fits(body["machine"], machine, line.demand, task)
 
     def _stop(self, body: Body) -> None:
@@ -334,6 +310,7 @@ class Ledger:
             self._wrong("what is stopped is what runs", f"{line.name} {body['task']}")
         self._move(line, task, TaskChange.STOP)
         task.stopped_at = self.now
+        self.features.met[Feature.PREEMPTED] += not line.cancelled
         if line.cancelled:
             self.stopping[line.id, body["task"]] = task
 

@@ -3,7 +3,7 @@ when. All of it is drawn before the run begins, so that a run can be repeated wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
@@ -12,6 +12,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
+from fairlead.service.api.settings import ApiSettings
 from fairlead.service.requests import (
     Caller,
     CancelJob,
@@ -27,6 +28,10 @@ from fairlead.service.requests import (
 )
 from fairlead.service.settings import Limits, Settings
 from tests.vopr.faults import CRASHES, NODES, SECOND, Fault
+from tests.vopr.looks import Look, What
+
+ADMIN = Caller("admin")
+VIEWER = Caller("eyes", Role.VIEWER)
 
 START = 1_800_000_000 * SECOND
 """When every run begins, in microseconds since 1970."""
@@ -88,11 +93,14 @@ class Plan:
     machines: tuple[Machine, ...]
     joins: tuple[Machine, ...]
     settings: Settings
+    others: tuple[Settings, ...]  # of which policy, placement and options may be taken later
     pace: float
     poll: int  # microseconds between two looks at the engine's reports
     lasts: int
     rates: dict[Fault, float]
     asks: tuple[Ask, ...]
+    looks: tuple[Look, ...]
+    api: ApiSettings
     incidents: tuple[Incident, ...]
     most: int = 10**9
     off: frozenset[Fault] = frozenset()
@@ -110,9 +118,9 @@ def draw(seed: int) -> Plan:
     random = Random(f"plan {seed}")
     machines = [_machine(random, i) for i in range(random.randint(1, 4))]
     joins = [_machine(random, 10 + i) for i in range(random.randint(0, 1))]
-    lasts = random.choice((20, 60, 200)) * SECOND
+    lasts = random.choice((15, 30, 60, 150)) * SECOND
     rates = _rates(random)
-    settings = _settings(random)
+    settings = _settings(random, machines)
     incidents = sorted(
         _incidents(random, rates, [m.name for m in machines], joins, lasts),
         key=lambda each: each.time,
@@ -123,11 +131,14 @@ def draw(seed: int) -> Plan:
         machines=tuple(machines),
         joins=tuple(joins),
         settings=settings,
+        others=tuple(_settings(Random(f"other {seed} {i}"), machines) for i in range(2)),
         pace=random.choice((0.5, 3, 15)),
         poll=random.choice((1, 50_000, 500_000)),
         lasts=lasts,
         rates=rates,
         asks=tuple(asks),
+        looks=_looks(Random(f"looks {seed}"), lasts, settings),
+        api=_api(Random(f"api {seed}")),
         incidents=tuple(incidents),
         checked=random.random() < 0.1,
     )
@@ -153,16 +164,27 @@ def _rates(random: Random) -> dict[Fault, float]:
     return rates
 
 
-def _settings(random: Random) -> Settings:
-    tenants = [
-        Tenant(
-            f"t{i}",
-            weight=random.choice((1, 1, 2)),
-            parent=random.choice((None, "t0")) if i else None,
-        )
-        for i in range(random.randint(1, 3))
-    ]
-    preempt = random.choice((None, None, 5 * SECOND, 20 * SECOND))
+def _tenants(random: Random, machines: list[Machine]) -> list[Tenant]:
+    """In a tree with weights, or side by side, each with machines that it brought. Some with a
+    limit, in which every task that is drawn fits."""
+    names = [f"t{i}" for i in range(random.randint(1, 3))]
+    pooled = random.random() < 0.2
+    tenants = []
+    for i, name in enumerate(names):
+        limit = {"cpu": random.choice((2, 3))} if random.random() < 0.25 else {}
+        if pooled:
+            pool = random.sample([m.name for m in machines], random.randint(1, len(machines)))
+            tenants.append(Tenant(name, pool=pool, limit=limit))
+        else:
+            parent = random.choice((None, *names[:i], *names[i - 1 : i]))
+            weight = random.choice((1, 1, 2))
+            tenants.append(Tenant(name, weight=weight, parent=parent, limit=limit))
+    return tenants
+
+
+def _settings(random: Random, machines: list[Machine]) -> Settings:
+    tenants = _tenants(random, machines)
+    preempt = random.choice((None, 2 * SECOND, 10 * SECOND))
     return Settings(
         policy=random.choice(POLICIES),
         placement=random.choice(PLACEMENTS),
@@ -171,11 +193,41 @@ def _settings(random: Random) -> Settings:
         ),
         tenants=tuple(tenants),
         limits=Limits(jobs_per_tenant=random.choice((4, 100))),
+        journal_keep=random.choice((None, None, 10 * SECOND, 86_400 * SECOND)),
         snapshot_every=random.choice((0, 20, 60)),
         requests_per_step=random.choice((2, 1000)),
         node_interval=random.choice((SECOND, 5 * SECOND, 10 * SECOND)),
         advise_every=random.choice((SECOND, 5 * SECOND, 20 * SECOND)),
     )
+
+
+def _api(random: Random) -> ApiSettings:
+    """Now and then one that allows little, so that its limits are met."""
+    few = random.random() < 0.1
+    return ApiSettings(
+        threads=False,
+        kept_events=random.choice((4, 40, 20_000)),
+        token_rate=1.0 if few else 1000.0,
+        token_burst=3.0 if few else 2000.0,
+    )
+
+
+def _looks(random: Random, lasts: int, settings: Settings) -> tuple[Look, ...]:
+    """Who looks at what."""
+    callers = [ADMIN, VIEWER, *(of(tenant.name) for tenant in settings.tenants)]
+    most = list(What) if random.random() < 0.5 else [What.JOBS, What.JOB, What.REVOKED, What.OUTPUT]
+    looks = [
+        Look(START + random.randrange(lasts), random.choice(callers), random.choice(most))
+        for _ in range(random.randint(1, 6))
+    ]
+    if random.random() < 0.4:
+        looks.append(Look(START + random.randrange(lasts), random.choice(callers), What.EVENTS))
+    return tuple(sorted(looks, key=lambda look: look.time))
+
+
+def of(tenant: str) -> Caller:
+    """Who acts for a tenant."""
+    return Caller(f"of-{tenant}", Role.TENANT, tenant)
 
 
 def _incidents(
@@ -208,18 +260,22 @@ def _incidents(
 
 
 def _asks(random: Random, lasts: int, machines: list[Machine], settings: Settings) -> Iterator[Ask]:
-    tenants = [tenant.name for tenant in settings.tenants]
+    known = settings.tenants
+    tenants = [tenant.name for tenant in known]
+    for caller in (VIEWER, *map(of, tenants)):
+        name = str(caller.token)
+        yield Ask(START, MakeToken(ADMIN, name, caller.role, caller.tenant, "", ""))
     names: list[tuple[int, str]] = []
     for number in range(random.randint(2, 7)):
         time = START + random.randrange(lasts)
         jobs = tuple(
-            _job(random, f"j{number}" if not part else f"j{number}-{part}", tenants, machines)
+            _job(random, f"j{number}" if not part else f"j{number}-{part}", known, machines)
             for part in range(random.choice((1, 1, 1, 3)))
         )
         names += [(time, job.name) for job in jobs]
         key = f"k{number}" if random.random() < 0.6 else None
         yield Ask(time, SubmitJobs(_caller(random, jobs), jobs, key))
-    admin = Caller("admin")
+    admin = ADMIN
     for time, name in names:
         later = time + random.randrange(30 * SECOND)
         dice = random.random()
@@ -230,7 +286,7 @@ def _asks(random: Random, lasts: int, machines: list[Machine], settings: Setting
         if random.random() < 0.2:
             yield Ask(time + random.randrange(60 * SECOND), ForgetJob(admin, name))
             if random.random() < 0.5:
-                again = (_job(random, name, tenants, machines),)
+                again = (_job(random, name, known, machines),)
                 yield Ask(time + 61 * SECOND, SubmitJobs(admin, again, f"again {name}"))
     for machine in machines:
         if random.random() < 0.2:
@@ -239,14 +295,13 @@ def _asks(random: Random, lasts: int, machines: list[Machine], settings: Setting
             yield Ask(time + random.randrange(60 * SECOND), DrainMachine(admin, machine.name, True))
     for number in range(random.randint(0, 3)):
         time = START + random.randrange(lasts)
-        known = random.choice(settings.tenants)
-        tenant = Tenant(known.name, weight=random.randint(1, 5), parent=known.parent)
+        old = random.choice(known)
+        weight = None if old.pool else random.randint(1, 5)
+        tenant = Tenant(old.name, weight=weight, pool=old.pool, parent=old.parent, limit=old.limit)
         yield Ask(time, PutTenant(admin, tenant))
         if random.random() < 0.5:
             token = f"token-{number}"
-            yield Ask(
-                time, MakeToken(admin, token, Role.TENANT, random.choice(tenants), "00", "11" * 32)
-            )
+            yield Ask(time, MakeToken(admin, token, Role.TENANT, random.choice(tenants), "", ""))
             if random.random() < 0.5:
                 yield Ask(time + random.randrange(20 * SECOND), RevokeToken(admin, token))
     yield from _mistakes(random, lasts, tenants)
@@ -256,11 +311,11 @@ def _caller(random: Random, jobs: tuple[Job, ...]) -> Caller:
     tenants = {job.tenant for job in jobs}
     tenant = jobs[0].tenant
     if len(tenants) == 1 and tenant is not None and random.random() < 0.4:
-        return Caller(f"of-{tenant}", Role.TENANT, tenant)
-    return Caller("admin")
+        return of(tenant)
+    return ADMIN
 
 
-def _job(random: Random, name: str, tenants: list[str], machines: list[Machine]) -> Job:
+def _job(random: Random, name: str, tenants: Sequence[Tenant], machines: list[Machine]) -> Job:
     tasks = random.choice((1, 1, 2, 3, 5, 8))
     demand: dict[str, Fraction | int] = {"cpu": random.choice((Fraction(1, 2), 1, 1))}
     if random.random() < 0.5:
@@ -274,26 +329,48 @@ def _job(random: Random, name: str, tenants: list[str], machines: list[Machine])
         ):
             del demand["gpu"]
     zone = random.choice(machines).labels["zone"]
-    constrained = "gpu" not in demand and "memory" not in demand and random.random() < 0.25
+    plain = "gpu" not in demand and "memory" not in demand
+    constrained = plain and random.random() < 0.25
+    prefers = random.random() < 0.2
+    pooled = any(tenant.pool for tenant in tenants)
+    owner = random.choice(tenants).name if pooled or random.random() < 0.8 else None
+    spread = random.random() < 0.15
+    there = [m for m in machines if not constrained or m.labels["zone"] == zone]
+    gang = 1
+    if tasks > 1 and random.random() < 0.3:
+        gang = random.randint(2, min(tasks, 3))
+        if gang > _room(demand, there, spread) or (owner and gang * demand["cpu"] > 2):
+            gang = 1
     return Job(
         name,
         demand,
-        tenant=random.choice(tenants) if random.random() < 0.8 else None,
+        tenant=owner,
         tasks=tasks,
-        command=("work", name),
+        command=("work", f"secret-of-{owner or name}!"),
         where=f"zone = {zone}" if constrained else "",
-        spread=random.random() < 0.1,
+        prefer=f"zone = {random.choice('ab')}" if prefers else "",
+        prefer_for=random.choice((2, 10, 40)) if prefers else None,
+        spread=spread,
+        gang=gang,
         retries=random.choice((None, None, 0, 2)),
         rerunnable=random.random() < 0.7,
         duration=random.choice((None, 5)),
     )
 
 
+def _room(demand: dict[str, Fraction | int], machines: list[Machine], spread: bool) -> int:
+    """So many of its tasks run at once in the empty cluster, at least."""
+    room = 0
+    for machine in machines:
+        fits = [int(machine.capacity.get(r, Fraction(0)) / amount) for r, amount in demand.items()]
+        room += min(1 if spread else 100, *fits)
+    return room
+
+
 def _mistakes(random: Random, lasts: int, tenants: list[str]) -> Iterator[Ask]:
     """What cannot be, each refused for its own reason."""
-    admin = Caller("admin")
-    stranger = Caller("of-t0", Role.TENANT, "t0")
-    viewer = Caller("eyes", Role.VIEWER)
+    admin = ADMIN
+    stranger, viewer = of("t0"), VIEWER
     cpu = {"cpu": 1}
     wrong: list[Request] = [
         SubmitJobs(admin, (Job("w1", cpu, tasks=1, command="x", tenant="nobody"),), "w"),
@@ -307,7 +384,7 @@ def _mistakes(random: Random, lasts: int, tenants: list[str]) -> Iterator[Ask]:
         ChangeJob(admin, "never-there", 3),
         DrainMachine(admin, "no-such-machine"),
         PutTenant(stranger, Tenant("t0", weight=100)),
-        MakeToken(viewer, "mine", Role.ADMIN, None, "00", "11" * 32),
+        MakeToken(viewer, "mine", Role.ADMIN, None, "", ""),
         RevokeToken(admin, "never-made"),
         PutTenant(admin, Tenant("orphan", parent="nobody")),
     ]

@@ -4,11 +4,11 @@ nothing happens beside anything else."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from fairlead.engines.interface import Engine, EngineError
-from fairlead.model.errors import FairleadError
+from fairlead.model.errors import FairleadError, InputError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.transitions import MachineState
 from fairlead.service.fair.interface import Adviser
@@ -20,17 +20,20 @@ from fairlead.service.journal.entry import (
 )
 from fairlead.service.loop import Service
 from fairlead.service.replay import replay
-from fairlead.service.requests import DrainMachine, Request
+from fairlead.service.requests import DrainMachine
 from fairlead.service.settings import Settings
 from tests.vopr.adviser import SimAdviser
 from tests.vopr.agreement import agree
-from tests.vopr.clients import ADMIN, Clients, Waiting, about
+from tests.vopr.clients import Clients
 from tests.vopr.cluster import Cluster
 from tests.vopr.engine import SimEngine
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, CrashError, Fault, Trace
+from tests.vopr.front import Front, TokenFile
 from tests.vopr.judge import Judge
 from tests.vopr.ledger import Ledger
-from tests.vopr.plan import START, Incident, Plan
+from tests.vopr.network import Network
+from tests.vopr.plan import ADMIN, START, Incident, Plan
+from tests.vopr.readers import Readers
 from tests.vopr.store import Disk, SimStore
 
 IDLE = 30 * SECOND
@@ -51,6 +54,7 @@ class Life:
     service: Service
     store: SimStore
     engine: SimEngine
+    front: Front
 
     @property
     def core(self) -> Core:
@@ -77,21 +81,41 @@ class Simulation:
         for machine in plan.joins:
             del self.cluster.nodes[machine.name]
         self.judge.cluster = self.cluster
-        self.clients = Clients(self.ledger, self.chance, trace)
+        self.network = Network(self.chance, trace)
+        self.file = TokenFile()
+        self.clients = Clients(
+            self.ledger, self.chance, trace, self.network, lambda: self.file.text
+        )
         self.clients.plan(plan.asks)
+        self.readers = Readers(
+            self.clients,
+            self.ledger,
+            self.chance,
+            trace,
+            self.network,
+            lambda: self.disk.place.start,
+        )
+        self.readers.plan(plan.looks)
         self.disk = Disk()
+        self.settings = plan.settings
         self.life: Life | None = None
-        self.restart_at = START
+        self.restart_at = self.step_at = START
         self.offset = 0  # of the service's clock
         self.down_until = 0
         self.incidents = [each for each in plan.incidents if each.fault not in plan.off]
-        self.steps = self.lives = 0
+        self.steps = self.lives = self.moments = 0
         self.calls: Counter[str] = Counter()
         self.at_once = 0
         self.digest: tuple[int, str] | None = None  # of the dead service, at its last entry
 
     def run(self) -> None:
         """Faults, then calm until all is done. Raises BrokenPromiseError."""
+        try:
+            self._run()
+        finally:
+            self._cut()
+
+    def _run(self) -> None:
         while self.trace.now < self.plan.end:
             self._go_on(self.plan.end)
         self._calm()
@@ -106,26 +130,33 @@ class Simulation:
 
     def _go_on(self, end: int) -> None:
         """To the next moment at which anything happens, and the service's step there."""
-        now = self.trace.now
-        moments = [now + IDLE, end]
-        moments += [self.incidents[0].time] if self.incidents else []
+        self.moments += 1
+        if self.moments > 10 * MOST_STEPS:
+            raise BrokenPromiseError("a run comes to an end", f"{self.moments} moments passed")
+        now, life = self.trace.now, self.life
         later = self.cluster.next()
         if later is not None:
-            moments.append(-(-later // self.plan.poll) * self.plan.poll)
-        if self.life is None:
+            self.step_at = min(self.step_at, -(-later // self.plan.poll) * self.plan.poll)
+        moments = [end, self.clients.next(), self.readers.next(), self.network.next()]
+        moments += [self.incidents[0].time if self.incidents else None]
+        if life is None:
             moments.append(self.restart_at)
         else:
-            moments.append(self.clients.next() or end)
-            wake = self.life.service.wake()
+            wake = life.service.wake()
             if wake is not None:
-                moments.append(wake - self.offset)
-        self._now(max(now + (1000 if self.at_once > 5 else 0), min(moments)))
+                self.step_at = min(self.step_at, wake - self.offset)
+            moments += [self.step_at, life.front.loop.next()]
+        next_one = min(moment for moment in moments if moment is not None)
+        self._now(max(now + (1000 if self.at_once > 5 else 0), next_one))
         while self.incidents and self.incidents[0].time <= self.trace.now:
             self._incident(self.incidents.pop(0))
         if self.life is None and self.trace.now >= self.restart_at:
             self._start()
+        self.network.advance(self.trace.now)
+        self.clients.due(self.trace.now)
+        self.readers.due(self.trace.now)
         if self.life is not None:
-            self._step(self.life)
+            self._live(self.life)
 
     def _now(self, now: int) -> None:
         self.trace.now = self.ledger.now = now
@@ -155,20 +186,35 @@ class Simulation:
     def _start(self) -> None:
         disk, chance = self.disk, self.chance
         place = disk.place
-        if place.snapshots and chance.hit(Fault.SNAPSHOT_LOST):
+        spare = len(place.snapshots) > 1 or (place.snapshots and not place.start)
+        if spare and chance.hit(Fault.SNAPSHOT_LOST):
             del place.snapshots[max(place.snapshots)]
         if place.rows and chance.hit(Fault.READ_CORRUPT):
             disk.damage(chance.stream("damage").random())
         if place.rows and chance.hit(Fault.READ_FAILS):
             disk.broken = True
-        before = len(place.rows)
+        before = disk.last
         store = SimStore(disk, chance, self.trace, self.judge.durable, self._wait, self._written)
         engine = SimEngine(self.cluster, self.judge, chance, self.trace, self.calls)
         engine.down_until = self.down_until
         self.lives += 1
         self.trace.say(f"== life {self.lives}, {before} entries are durable")
+        adviser = SimAdviser(chance, self.trace)
+        wanted = self._settings()
         try:
-            service = self.make(store, engine, self.plan.settings, SimAdviser(chance, self.trace))
+            try:
+                service = self.make(store, engine, wanted, adviser)
+            except InputError:
+                if wanted == self.settings:
+                    raise
+                # Another policy that has no scale for a job that is there: it stays as it was.
+                if disk.last != before:
+                    raise BrokenPromiseError(
+                        "what is refused changes nothing", str(wanted)
+                    ) from None
+                wanted = self.settings
+                service = self.make(store, engine, wanted, adviser)
+            self.settings = wanted
             if chance.hit(Fault.CRASH_IN_RECOVERY):
                 raise CrashError("recovery")
         except CrashError:
@@ -180,15 +226,27 @@ class Simulation:
         if store.complained:
             raise BrokenPromiseError("a journal that cannot be read is refused", "it started")
         disk.repair()  # nobody read what was damaged
-        self.life = Life(service, store, engine)
+        front = Front(service, self.plan.api, self.file, chance, self.trace)
+        self.life = Life(service, store, engine, front)
+        self.step_at = self.trace.now
         self.judge.blind_until = self.trace.now
         self._recovered(service, before)
+
+    def _settings(self) -> Settings:
+        """Now and then it is started under another policy, placement or option."""
+        draws = self.chance.stream("settings")
+        if self.chance.calm or not self.lives or draws.random() > 0.2:
+            return self.settings
+        other = draws.choice(self.plan.others)
+        return replace(
+            self.settings, policy=other.policy, placement=other.placement, options=other.options
+        )
 
     def _refused(self, store: SimStore, error: FairleadError, before: int) -> None:
         """It refused to start; somebody mends what was wrong."""
         if not store.complained and not store.failed:
             raise BrokenPromiseError("a good journal is read", str(error)) from error
-        if isinstance(error, CorruptJournalError) and len(self.disk.place.rows) != before:
+        if isinstance(error, CorruptJournalError) and self.disk.last != before:
             raise BrokenPromiseError("a corrupt journal is left alone", str(error)) from error
         self.disk.repair()
         self._dead(f"it did not start: {error}")
@@ -207,13 +265,20 @@ class Simulation:
         """An append is durable, and the core is where it says: now and then its digest is kept, to
         see that a service that recovers comes to the same."""
         if self.life is not None and self.chance.stream("digest").random() < 0.25:
-            self.digest = len(self.disk.place.rows), self.life.core.digest()
+            self.digest = self.disk.last, self.life.core.digest()
 
     def _dead(self, why: str) -> None:
         self.trace.say(f"== it is dead: {why}")
-        self.life = None
+        self._cut()
         wait = self.chance.stream("restart").choice((0, SECOND // 10, SECOND, 5 * SECOND))
         self.restart_at = self.trace.now + wait
+
+    def _cut(self) -> None:
+        """The process is gone, with all its connections."""
+        life, self.life = self.life, None
+        self.network.cut()
+        if life is not None:
+            life.front.kill()
 
     def _wait(self, time: int) -> None:
         """Time passes within a step."""
@@ -221,38 +286,37 @@ class Simulation:
 
     # Steps
 
-    def _step(self, life: Life) -> None:
-        now, before = self.trace.now, len(self.disk.place.rows)
-        asked = self.clients.due(now, self.plan.settings.requests_per_step)
-        requests: Sequence[Request] = [each.request for each in asked]
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise BrokenPromiseError("a run comes to an end", f"{MOST_STEPS} steps were made")
-        heard, names = 0, [about(request) for request in requests]
+    def _live(self, life: Life) -> None:
+        """Handlers go on, and the service makes a step if there is anything to do."""
         try:
-            replies = life.service.step(now + self.offset, requests)
-            if len(replies) != len(requests):
-                raise BrokenPromiseError("every request has its reply", f"{requests}: {replies}")
-            for each, reply in zip(asked, replies, strict=True):
-                if self.chance.hit(Fault.CRASH_BEFORE_REPLY):
-                    raise CrashError("reply")
-                heard += 1
-                alone = names.count(about(each.request)) == 1
-                self.clients.heard(each, reply, self.trace.now, alone)
+            life.front.go_on()
+            if not life.front.crashed and (
+                self.trace.now >= self.step_at or life.front.door.waiting()
+            ):
+                self._step(life)
+            if life.front.crashed:
+                raise CrashError("reply")
         except CrashError as crash:
-            self._unheard(asked[heard:])
             self._dead(f"in {crash}")
-            return
         except TakenJournalError:
             if not life.store.taken:
                 raise
-            self._unheard(asked[heard:])
             self._dead("another one writes its journal")
-            return
+
+    def _step(self, life: Life) -> None:
+        now, before = self.trace.now, self.disk.last
+        self.step_at = now + IDLE
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise BrokenPromiseError("a run comes to an end", f"{MOST_STEPS} steps were made")
+        life.front.turn(now + self.offset)
+        if self.network.server is not life.front:
+            life.front.begin()
+            self.network.server = life.front
         if life.store.taken:
             raise BrokenPromiseError("a service whose journal is taken stops", "it went on")
         if not life.store.failed:
-            if len(self.disk.place.rows) != before:
+            if self.disk.last != before:
                 agree(life.service, self.ledger, thorough=self.steps % 8 == 0)
             self.judge.check_stops()
         if life.store.failed or not life.engine.reconciled:
@@ -261,14 +325,12 @@ class Simulation:
             life.core.check()
         self._not_busy(life, now, before)
 
-    def _unheard(self, asked: Sequence[Waiting]) -> None:
-        for each in asked:
-            self.clients.unheard(each, self.trace.now)
-
     def _not_busy(self, life: Life, now: int, before: int) -> None:
         """It sleeps when there is nothing to do."""
         wake = life.service.wake()
-        idle = len(self.disk.place.rows) == before and self.trace.now == now
+        if life.front.door.waiting():
+            self.step_at = self.trace.now
+        idle = self.disk.last == before and self.trace.now == now
         busy = idle and wake is not None and wake <= now + self.offset
         self.at_once = self.at_once + 1 if busy else 0
         if self.at_once > AT_ONCE:
@@ -297,7 +359,7 @@ class Simulation:
         the other at their longest. Jumps of the clock make nothing later."""
         tasks = sum(
             int(job.tasks or 0)
-            for each in self.clients.waiting
+            for each in (*self.clients.waiting, *self.clients.asked.values())
             for job in getattr(each.request, "jobs", ())
         ) + sum(line.count for line in self.ledger.jobs.values())
         # The longest task takes ten times the pace, and each may be tried four times.
@@ -305,7 +367,7 @@ class Simulation:
         return self.trace.now + 2500 * SECOND + work
 
     def _all_done(self) -> bool:
-        if self.life is None or self.clients.waiting or self.life.store.failed:
+        if self.life is None or self.clients.pending() or self.life.store.failed:
             return False
         return not self._undone()
 
@@ -313,8 +375,9 @@ class Simulation:
         """What is not done yet; empty if nothing is."""
         if self.life is None:
             return "the service is not there"
-        if self.clients.waiting:
-            return f"{self.clients.waiting[0].request} was not answered"
+        pending = self.clients.pending()
+        if pending is not None:
+            return f"{pending} was not answered"
         for line in self.ledger.jobs.values():
             if not line.over():
                 return f"job {line.name} is {line.states()}"
@@ -326,7 +389,7 @@ class Simulation:
                 return f"machine {node.machine.name} never joined"
         if self.cluster.reports:
             return f"{next(iter(self.cluster.reports))} was not acknowledged"
-        return ""
+        return self.readers.behind()
 
     def _last_look(self) -> None:
         """After all: every accepted task has one result, or was taken back with its job."""
@@ -341,7 +404,7 @@ class Simulation:
                     raise BrokenPromiseError("every accepted task has a result", f"{name} {task}")
         agree(self.life.service, self.ledger, thorough=True)
         self.life.core.check()
-        if self.plan.seed % 4 == 0:
+        if self.plan.seed % 4 == 0 and not self.disk.place.start:
             self._replay(self.life)
 
     def _replay(self, life: Life) -> None:

@@ -10,6 +10,8 @@ from fairlead.engines.interface import Cause
 from fairlead.scheduling.transitions import CANCELLED, MACHINE, TASK
 from fairlead.service.requests import Request, Wrong
 from tests.vopr.faults import Fault
+from tests.vopr.features import Feature
+from tests.vopr.looks import What
 from tests.vopr.simulation import Simulation
 
 Tally = Counter[tuple[str, str]]
@@ -23,7 +25,7 @@ ENTRIES = (
     *("job_submitted", "job_changed", "job_cancelled", "job_forgotten", "tenant_changed"),
     *("task_started", "task_finished", "task_failed", "task_lost", "task_stopped"),
     *("launch", "stop", "time_passed", "advice_changed", "guarantees_changed"),
-    *("token_made", "token_revoked"),
+    *("token_made", "token_revoked", "core_changed"),
 )
 
 
@@ -36,6 +38,8 @@ def tally(run: Simulation) -> Tally:
         found["task", task_change(state.name, change.name, cancelled)] += times
     for (before, what), times in run.ledger.machine_changes.items():
         found["machine", f"{before.name} {what.name}"] += times
+    for feature, times in run.ledger.features.met.items():
+        found["feature", feature.name] += times
     for kind, times in run.ledger.kinds.items():
         found["entry", kind] += times
     for (request, reply), times in run.clients.replies.items():
@@ -43,6 +47,8 @@ def tally(run: Simulation) -> Tally:
         found["reply", reply] += times
     for report, times in run.cluster.causes.items():
         found["report", report] += times
+    for (look, status), times in run.readers.seen.items():
+        found["look", f"{look} {status}"] += times
     for call, times in run.calls.items():
         found["call", call] += times
     found["run", "seeds"] += 1
@@ -79,6 +85,13 @@ def wanted() -> Iterator[tuple[str, str]]:
         yield "reply", wrong.value
     for cause in ("well", "lost", *(each.value for each in Cause)):
         yield "report", cause
+    for feature in Feature:
+        yield "feature", feature.name
+    for look in What:
+        good = {What.REVOKED: "401", What.EVENTS: "event"}.get(look, "200")
+        yield "look", f"{look.name} {good}"
+    for look in (What.TASKS, What.OUTPUT, What.WHY, What.TOKENS):
+        yield "look", f"{look.name} 403"
     for call in CALLS:
         yield "call", call
 
