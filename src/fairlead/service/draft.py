@@ -3,6 +3,7 @@ records have not, and nothing was acted on."""
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,7 @@ class Draft:
     submitted: dict[str, int] = field(default_factory=dict)  # name: number
     taken: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
     keys: dict[tuple[str | None, str], KeyRecord] = field(default_factory=dict)
-    forgotten: dict[int, list[Attempt]] = field(default_factory=dict)  # with all attempts
+    forgotten: dict[int, array[int]] = field(default_factory=dict)  # attempts of each task
     tokens: dict[str, bool] = field(default_factory=dict)  # made or revoked
 
     def tell(self, event: Event, **more: Any) -> None:
@@ -85,7 +86,7 @@ class Draft:
 
     def forget(self, job: JobRecord) -> None:
         """Writes down that a job, which is over, is forgotten."""
-        self.forgotten[job.id] = self.records.attempts_of(job)
+        self.forgotten[job.id] = self.records.attempt_counts(job)
         self.note("job_forgotten", job=job.name, id=job.id)
 
     def decide(self) -> None:

@@ -3,8 +3,10 @@ could not be reached."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from fairlead.engines.interface import Attempt, Engine, EngineError, Node, Report
 from fairlead.service.acting import carry_out, resume
@@ -14,6 +16,13 @@ from fairlead.service.records.book import Records
 
 RETRY = 1_000_000
 """Microseconds until an engine that failed is asked again."""
+
+
+AT_ONCE = 1_000
+"""Attempts whose outputs are forgotten in a step: an engine may remove three files for each."""
+
+SOON = 1_000
+"""Microseconds until the next of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +42,9 @@ class Reach:
         self.trouble = "the engine was not asked yet"
         self._engine, self._records, self._observer = engine, records, observer
         self._retry: int | None = None
-        self._forget: list[Attempt] = []
+        self._forgotten: deque[Iterator[Attempt]] = deque()  # a job each
+        self._forget: list[Attempt] = []  # of these, what was not told yet
+        self._told = 0
 
     def hear(self, time: int, ask_nodes: bool) -> Heard:
         """Asks it. What is to be made good after a failure is made good first."""
@@ -51,7 +62,8 @@ class Reach:
 
     def tell(self, draft: Draft, reports: Sequence[Report]) -> None:
         """Carries out what the draft, which is durable and folded, asks for."""
-        self._forget += [each for job in draft.forgotten.values() for each in job]
+        self._forgotten.extend(_attempts(*job) for job in draft.forgotten.items())
+        self._told = draft.time
         if self.trouble:
             return  # `resume` will see to it
         try:
@@ -60,6 +72,7 @@ class Reach:
             launched, stopped = carry_out(self._engine, self._records, draft.entries, draft.cancels)
             self._observer.counted(Counted.LAUNCHES, launched)
             self._observer.counted(Counted.STOPS, stopped)
+            self._fill()
             if self._forget:
                 self._engine.forget(self._forget)
                 self._forget = []
@@ -67,9 +80,26 @@ class Reach:
             self._failed(draft.time, error)
 
     def wake(self) -> int | None:
-        """When it is to be asked again, if it could not be reached."""
+        """When it is to be asked again, if it could not be reached, or told the next of what is
+        forgotten."""
+        if self._retry is None and self._forgotten:
+            return self._told + SOON
         return self._retry
+
+    def _fill(self) -> None:
+        """The next attempts whose outputs go: so many at most, so that the step stays short."""
+        while self._forgotten and len(self._forget) < AT_ONCE:
+            self._forget += islice(self._forgotten[0], AT_ONCE - len(self._forget))
+            if len(self._forget) < AT_ONCE:
+                self._forgotten.popleft()
 
     def _failed(self, time: int, error: EngineError) -> None:
         self.trouble, self._retry = str(error) or "the engine failed", time + RETRY
         self._observer.counted(Counted.ENGINE_ERRORS)
+
+
+def _attempts(job: int, counts: Sequence[int]) -> Iterator[Attempt]:
+    """All attempts that there ever were at the tasks of a job."""
+    for task, count in enumerate(counts):
+        for number in range(1, count + 1):
+            yield Attempt(job, task, number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from fairlead.engines.fake import Call
@@ -11,10 +13,11 @@ from fairlead.model.machine import Machine
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.fair.answering import AtOnce
+from fairlead.service.reach import AT_ONCE
 from fairlead.service.records.jobs import JobState
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.reports import _time
-from fairlead.service.requests import CancelJob
+from fairlead.service.requests import CancelJob, ForgetJob
 from fairlead.service.settings import Settings
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 
@@ -234,3 +237,36 @@ def test_nonsense_from_an_engine_does_not_damage_the_journal() -> None:
     late = Ended(Attempt(1, 0, 1), Cause.EXITED, 0, 2**80, -5)
     assert (_time(late.time), _time(late.started)) == (None, None)
     stage.restart()
+
+
+def test_the_outputs_of_a_large_job_are_forgotten_a_part_in_each_step() -> None:
+    stage = Stage(
+        machines=[Machine("wide", {"cpu": 4000, "memory": 2**30})],
+        fates={"large": [Fate(SECOND, code=1), Fate(SECOND)]},
+    )
+    stage.submit(job("large", 3000, retries=1), job("next"))
+    stage.settle(4)
+    record = stage.service.records.job("large")
+    assert record is not None
+    assert record.over
+    told: list[list[Attempt]] = []
+    engine = stage.service.engine
+
+    def forget(attempts: Sequence[Attempt]) -> None:
+        told.append(list(attempts))
+
+    engine.forget = forget  # type: ignore[method-assign]  # to see what it is told
+    stage.step(ForgetJob(ADMIN, "large"))
+    assert stage.service.records.job("large") is None
+    assert len(told) == 1
+    (again,) = stage.submit(job("large", 1)).ids  # its name is free at once
+    assert again > record.id
+    for _ in range(10):
+        wake = stage.service.wake()
+        assert wake is not None
+        stage.step(after=max(0, wake - stage.now))
+    assert max(map(len, told)) <= AT_ONCE
+    seen = [attempt for part in told for attempt in part]
+    assert len(seen) == len(set(seen)) >= 3001
+    assert {attempt.task for attempt in seen} == set(range(3000))
+    assert {attempt.job for attempt in seen} == {record.id}

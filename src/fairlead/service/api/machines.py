@@ -136,5 +136,6 @@ def _row(live: Live, record: MachineRecord) -> Row | None:
         record.drained,
         tuple((jobs[job].job.demand, count) for job, count in sorted(tasks.items())),
         record.quarantine,
-        "" if node is None else node.problem,
+        # Where the engine cannot be reached, nothing goes to any of them.
+        live.trouble or ("" if node is None else node.problem),
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -36,7 +38,7 @@ class WorkerAdviser:
         self._limit = limit
         self._context = multiprocessing.get_context("spawn")
         self._process: SpawnProcess | None = None
-        self._ours: Connection | None = None
+        self._line: _Line | None = None
         self._ready = False
         self._asked: Question | None = None  # what it computes
         self._next: Question | None = None
@@ -81,18 +83,18 @@ class WorkerAdviser:
             self._send(self._next, now)
 
     def _listen(self) -> None:
-        if self._ours is None:
+        line = self._line
+        if line is None:
             return
-        try:
-            while self._ours.poll():
-                said = self._ours.recv()
-                if said == READY:
-                    self._ready = True
-                elif self._asked is not None:
-                    self._took(said, self._asked)
-        except (EOFError, OSError):
-            self._died()
-            return
+        while not line.heard.empty():
+            said = line.heard.get()
+            if said is None:
+                self._died()
+                return
+            if said == READY:
+                self._ready = True
+            elif isinstance(said, Answer) and self._asked is not None:
+                self._took(said, self._asked)
         if self._process is not None and not self._process.is_alive():
             self._died()
 
@@ -106,10 +108,9 @@ class WorkerAdviser:
         self._not_before = time.monotonic() + min(RESTED * said.seconds, MOST_WAIT)
 
     def _send(self, question: Question, now: float) -> None:
-        assert self._ours is not None  # it said that it is ready
+        assert self._line is not None  # it said that it is ready
         self._next, self._asked, self._since = None, question, now
-        with suppress(OSError):  # it died: seen when it is listened to
-            self._ours.send(question)
+        self._line.questions.put(question)
 
     def _died(self) -> None:
         """Starts again: at once the first time, then after growing waits."""
@@ -132,24 +133,54 @@ class WorkerAdviser:
         self._not_before = now + min(RESTED * took, MOST_WAIT)
 
     def _start(self) -> None:
-        self._ours, theirs = self._context.Pipe()
+        ours, theirs = self._context.Pipe()
         self._process = self._context.Process(
             target=serve, args=(theirs,), name="fairlead-adviser", daemon=True
         )
         self._process.start()
         theirs.close()
+        self._line = _Line(ours)
         self._ready = False
 
     def _end(self) -> None:
-        process, ours = self._process, self._ours
-        self._process = self._ours = None
+        process, line = self._process, self._line
+        self._process = self._line = None
         self._ready = False
-        if ours is not None:
-            ours.close()
         if process is not None:
             self.restarts += 1
             process.kill()
             process.join(FAREWELL)
+        if line is not None:
+            line.close()
+
+
+class _Line:
+    """The connection to a process, in a thread of its own: with 100,000 jobs a question has 10 MB,
+    and the loop must not wait until they are written or read. `heard`: what the process said; None:
+    it is gone."""
+
+    def __init__(self, ours: Connection) -> None:
+        self.questions: SimpleQueue[Question | None] = SimpleQueue()
+        self.heard: SimpleQueue[Answer | str | None] = SimpleQueue()
+        self._ours = ours
+        self._thread = threading.Thread(target=self._run, name="adviser", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """The process has ended: the thread ends, too."""
+        self.questions.put(None)
+        self._thread.join(FAREWELL)
+
+    def _run(self) -> None:
+        try:
+            self.heard.put(self._ours.recv())  # that it is ready
+            while (question := self.questions.get()) is not None:
+                self._ours.send(question)
+                self.heard.put(self._ours.recv())
+        except (EOFError, OSError):
+            self.heard.put(None)
+        finally:
+            self._ours.close()
 
 
 def serve(theirs: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -99,14 +100,9 @@ class Records:
             if state[first + task] in HELD
         ]
 
-    def attempts_of(self, job: JobRecord) -> list[Attempt]:
-        """All attempts that there ever were at tasks of the job."""
-        counts = self.table.attempt[job.first : job.first + job.tasks]
-        return [
-            Attempt(job.id, task, number)
-            for task, count in enumerate(counts)
-            for number in range(1, count + 1)
-        ]
+    def attempt_counts(self, job: JobRecord) -> array[int]:
+        """Of each task of the job, how many attempts there ever were at it."""
+        return self.table.attempt[job.first : job.first + job.tasks]
 
     def is_below(self, tenant: str | None, above: str) -> bool:
         """Whether a tenant is that one, or below it."""
