@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--draw", action="store_true", help="draw an allocation of the lottery (cdrf-lottery)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="what --draw draws by (default: 0)")
+    parser.add_argument("--seed", type=int, help="what --draw draws by (default: 0)")
     parser.add_argument(
         "--proof", metavar="FILE", help="write the multipliers, for `fairlead verify`"
     )
@@ -64,12 +64,18 @@ def run(args: argparse.Namespace) -> int:
     """Prints the allocation."""
     from fairlead.sharing.allocate import allocate
 
+    if args.seed is not None and not args.draw:
+        from fairlead.model.errors import InputError, Mistake
+
+        raise InputError(
+            Mistake("--seed is what --draw draws by", "add --draw, or leave out --seed")
+        )
     cluster, jobs = read(args.files)
     if args.proof is not None:
         check_target(args.proof, args.files)
     allocation = allocate(cluster, jobs, args.policy, args.tasks)
     if args.draw:
-        allocation = drawn(allocation, args.seed)
+        allocation = drawn(allocation, args.seed or 0)
     if args.proof is not None:
         write_proof(args.proof, allocation)
     if args.json:

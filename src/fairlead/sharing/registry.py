@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from fairlead.model.errors import FairleadError, InputError, Mistake
+from fairlead.sharing.integral.names import is_whole, whole_names
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem import Floats, Problem
@@ -241,9 +242,14 @@ def _unknown(name: str) -> Mistake:
     from difflib import get_close_matches
     from importlib.metadata import entry_points
 
+    if is_whole(name):
+        return Mistake(
+            f"`{name}` is a mechanism for whole tasks, which this cannot use",
+            "share by it with `fairlead allocate`, or take a policy such as tsf",
+        )
     installed = (point.name for point in entry_points(group=GROUP))
     names = sorted({*policy_names(), *mechanism_names(), *installed})
-    close = get_close_matches(name.lower(), names, n=1)
+    close = get_close_matches(name.lower(), [*names, *whole_names()], n=1)
     known = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
     return Mistake(f"no policy `{name}`", known)
 

@@ -32,6 +32,8 @@ from fairlead.sharing.rates import rates
 Machines = Sequence[tuple[int, Row, Fraction]]
 Tasked = Sequence[Sequence[int | Fraction]]
 """(J, C) whole tasks, or their mean."""
+SAME = 1e-6
+"""Tasks: less than this is a rounding error of the exact shares."""
 Known = dict[Row, tuple[tuple[str, int], ...]]
 
 
@@ -91,19 +93,17 @@ def rounded_answer(
     if all_alike(counts):
         whole_tasks: Tasked = in_slots(counts, unit * effective).tolist()
         packings = _dealt(names, whole_tasks)
-        notes = _notes(divisible, counts, whole_tasks, None)
-        bound = None
+        packed, bound = None, None
     else:
         found = rounded(counts, placed, divisible, unit * effective)
         whole_tasks = _by_class(counts, found.machines)
         packings = _packings(names, found.machines, {})
-        notes = _notes(divisible, counts, whole_tasks, None if pooled else found.packed)
-        bound = None if pooled else found.bound
+        packed, bound = (None, None) if pooled else (found.packed, found.bound)
     exact = zip(problem.job_names, divisible.tolist(), strict=True)
     whole = Whole(
         packings,
         divisible=tuple(sorted((name, shown(each)) for name, each in exact)),
-        notes=notes,
+        notes=_notes(divisible, counts, whole_tasks, packed, bound),
     )
     answer = _allocation(cluster, jobs, counts, names, spec, whole_tasks, scale, weight, whole)
     distances = _distances(names, answer, divisible, bound, weight)
@@ -133,26 +133,26 @@ def _distances(
 
 
 def _notes(
-    divisible: Floats, counts: Counts, tasks: Tasked, packed: float | None
+    divisible: Floats, counts: Counts, tasks: Tasked, packed: float | None, bound: Floats | None
 ) -> tuple[str, ...]:
     """How far whole tasks are from the exact shares, with what no packing can do better; `packed`
     None: these are lexicographically max-min, or nothing was placed that could be packed."""
     has = np.array([int(sum(each)) for each in tasks], np.int64)
     names = counts.problem.job_names
     less = divisible - has
-    total = shown(float(divisible.sum()))
-    notes = [f"{int(has.sum())} whole tasks; the exact shares are {total:.12g} tasks"]
+    notes = [f"{int(has.sum())} whole tasks; the exact shares are {divisible.sum():.6g} tasks"]
     worst = int(less.argmax()) if len(less) else -1
-    if worst >= 0 and less[worst] > 0:
+    if worst >= 0 and less[worst] > SAME:
+        most = "" if bound is None else f" (at most {bound[worst]:.6g} less, by the bound)"
         notes.append(
             f"nobody is further below its exact share than job {names[worst]}:"
-            f" {has[worst]} of {shown(float(divisible[worst])):.12g} tasks"
+            f" {has[worst]} of {divisible[worst]:.6g} tasks{most}"
         )
-    if packed is not None:
-        lost = shown(max(0.0, float(divisible.sum()) - packed))
+    if packed is not None and divisible.sum() - packed > SAME:
         notes.append(
             "packing whole tasks within the exact shares of each kind of machine loses at least"
-            f" {lost:.12g} of them; what that leaves is filled in the order of the shares"
+            f" {divisible.sum() - packed:.6g} of them; what that leaves is filled in the order of"
+            " the shares"
         )
     elif all_alike(counts):
         notes.append("all tasks are of one size: no whole tasks have shares that are more equal")

@@ -10,7 +10,7 @@ import numpy as np
 from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.integral.calm import calm
 from fairlead.sharing.integral.counts import Counts, held
-from fairlead.sharing.integral.lottery import lottery
+from fairlead.sharing.integral.lottery import generator, lottery
 from fairlead.sharing.integral.outcome import WholeOutcome
 from fairlead.sharing.integral.point import Packing, Point, cdrf_point
 from fairlead.sharing.integral.together import capped, keeps, trimmed
@@ -47,21 +47,21 @@ def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> Whol
     if deterministic:
         down = tuple((k, packing, Fraction(int(n))) for k, packing, n in point.mixture if n >= 1)
         return WholeOutcome(down, point, notes=(_distance(point, down),))
-    draw = np.random.Generator(np.random.PCG64(seed))
+    draw = generator(seed)
     expected = np.array([float(each) for each in point.tasks])
     for tries in range(1, MOST_TRIES + 1):
         machines = kept(counts, point, _drawn(point, draw))
         tasks = _total(machines, len(expected))
         if (tasks >= (1 - error) * expected - 1e-9).all():
-            drawn = (
-                f"drawn {tries} times until everybody had at least {max(0.0, 1 - error):.3g} of its"
-                " expected tasks (the theorem's bound)"
-            )
+            times = "once" if tries == 1 else f"{tries} times"
+            drawn = f"drawn {times} until everybody had at least {1 - error:.3g} of its mean tasks"
+            if error >= 1:
+                drawn = "drawn once: for so few machines the theorem's bound is no bound"
             notes = (drawn, _distance(point, machines))
             return WholeOutcome(machines, point, notes=notes)
     raise InputError(
         Mistake(
-            f"no draw of {MOST_TRIES} gave everybody {1 - error:.3g} of its expected tasks",
+            f"no draw of {MOST_TRIES} gave everybody {1 - error:.3g} of its mean tasks",
             "take cdrf-lottery or shapley-folkman, which need no luck",
         )
     )
@@ -160,8 +160,8 @@ def _distance(point: Point, machines: tuple[tuple[int, Packing, Fraction], ...])
     some = goal > 0
     worst = float((-off[some] / goal[some]).max(initial=0.0))
     return (
-        f"the CDRF point is {float(np.linalg.norm(off)):.4g} tasks away in all, and nobody has less"
-        f" than {1 - max(worst, 0.0):.4g} of its expected tasks"
+        f"the mean is {float(np.linalg.norm(off)):.4g} tasks away in all, and nobody"
+        f" has less than {1 - max(worst, 0.0):.4g} of its mean tasks"
     )
 
 

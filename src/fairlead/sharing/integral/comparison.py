@@ -11,7 +11,7 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.integral.counts import Counts
-from fairlead.sharing.integral.lottery import Drawn, Lottery
+from fairlead.sharing.integral.lottery import Drawn, Lottery, generator
 from fairlead.sharing.integral.outcome import WholeOutcome
 from fairlead.sharing.integral.point import Packing
 from fairlead.sharing.problem import Ints
@@ -33,7 +33,7 @@ def serial_dictatorship(counts: Counts, seed: int = 0, lottery: bool = False) ->
     jobs = len(counts.demand)
     if lottery:
         return _all_orders(counts)
-    order = np.random.Generator(np.random.PCG64(seed)).permutation(jobs)
+    order = generator(seed).permutation(jobs)
     return _in_order(counts, order.tolist())
 
 

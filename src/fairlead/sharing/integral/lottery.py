@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.integral.point import Packing, Point
 
 
@@ -35,9 +36,16 @@ class Lottery:
     allocations: tuple[Drawn, ...]
 
 
+def generator(seed: int) -> np.random.Generator:
+    """What draws by a seed. Refuses one below 0."""
+    if seed < 0:
+        raise InputError(Mistake(f"the seed {seed} is below 0", "write 0 or more"))
+    return np.random.Generator(np.random.PCG64(seed))
+
+
 def draw(probabilities: Sequence[Fraction], seed: int) -> int:
     """The number of the one that a seed draws; the probabilities add up to 1."""
-    at = Fraction(int(np.random.Generator(np.random.PCG64(seed)).integers(2**62)), 2**62)
+    at = Fraction(int(generator(seed).integers(2**62)), 2**62)
     for number, probability in enumerate(probabilities):
         at -= probability
         if at < 0:

@@ -7,29 +7,13 @@ import inspect
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fairlead.sharing.integral.names import WHOLE, is_whole, whole_names
 from fairlead.sharing.spec import Spec, arguments, form, read, write
 
 if TYPE_CHECKING:
     from fairlead.sharing.integral.outcome import WholeMechanism
 
-# Read only when somebody asks for them: they bring compiled code and solvers.
-WHOLE = {
-    "cdrf-lottery": ("approximations", "cdrf_lottery"),
-    "gim-cdrf": ("approximations", "gim_cdrf"),
-    "shapley-folkman": ("approximations", "shapley_folkman"),
-    "moving-knife": ("comparison", "moving_knife"),
-    "serial-dictatorship": ("comparison", "serial_dictatorship"),
-}
-
-
-def whole_names() -> tuple[str, ...]:
-    """The mechanisms for whole tasks, in the order of the reference."""
-    return tuple(WHOLE)
-
-
-def is_whole(text: str) -> bool:
-    """Whether that is a mechanism for whole tasks, with or without parameters."""
-    return text.partition("(")[0].strip() in WHOLE
+__all__ = ["describe_whole", "is_whole", "parse_whole", "whole_names"]
 
 
 def parse_whole(text: str) -> WholeMechanism:
