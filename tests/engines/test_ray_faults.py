@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -88,6 +90,16 @@ def test_a_task_sees_nothing_of_the_clusters_secret(ray_bed: RayBed) -> None:
     assert "MINE=1" in lines
     assert "FAIRLEAD_MACHINE=n0" in lines
     assert [line for line in lines if line.startswith("RAY_")] == []
+
+
+def test_a_function_of_a_tenant_with_a_user_does_not_run_as_rays(ray_bed: RayBed) -> None:
+    call = {"fairlead.ray": 1, "function": "", "name": "f", "items": [""]}
+    engine = fresh(ray_bed)
+    engine.launch([replace(assign(A, "n0", call=json.dumps(call)), user="ana")])
+    end = end_of(ray_bed, engine, A)
+    assert isinstance(end, Ended)
+    assert end.cause is Cause.NOT_STARTED
+    assert "are to run as ana" in end.message
 
 
 def test_the_cluster_wants_its_secret(ground: Ground) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import IO, Any
 from fairlead.engines.frames import BrokenFrameError, read_frame, write_frame
 from fairlead.engines.interface import Attempt, EngineError, Node, Report, Started
 from fairlead.engines.messages import Tree, node_of, report_of
+
+logger = logging.getLogger(__name__)
 
 
 class Child:
@@ -195,6 +198,7 @@ class Child:
             if "lost" in frame:
                 self._failure = (self.round, frame["lost"])
                 self.away = frame["lost"]  # until it can be asked again
+                logger.warning("the engine cannot be reached: %s", self.away)
             for report in reports:
                 if not isinstance(report, Started):
                     self._reports.pop((report.attempt, Started), None)
@@ -205,7 +209,11 @@ class Child:
         """Takes in what it says of its machines; nothing new where `nodes` is null."""
         if frame.get("nodes") is not None:
             self.nodes = [node_of(tree) for tree in frame["nodes"]]
-        self.away = frame.get("away", "")
+        before, self.away = self.away, frame.get("away", "")
+        if self.away and not before:
+            logger.warning("the engine cannot be reached: %s", self.away)
+        elif before and not self.away:
+            logger.warning("the engine is reached again")
 
     def _end(self) -> None:
         self.over.set()

@@ -24,6 +24,10 @@ from fairlead.engines.local.starting import Dead, Failed, Kept, Spawned, Word
 YOUNG = 0.1
 """Seconds in which a shim has long started its task: a gentle signal before would be lost."""
 
+SHORT = 0.05
+"""Seconds: that a task started which is over sooner is not said. Its end says when that was, and
+the journal has an entry less for each."""
+
 PART = 10
 """Looking through all processes may take one part in so many of the time."""
 
@@ -59,6 +63,7 @@ class Task:
     silent: bool = False  # nobody expects it, so nothing is reported of it
     begun: float = 0.0  # by the steady clock
     time: int = 0  # in microseconds since 1970
+    said: bool = False  # that it started
     stopping: Cause | None = None
     stopped: int = 0  # since when, in nanoseconds since 1970
     over: Ended | Lost | None = None
@@ -67,6 +72,7 @@ class Task:
 class Timer(Enum):
     """What is to be done with a task at a time."""
 
+    SAY = "say that it started"
     LIMIT = "its time is over"
     GENTLY = "tell it to stop"
     BY_FORCE = "kill it"
@@ -117,7 +123,7 @@ class Following:
             return
         if isinstance(over, Lost) and not over.started:
             unheard = self.reports.pop((task.attempt, False), None)
-            if task.time and unheard is None:
+            if task.said and unheard is None:
                 # Its start was believed: that it never came to it can no longer be said.
                 over = self._after_all(task, over)
                 task.over = over
@@ -134,7 +140,8 @@ class Following:
         task.phase, task.pid, task.own = Phase.RUNNING, claim.pid, False
         task.start = claim.start
         task.begun = time.monotonic() - max(0.0, time.time() - claim.time / 1_000_000)
-        self._say_started(task, claim.time)
+        self._started(task, claim.time)
+        self._say_started(task)
         if len(self._watched) >= self._most_watched:
             self._unwatched[task.attempt] = claim
             return None
@@ -149,20 +156,22 @@ class Following:
             return self._ended(descriptor)
         return None
 
-    def _say_started(self, task: Task, when: int) -> None:
+    def _started(self, task: Task, when: int) -> None:
         task.time = when
-        if not task.silent:
-            self.reports[task.attempt, False] = Started(task.attempt, when)
         limit = task.assignment.time_limit if task.assignment else None
         if limit is not None:
             self._at(task.begun + float(limit), task, Timer.LIMIT)
 
+    def _say_started(self, task: Task) -> None:
+        task.said = True
+        if not task.silent:
+            self.reports.setdefault((task.attempt, False), Started(task.attempt, task.time))
+
     def again(self) -> None:
         """Say anew of everything that runs that it started."""
         for task in self.tasks.values():
-            if task.phase is Phase.RUNNING and not task.silent:
-                key = (task.attempt, False)
-                self.reports.setdefault(key, Started(task.attempt, task.time))
+            if task.phase is Phase.RUNNING:
+                self._say_started(task)
 
     def hear(self, words: Sequence[Word]) -> None:
         """Take in what the spawner said."""
@@ -184,7 +193,8 @@ class Following:
         if task is None or task.phase is not Phase.ORDERED:
             return
         task.phase, task.pid, task.begun = Phase.RUNNING, word.pid, time.monotonic()
-        self._say_started(task, word.time)
+        self._started(task, word.time)
+        self._at(task.begun + SHORT, task, Timer.SAY)
         if task.stopping is not None:
             cause, task.stopping = task.stopping, None
             self.stop(task, cause)
@@ -334,7 +344,9 @@ class Following:
             task = self.tasks.get(attempt)
             if task is None or task.phase is not Phase.RUNNING:
                 continue
-            if timer is Timer.LIMIT:
+            if timer is Timer.SAY:
+                self._say_started(task)
+            elif timer is Timer.LIMIT:
                 self.stop(task, Cause.TIME_LIMIT)
             elif timer is Timer.GENTLY:
                 gently.append(task)

@@ -324,6 +324,11 @@ def _tree(assignment: Assignment) -> Tree:
         "limit": None if limit is None else float(limit),
         "user": assignment.user,
     }
+    if kind == "function" and assignment.user is not None:
+        spec["problem"] = (
+            f"functions run as Ray's user, and those of tenant {assignment.tenant} are to run as"
+            f" {assignment.user}: submit a command instead"
+        )
     options = {**options_of(assignment.demand), "name": assignment.name}
     return {"key": _key(attempt), "kind": kind, "spec": spec, "options": options}
 

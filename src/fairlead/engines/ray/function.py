@@ -131,24 +131,46 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
 
 
 def _called(spec: dict[str, Any], item: Any, end: dict[str, Any]) -> bytes:
-    """The result as bytes: "v" and the value, or "e" and the error, pickled."""
+    """The result as bytes: "v" and the value, or "e" and the error, pickled; "m" and a list of
+    these, where the task is several calls."""
     name = spec["function"]
     try:
         function = _function(spec)
-        args, kwargs = cloudpickle.loads(_item(spec, item))
+        calls = cloudpickle.loads(_item(spec, item))
+    except Exception as error:  # noqa: BLE001 - what cannot be unpickled here is the task's error
+        return _raised(name, error, end)
+    if isinstance(calls, list):
+        results = [_one(function, name, args, kwargs, end) for args, kwargs in calls]
+        return b"m" + bytes(cloudpickle.dumps(results))
+    args, kwargs = calls
+    return _one(function, name, args, kwargs, end)
+
+
+def _one(
+    function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], end: dict[str, Any]
+) -> bytes:
+    """The result of one call. Where it is bad, `end` is."""
+    try:
         return b"v" + bytes(cloudpickle.dumps(function(*args, **kwargs)))
     except SystemExit as error:
-        end.update(code=_exit_code(error), message=f"{name} called exit({error.code!r})")
-        return b"" if end["code"] else b"v" + bytes(cloudpickle.dumps(None))
+        code = _exit_code(error)
+        if code:
+            end.update(code=code, message=f"{name} called exit({error.code!r})")
+        return b"" if code else b"v" + bytes(cloudpickle.dumps(None))
     except Exception as error:  # noqa: BLE001 - a task's own error is its result, told as Ray does
-        text = traceback.format_exc()
-        end.update(code=1, message=f"{type(error).__name__}: {error}"[:500])
-        sys.stderr.write(text)
-        try:
-            return b"e" + bytes(cloudpickle.dumps(ray.exceptions.RayTaskError(name, text, error)))
-        except Exception:  # noqa: BLE001 - not every error can be pickled; its text always can
-            plain = ray.exceptions.RayTaskError(name, text, RuntimeError(end["message"]))
-            return b"e" + bytes(cloudpickle.dumps(plain))
+        return _raised(name, error, end)
+
+
+def _raised(name: str, error: Exception, end: dict[str, Any]) -> bytes:
+    """The result of a call that raised this."""
+    text = traceback.format_exc()
+    end.update(code=1, message=f"{type(error).__name__}: {error}"[:500])
+    sys.stderr.write(text)
+    try:
+        return b"e" + bytes(cloudpickle.dumps(ray.exceptions.RayTaskError(name, text, error)))
+    except Exception:  # noqa: BLE001 - not every error can be pickled; its text always can
+        plain = ray.exceptions.RayTaskError(name, text, RuntimeError(end["message"]))
+        return b"e" + bytes(cloudpickle.dumps(plain))
 
 
 def _exit_code(error: SystemExit) -> int:

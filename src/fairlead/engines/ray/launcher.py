@@ -43,6 +43,8 @@ AT_ONCE = 50
 """Tasks that are handed to Ray before anybody else is heard."""
 
 
+_NO_LAUNCHER = "the launcher in Ray that had it is gone"
+
 DRIVE, HEAR = "drive", "hear"
 """Ray's groups of calls: those that one driver makes, one after the other, and those that wait for
 news."""
@@ -203,7 +205,7 @@ class Launcher:
                     never.append(tree["key"])
                 else:
                     missed = self._book.remember(KnownAttempt(tree["key"], {}, "nothing", None, {}))
-                    self._book.end(missed, lost("the launcher in Ray that had it is gone", True))
+                    self._book.end(missed, lost(_NO_LAUNCHER, True, False))
             self._round += 1
             self._work.notify_all()
             said = self._book.said
