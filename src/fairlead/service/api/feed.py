@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, takewhile
 from threading import Lock
 
 from fairlead.service.api.live import Live
@@ -107,9 +107,11 @@ class Feed:
 
 
 def earlier(live: Live, seq: int) -> list[Entry]:
-    """The next entries after that one, from the journal. Raises GoneError where it holds them no
-    more. In the loop's thread."""
-    entries = list(islice(live.store.read(seq), CHUNK))
+    """The next entries after that one, from the journal, of those that the service knows to be
+    durable: after an append of which nobody knows how it ended there may be more. Raises GoneError
+    where the journal holds them no more. In the loop's thread."""
+    last = live.records.seq
+    entries = list(islice(takewhile(lambda entry: entry.seq <= last, live.store.read(seq)), CHUNK))
     if not entries or entries[0].seq != seq + 1:
         raise GoneError(OLDEST)
     return entries
