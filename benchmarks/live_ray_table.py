@@ -3,8 +3,9 @@ and lengths of the tasks.
 
 `python -m benchmarks.live_ray_table [--cpus 2,8,32] [--seconds 0,0.01,0.1] [--rounds 3]`. Both run
 by turns on the same nodes, of one cluster for each size, which are started here: the bare driver
-submits all tasks at once, each pinned to a node; Fairlead gets them as one `map`, through a service
-with its journal on disk. Needs nothing but two cores, and patience where they are busy.
+submits all calls at once, each pinned to a node; Fairlead gets them as one `map`, through a service
+with its journal on disk: a task each, and several calls a task (`together`), so that a task takes a
+tenth of a second, 50 at most. Needs nothing but two cores, and patience where they are busy.
 """
 
 from __future__ import annotations
@@ -121,8 +122,10 @@ def busy() -> dict[int, float]:
     return found
 
 
-def measured(nodes: list[str], cpus: int, seconds: float, rounds: int) -> tuple[int, Speed, Speed]:
-    """How many tasks, and how fast they were: bare, and through Fairlead."""
+def measured(
+    nodes: list[str], cpus: int, seconds: float, rounds: int
+) -> tuple[int, int, dict[str, Speed]]:
+    """How many calls, how many of them together, and how fast they were."""
     function = work()
     tasks = int(min(MOST, max(LEAST, 2 * cpus / (seconds or 0.0001))))
     pinned = [
@@ -143,9 +146,15 @@ def measured(nodes: list[str], cpus: int, seconds: float, rounds: int) -> tuple[
     def queued() -> list[int]:
         return ours.map(range(tasks), [seconds] * tasks).results()
 
-    speeds = {"bare": Speed(), "ours": Speed()}
+    together = max(1, min(50, tasks // (2 * cpus), round(0.1 / (seconds or 0.001))))
+
+    def several() -> list[int]:
+        return ours.map(range(tasks), [seconds] * tasks, together=together).results()
+
+    ways = {"bare": bare, "each": queued, "together": several}
+    speeds = {name: Speed() for name in ways}
     for turn in range(rounds + 1):
-        for name, run in (("bare", bare), ("ours", queued)):
+        for name, run in ways.items():
             before, begin = busy(), time.perf_counter()
             if sum(run()) != tasks * (tasks - 1) // 2:
                 raise RuntimeError(f"wrong results ({name})")
@@ -153,7 +162,7 @@ def measured(nodes: list[str], cpus: int, seconds: float, rounds: int) -> tuple[
                 speeds[name].wall.append(tasks / (time.perf_counter() - begin))
                 spent = sum(now - before.get(pid, 0.0) for pid, now in busy().items())
                 speeds[name].work.append(1000 * spent / tasks)
-    return tasks, speeds["bare"], speeds["ours"]
+    return tasks, together, speeds
 
 
 def main() -> None:
@@ -164,17 +173,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     say = sys.stdout.write
-    say("| CPUs | task | tasks | bare, tasks/s | Fairlead, tasks/s | ratio")
-    say(f" | bare, ms of processor a task | Fairlead | load |\n|{9 * '---|'}\n")
+    say("| CPUs | call | calls | bare, calls/s | Fairlead, a task each | several a task")
+    say(f" | ms of processor a call: bare | each | several | load |\n|{10 * '---|'}\n")
     for cpus in map(int, args.cpus.split(",")):
         with tempfile.TemporaryDirectory() as folder, cluster(cpus) as nodes, service(Path(folder)):
             for seconds in map(float, args.seconds.split(",")):
-                tasks, bare, ours = measured(nodes, cpus, seconds, args.rounds)
-                fast, slow = median(bare.wall), median(ours.wall)
+                tasks, together, speeds = measured(nodes, cpus, seconds, args.rounds)
+                bare, each, several = (median(speed.wall) for speed in speeds.values())
+                work = " | ".join(f"{median(speed.work):.2f}" for speed in speeds.values())
                 say(
-                    f"| {cpus} on {len(nodes)} | {1000 * seconds:g} ms | {tasks} | {fast:.0f}"
-                    f" | {slow:.0f} | {slow / fast:.0%} | {median(bare.work):.2f}"
-                    f" | {median(ours.work):.2f} | {os.getloadavg()[0]:.1f} |\n"
+                    f"| {cpus} on {len(nodes)} | {1000 * seconds:g} ms | {tasks} | {bare:.0f}"
+                    f" | {each:.0f} ({each / bare:.0%}) | {several:.0f} ({several / bare:.0%};"
+                    f" {together}) | {work} | {os.getloadavg()[0]:.1f} |\n"
                 )
                 sys.stdout.flush()
 

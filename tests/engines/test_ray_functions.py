@@ -126,6 +126,25 @@ def test_a_map_is_one_job(connected: str, running: Running) -> None:
         assert (job.tasks.finished, job.state) == (100, JobState.FINISHED)
 
 
+def test_several_calls_are_one_task(connected: str, running: Running) -> None:
+    assert connected
+
+    def inverse(x: int) -> float:
+        return 1 / x
+
+    far = fair.remote(num_cpus=0.25, tenant="ana")(inverse)
+    batch = far.map([4, 2, 0, 1, 8], together=2)
+    with pytest.raises(ZeroDivisionError):
+        batch.futures[2].result(PATIENCE)
+    rest = [batch.futures[k].result(PATIENCE) for k in (0, 1, 3, 4)]
+    assert rest == [0.25, 0.5, 1.0, 0.125]
+    with Client(running.url, running.token) as client:
+        counts = client.job(str(batch.futures[0].job)).tasks
+    assert (counts.finished, counts.failed) == (2, 1)
+    with pytest.raises(InputError, match="together=100"):
+        far.map([1], together=0)
+
+
 @pytest.mark.usefixtures("joined")
 def test_large_arguments_and_results() -> None:
     data = bytes(range(256)) * 40_000  # 10 MB: no request to the service may be so long

@@ -83,13 +83,21 @@ class RemoteFunction:
         """As `submit`, in Ray's word."""
         return self.submit(*args, **kwargs)
 
-    def map(self, *iterables: Iterable[Any]) -> Batch:
+    def map(self, *iterables: Iterable[Any], together: int = 1) -> Batch:
         """Submits a call for each item (with several iterables: for each of their items together,
-        as the built-in `map` does): one job with a task for each."""
+        as the built-in `map` does): one job with a task for each, or for so many `together`, one
+        after the other. Raises InputError.
+
+        Each call has its own result, or error. What befalls a task befalls all of its calls: it is
+        tried again as a whole, and its time limit is theirs together."""
+        if together < 1:
+            raise InputError(Mistake(f"{together!r} calls make no task", "write together=100"))
         calls: list[tuple[Any, Any]] = [(items, {}) for items in zip(*iterables, strict=False)]
         if not calls:
             return Batch([])
-        return Batch(_connection().submit(self._data(), self.__name__, self._options, calls))
+        return Batch(
+            _connection().submit(self._data(), self.__name__, self._options, calls, together)
+        )
 
     def _data(self) -> bytes:
         # As Ray does: what the function refers to is taken as it is at the first call.

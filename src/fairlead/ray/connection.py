@@ -75,11 +75,18 @@ class Connection:
             thread.start()
 
     def submit(
-        self, function: bytes, name: str, options: Options, calls: Sequence[tuple[Any, Any]]
+        self,
+        function: bytes,
+        name: str,
+        options: Options,
+        calls: Sequence[tuple[Any, Any]],
+        together: int = 1,
     ) -> list[Future]:
-        """Submits a job with a task for each call (arguments, keywords). Raises InputError, and
-        CallError where it is too large."""
-        items = store.carried([cloudpickle.dumps(call) for call in calls], function)
+        """Submits a job with a task for each call (arguments, keywords), or for so many. Raises
+        InputError, and CallError where it is too large."""
+        tasks = [calls[begin : begin + together] for begin in range(0, len(calls), together)]
+        several = [list(task) if together > 1 else task[0] for task in tasks]
+        items = store.carried([cloudpickle.dumps(each) for each in several], function)
         text = json.dumps(
             {
                 "fairlead.ray": 1,
@@ -89,9 +96,14 @@ class Connection:
             }
         )
         job = f"{options.name or plain_word(name)}-{secrets.token_hex(6)}"
-        tree = job_tree(options, job, len(calls), text)
-        futures = [Future(f"{name}()", task, self._cancel) for task in range(len(calls))]
-        self._new.put(Job(tree, len(text), futures, left=dict(enumerate(futures))))
+        tree = job_tree(options, job, len(tasks), text)
+        futures = [
+            Future(f"{name}()", call // together, self._cancel) for call in range(len(calls))
+        ]
+        left: dict[int, list[Future]] = {}
+        for future in futures:
+            left.setdefault(future.task, []).append(future)
+        self._new.put(Job(tree, len(text), futures, left=left))
         return futures
 
     def close(self) -> None:
@@ -320,5 +332,5 @@ class Connection:
         with self._lock:
             self._open.pop(job.name, None)
         if error is not None:
-            for future in list(job.left.values()):
+            for future in [each for task in list(job.left.values()) for each in task]:
                 future.settle(error=error)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
-from ray import exceptions
+from ray import cloudpickle, exceptions
 
 from fairlead.client import Client, ServiceError
 from fairlead.engines.ray.looping import all_of
@@ -28,13 +28,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Job:
-    """A job that was submitted, with the futures of its tasks that are not over."""
+    """A job that was submitted, with the futures of the calls of each task that is not over."""
 
     tree: Plain
     size: int
     futures: list[Future]
     number: int = 0  # once it is accepted
-    left: dict[int, Future] = field(default_factory=dict)
+    left: dict[int, list[Future]] = field(default_factory=dict)
     seen: int = 0  # tasks that were over at the last look
     heard: bool = False  # all that happens to it is told as it happens
     early: list[End] = field(default_factory=list)  # what was told before its number
@@ -101,25 +101,27 @@ class Results:
             ends = [end for end in found if end is not None]
             if len(ends) < len(found):
                 return
-            waiting: list[tuple[End, Future]] = []
+            waiting: list[tuple[End, list[Future]]] = []
             for end in ends:
-                future = end.job.left.pop(end.task, None)
-                if future is None:
+                futures = end.job.left.pop(end.task, None)
+                if futures is None:
                     continue
                 if end.attempt:
-                    waiting.append((end, future))
+                    waiting.append((end, futures))
                 else:
-                    future.settle(error=failed(end.cause, end.said, future.what))
+                    _fail(futures, failed(end.cause, end.said, futures[0].what))
                 if not end.job.left:
                     self._done(end.job)
             if waiting and self._keeper is None:
                 self._keeper = store.launcher()
             if waiting and self._keeper is not None:
                 waiting = self._directly(self._keeper, waiting)
-            for end, future in waiting:
-                self._readers.submit(self._read, end, future)
+            for end, futures in waiting:
+                self._readers.submit(self._read, end, futures)
 
-    def _directly(self, keeper: Any, ended: list[tuple[End, Future]]) -> list[tuple[End, Future]]:
+    def _directly(
+        self, keeper: Any, ended: list[tuple[End, list[Future]]]
+    ) -> list[tuple[End, list[Future]]]:
         """Takes results from the object store; what is not there is left for the service."""
         keys = [(end.job.number, end.task, end.attempt) for end, _ in ended]
         try:
@@ -129,14 +131,14 @@ class Results:
             self._keeper = None  # there may be another one by now
             return ended
         left = []
-        for (end, future), data in zip(ended, results, strict=True):
+        for (end, futures), data in zip(ended, results, strict=True):
             if data is None:
-                left.append((end, future))
+                left.append((end, futures))
             else:
-                future.settle(data)
+                _settle(futures, data)
         return left
 
-    def _read(self, end: End, future: Future) -> None:
+    def _read(self, end: End, futures: list[Future]) -> None:
         """Fetches one result through the service."""
         name = end.job.name
         try:
@@ -146,15 +148,15 @@ class Results:
             if not data and end.cause and not said:
                 said = self._said(name, end.task)
         except ServiceError as error:
-            future.settle(error=CallError(f"the result cannot be fetched: {error}"))
+            _fail(futures, CallError(f"the result cannot be fetched: {error}"))
             return
+        what = futures[0].what
         if data:
-            future.settle(data)
+            _settle(futures, data)
         elif not end.cause:
-            sentence = f"the result of {future.what} is gone with the machine that had it"
-            future.settle(error=CallError(sentence))
+            _fail(futures, CallError(f"the result of {what} is gone with the machine that had it"))
         else:
-            future.settle(error=failed(end.cause, said, future.what))
+            _fail(futures, failed(end.cause, said, what))
 
     def _said(self, job: str, number: int) -> str:
         """What the service says of a task that failed."""
@@ -162,3 +164,18 @@ class Results:
             if task.task == number and task.attempts:
                 return task.attempts[-1].message or ""
         return ""
+
+
+def _settle(futures: list[Future], data: bytes) -> None:
+    """Gives the result of a task to the future of each of its calls."""
+    parts = cloudpickle.loads(data[1:]) if data[:1] == b"m" else [data]
+    for future, part in zip(futures, parts, strict=True):
+        if part:
+            future.settle(part)
+        else:
+            future.settle(error=failed("exited", "it called exit", future.what))
+
+
+def _fail(futures: list[Future], error: Exception) -> None:
+    for future in futures:
+        future.settle(error=error)
