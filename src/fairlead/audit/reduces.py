@@ -15,7 +15,7 @@ Simpler = Callable[[Outcome], tuple[str | None, str]]
 """The policy that the allocation should be that of, and why it is; None, and why the property says
 nothing."""
 
-MANY = "of whole tasks several allocations are as fair as each other, and none is the one to be"
+MANY = "with whole tasks there is no one fair allocation to compare with"
 
 
 def reduction(name: str, promise: str, simpler: Simpler) -> Property:

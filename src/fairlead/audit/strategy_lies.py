@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import zip_longest
 from math import ceil
 
 import numpy as np
@@ -92,8 +93,9 @@ def directed(scene: Scene, liar: Liar) -> list[Job]:
     constraints = list(dict.fromkeys(_constraints(scene, liar)))
     demands = list(dict.fromkeys(_demands(scene, liar)))
     if scene.whole:
-        steps = [lie for lie in _steps(scene, liar) if lie not in demands]
-        demands = [lie for lie in (*steps, *demands) if not too_small(lie, liar.job)]
+        demands = [lie for lie in demands if not too_small(lie, liar.job)]
+        pairs = zip_longest(demands, (lie for lie in _steps(scene, liar) if lie not in demands))
+        demands = [lie for pair in pairs for lie in pair if lie is not None]
     both = [_both(where, need) for where in constraints[:2] for need in demands[:6]]
     # One kind of lie after the other, so that the first ones are of every kind.
     mixed: list[Job] = []
