@@ -19,6 +19,8 @@ from fairlead.sharing.integral.lottery import draw, expected
 from fairlead.sharing.integral.pools import with_pools
 from fairlead.sharing.integral.registry import whole_names
 from fairlead.sharing.rates import rates
+from fairlead.sharing.solvers import packing
+from fairlead.sharing.solvers.packing import Work
 from tests.sharing.integral.small import Draw, counted, drawn, feasible
 
 FIGURE_3 = (
@@ -207,3 +209,17 @@ def test_a_job_that_has_four_tasks_never_draws_six() -> None:
 def test_no_jobs_get_nothing(spec: str) -> None:
     answer = allocate(FIGURE_3[0], (), spec)
     assert answer.jobs == ()
+
+
+def test_what_is_too_hard_to_search_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "LOOKS", 3)
+    draw = np.random.default_rng(3)
+    resources = ("a", "b", "c")
+    cluster = Cluster([Machine("m", dict.fromkeys(resources, 5000))], [], [])
+    jobs = tuple(
+        Job(f"j{j}", dict(zip(resources, draw.integers(500, 2000, 3).tolist(), strict=True)))
+        for j in range(8)
+    )
+    monkeypatch.setattr(Work.__init__, "__defaults__", (2,))
+    with pytest.raises(InputError, match="too hard to search here"):
+        allocate(cluster, jobs, "cdrf-lottery")

@@ -212,3 +212,14 @@ def test_shapley_folkman_is_within_its_bound_and_nearer_with_more_machines() -> 
         off.append(max(-d / mean.job(n).tasks for d, n in zip(apart, "abc", strict=True)))
     assert off[2] <= off[0]
     assert off[2] < 0.02
+
+
+def test_a_demand_does_not_move_a_turn_in_serial_dictatorship() -> None:
+    cluster = Cluster([Machine("m", {"cpu": 12})], [], [])
+    for seed in range(10):
+        firsts = set()
+        for demand in (1, 2, 3):
+            jobs = (Job("a", {"cpu": demand}), Job("b", {"cpu": 2}), Job("c", {"cpu": 4}))
+            answer = allocate(cluster, jobs, f"serial-dictatorship(seed={seed})")
+            firsts.add(tuple(job.name for job in answer.jobs if job.tasks))
+        assert len(firsts) == 1

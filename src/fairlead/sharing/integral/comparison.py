@@ -30,11 +30,12 @@ def serial_dictatorship(counts: Counts, seed: int = 0, lottery: bool = False) ->
     It is Pareto-optimal and strategy-proof and shares nothing (Friedman, Ghodsi, Psomas 2014,
     section 2.4). `lottery=true`: all orders, equally likely, as a lottery, for at most 6 jobs.
     """
-    jobs = len(counts.demand)
     if lottery:
         return _all_orders(counts)
-    order = generator(seed).permutation(jobs)
-    return _in_order(counts, order.tolist())
+    # By name: a job that says another demand, and so stands elsewhere here, moves no one's turn.
+    names = counts.problem.job_names
+    by_name = sorted(range(len(names)), key=lambda j: names[j])
+    return _in_order(counts, [by_name[at] for at in generator(seed).permutation(len(names))])
 
 
 def _all_orders(counts: Counts) -> WholeOutcome:

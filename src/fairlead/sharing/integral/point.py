@@ -14,7 +14,7 @@ from fairlead.sharing.integral.linear import Row, solve
 from fairlead.sharing.problem import Bools, Floats, Ints, Tree
 from fairlead.sharing.rates import rates
 from fairlead.sharing.solvers.convex import Kind, Mixture, max_min
-from fairlead.sharing.solvers.packing import Packer
+from fairlead.sharing.solvers.packing import Packer, Work
 
 Packing = tuple[int, ...]
 """Whole tasks (J,) on one machine."""
@@ -56,9 +56,12 @@ def cdrf_point(counts: Counts) -> Point:
     """The weighted lexicographic max-min of tasks over stand-alone tasks, among all mixtures of
     whole-task allocations (Friedman, Ghodsi, Psomas 2014, Algorithm 2). With caps: among all whose
     mean keeps them."""
-    problem = counts.problem
+    problem, work = counts.problem, Work()
     kinds = tuple(
-        Kind(int(problem.count[c]), Packer(counts.demand, counts.capacity[c], counts.most[:, c]))
+        Kind(
+            int(problem.count[c]),
+            Packer(counts.demand, counts.capacity[c], counts.most[:, c], work),
+        )
         for c in range(len(problem.count))
     )
     return point_of(counts, kinds, counts.caps)

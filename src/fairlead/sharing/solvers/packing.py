@@ -5,7 +5,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
-from fairlead.model.errors import SolverError
+from fairlead.model.errors import InputError, Mistake, SolverError
 from fairlead.sharing.kernels.knapsack import search
 from fairlead.sharing.problem import Floats, Ints
 
@@ -16,19 +16,45 @@ LOOKS = 300_000
 """Steps of the search, about 10 ms, before the branch and cut of HiGHS takes over."""
 
 
+MOST_CUTS = 300
+"""Packings looked for by branch and cut in one computation: half a second each where it is hard."""
+
+
+class Work:
+    """How often the packers of one computation may still ask for branch and cut."""
+
+    def __init__(self, cuts: int = MOST_CUTS) -> None:
+        self.cuts = cuts
+
+    def take(self) -> None:
+        """Once more. Refuses where that is too often."""
+        if not self.cuts:
+            raise InputError(
+                Mistake(
+                    "which whole tasks fit on a machine together is too hard to search here: the"
+                    " tasks are small beside the machines, and their demands are all different",
+                    "take a policy with --tasks whole, for which good packings will do, or round"
+                    " the demands so that fewer of them differ",
+                )
+            )
+        self.cuts -= 1
+
+
 class Packer:
     """Packings of machines of one kind: whole tasks that fit on one of them together. So many
     tasks of one job as `most` (J,) fit on it alone."""
 
-    def __init__(self, demand: Ints, capacity: Ints, most: Ints) -> None:
+    def __init__(self, demand: Ints, capacity: Ints, most: Ints, work: Work | None = None) -> None:
+        self._work = work or Work()
         self.demand, self.capacity, self.most = demand, capacity, most
         self._divisible = _program(demand, capacity, most, whole=False)
         self._whole: highspy.Highs | None = None
 
     def best(self, value: Floats) -> Ints:
         """(J,) tasks that are worth most together."""
-        found, _, proved = self.good(value)
+        found, _, proved = self.good(value, LOOKS)
         if not proved:
+            self._work.take()
             if self._whole is None:
                 self._whole = _program(self.demand, self.capacity, self.most, whole=True)
             solution = _solve(self._whole, -np.maximum(value, 0.0))
@@ -54,7 +80,7 @@ class Packer:
         more = (left[:, None, :] >= self.demand[None, :, :]).all(axis=2) & (found < self.most)
         return found[~more.any(axis=1)]
 
-    def good(self, value: Floats, looks: int = LOOKS) -> tuple[Ints, float, bool]:
+    def good(self, value: Floats, looks: int) -> tuple[Ints, float, bool]:
         """Tasks (J,) that are worth much together, what none are worth more than, and whether these
         are worth most: so many looks did not always suffice to know."""
         found = np.zeros((1, len(value)), np.int64)
