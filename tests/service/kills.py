@@ -1,7 +1,8 @@
 """`kill -9` of a real service, of the process that starts its tasks, of both, and of the shells
 above tasks, again and again, while clients submit: a program that counts.
 
-`python -m tests.service.kills FOLDER SEED KILLS` prints what it counted as JSON."""
+`python -m tests.service.kills FOLDER SEED KILLS` prints what it counted as JSON. Ctrl-C stops the
+killing early; what was done until then is counted."""
 
 from __future__ import annotations
 
@@ -71,6 +72,7 @@ class Killing:
     accepted: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
     waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answered: Counter[str] = field(default_factory=Counter)
+    enough: bool = False
 
     def start(self) -> None:
         """Starts it; it is not waited for."""
@@ -83,6 +85,7 @@ class Killing:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
+                start_new_session=True,  # Ctrl-C is for this program
             )
 
     def kill(self, victim: Victim) -> None:
@@ -162,7 +165,12 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
         port = free.getsockname()[1]
     killing = Killing(folder, Random(seed), port)
     number = 0
-    while len(killing.kills) < kills:
+
+    def stop(*_: object) -> None:
+        killing.enough = True
+
+    signal.signal(signal.SIGINT, stop)
+    while len(killing.kills) < kills and not killing.enough:
         killing.start()
         if killing.random.random() < 0.8:
             wait_until_ready(killing)
@@ -196,10 +204,11 @@ def wait_until_ready(killing: Killing) -> None:
     while time.monotonic() < end:
         try:
             with Client(f"http://127.0.0.1:{killing.port}", timeout=5.0) as client:
-                client.ready()
-                return
+                if client.ready().ready:
+                    return
         except ServiceError:
-            time.sleep(0.05)
+            pass  # it does not answer yet
+        time.sleep(0.05)
 
 
 def _spawner(service: int) -> int | None:

@@ -51,7 +51,7 @@ class Waiting:
     again: SubmittedJobs | None = None
     conflicts: bool = False
     alone: bool = True
-    revokes: bool = False  # a token that was made, and of which nobody heard
+    then: MakeToken | None = None  # once this token is revoked, of whose text nobody heard
 
 
 class Clients:
@@ -277,6 +277,8 @@ class Clients:
         request, now = asked.request, self.trace.now
         if isinstance(request, MakeToken):
             self._made(asked, request, reply, answer)
+        elif asked.then is not None:
+            self._later(Waiting(now, asked.then))
         elif isinstance(request, RevokeToken) and request.name in self.texts:
             self.revoked[request.name] = self.texts.pop(request.name)
         value = reply.value if isinstance(reply, Done) else None
@@ -298,8 +300,7 @@ class Clients:
         if isinstance(reply, Done):
             self.texts[request.name] = str(tree_of(answer)["token"])
         elif reply.wrong is Wrong.CONFLICT and not asked.mistaken:
-            self._later(Waiting(now, RevokeToken(request.caller, request.name)))
-            self._later(Waiting(now + 2 * SECOND, request))
+            self._later(Waiting(now, RevokeToken(request.caller, request.name), then=request))
         elif reply.wrong is Wrong.NOT_FOUND and not asked.mistaken:
             self._later(Waiting(now + SECOND, request))  # its tenant is not known yet
 

@@ -59,6 +59,7 @@ class SimNode:
     listed: bool = True
     health: Health = Health.READY
     silent: bool = False  # what is reported of it waits until it answers again
+    cut_off: bool = False  # its attempts run on, though it is not listed
     changed: int = -(10**18)  # when it got other capacities
     well_since: int | None = -(10**18)  # None: it is in trouble
     runs: dict[Attempt, Run] = field(default_factory=dict)  # of those that are not over
@@ -330,7 +331,7 @@ class Cluster:
             self.at(self.now + lasts, lambda: self.heal(name))
         elif fault is Fault.NODE_CUT_OFF:
             node.listed = False
-            node.silent = True
+            node.silent = node.cut_off = True
             for run in node.runs.values():
                 run.given_up = True
             self.at(self.now + lasts, lambda: self.heal(name))
@@ -345,9 +346,11 @@ class Cluster:
     def heal(self, name: str) -> None:
         """The node is as it should be."""
         node = self.nodes[name]
-        if not node.listed:
-            # A node that was not listed runs nothing of before when it is listed again.
+        if not node.listed and not (node.cut_off and self.chance.hit(Fault.NODE_RETURNS_BUSY)):
+            # A node that was not listed runs nothing of before when it is listed again; one that
+            # was only cut off may.
             self.kill(name, reported=True)
+        node.cut_off = False
         node.listed, node.health, node.silent = True, Health.READY, False
         node.well_since = self.now
         if node.machine != self.whole[name]:

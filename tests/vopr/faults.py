@@ -60,6 +60,7 @@ class Fault(Enum):
     NODE_DIES = "a node dies and its attempts are reported lost"
     NODE_VANISHES = "a node is not listed any more and nothing is reported"
     NODE_CUT_OFF = "a node is not listed while its attempts run on, and report later"
+    NODE_RETURNS_BUSY = "a node that was cut off is listed again while its attempts run on"
     NODE_RESTARTS = "a node dies and is back before anybody looked"
     NODE_HANGS = "a node is troubled for a while"
     NODE_HANGS_LONG = "a node is troubled for so long that it counts as gone"
@@ -89,7 +90,12 @@ class Fault(Enum):
 
 CRASHES = tuple(fault for fault in Fault if fault.name.startswith("CRASH"))
 
-NODES = tuple(fault for fault in Fault if fault.name.startswith("NODE"))
+NODES = tuple(
+    fault
+    for fault in Fault
+    if fault.name.startswith("NODE") and fault is not Fault.NODE_RETURNS_BUSY
+)
+"""Those that happen to a node at a moment."""
 
 
 class CrashError(BaseException):

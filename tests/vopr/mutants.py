@@ -9,8 +9,12 @@ from typing import Any
 
 from fairlead.engines.interface import Assignment, Attempt, Engine, Lost, Report
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineChanged, TaskFailed
-from fairlead.service import loop, machines, reach, reports, submitting, taking
+from fairlead.scheduling.kernels.tables import UNLIMITED
+from fairlead.service import loop, machines, reach, reports, snapshots, submitting, taking
+from fairlead.service.api import jobs
+from fairlead.service.api.feed import Feed
 from fairlead.service.draft import Draft
 from fairlead.service.journal.entry import (
     CorruptJournalError,
@@ -239,6 +243,93 @@ def _read_what_can_be_read(was: Any) -> Any:
     return follow
 
 
+def _joined_too_early(was: Any) -> Any:
+    def join(self: Any, draft: Draft, name: str, machine: Any, record: Any) -> None:
+        if record is None:
+            was(self, draft, name, machine, record)
+            return
+        kept, record.given_up = record.given_up, {}
+        was(self, draft, name, machine, record)
+        record.given_up = kept
+
+    return join
+
+
+def _revoked_in_memory(was: Any) -> Any:
+    def note(self: Draft, kind: str, **body: Any) -> None:
+        if kind == "token_revoked":
+            self.records.tokens.pop(body["name"], None)
+        else:
+            was(self, kind, **body)
+
+    return note
+
+
+def _before_the_fold(was: Any) -> Any:
+    def keep(self: Any, made: Made) -> bool:
+        seq = self._records.seq
+        taken = None
+        if made.draft.entries and seq % 5 == 0 and seq > self._store.start():
+            taken = snapshots.take(made.draft.core, self._records)
+        kept = bool(was(self, made))
+        if kept and taken is not None:
+            self._store.keep(seq, taken.written())
+        return kept
+
+    return keep
+
+
+def _gang_in_part(was: Any) -> Any:
+    def decide(self: Draft) -> None:
+        was(self)
+        last = self.said[-1] if self.said else None
+        if (
+            isinstance(last, Launch)
+            and self.core.state.job[self.core.ids.jobs[last.job]]["gang"] > 1
+        ):
+            self.entries.pop()
+            self.said.pop()
+
+    return decide
+
+
+def _limits_forgotten(was: Any) -> Any:
+    def newest(store: Store) -> tuple[Core | None, Records]:
+        core, records = was(store)
+        if core is not None:
+            core.state.limit[:] = UNLIMITED
+        return core, records
+
+    return newest
+
+
+def _folded_twice(was: Any) -> Any:
+    def keep(self: Any, made: Made) -> bool:
+        again = self.stuck is made
+        kept = bool(was(self, made))
+        if kept and again:
+            for entry, said in zip(made.draft.entries, made.draft.said, strict=True):
+                fold(self._records, entry, said)
+        return kept
+
+    return keep
+
+
+def _any_token(was: Any) -> Any:
+    def may_see(live: Any, caller: Any, tenant: str) -> bool:
+        return caller.tenant is not None or bool(was(live, caller, tenant))
+
+    return may_see
+
+
+def _one_entry_less(was: Any) -> Any:
+    def after(self: Any, seq: int) -> Any:
+        found = was(self, seq)
+        return found[1:] if found and len(found) > 1 and found[0].seq % 7 == 0 else found
+
+    return after
+
+
 def _told_as_done(was: Any) -> Any:
     return lambda self, value, _kept: was(self, value, True)
 
@@ -256,6 +347,7 @@ MUTANTS: dict[str, Mutant] = {
         _instead((Service, "_reply", _told_as_done)),
         (
             "an accepted job is durable",
+            "a reply says what was asked for",
             "a reply says what is durable",
             "mistakes are refused",
         ),
@@ -329,6 +421,60 @@ MUTANTS: dict[str, Mutant] = {
     "taken-journal-ignored": Mutant(
         _instead((Keeper, "keep", _go_on_when_taken)),
         ("a service whose journal is taken stops",),
+    ),
+    "joins-before-it-is-empty": Mutant(
+        _instead((machines.Machines, "_join", _joined_too_early)),
+        ("a machine that returns is empty",),
+    ),
+    "revocation-not-durable": Mutant(
+        _instead((Draft, "note", _revoked_in_memory)),
+        (
+            "a reply says what is durable",
+            "a revoked token is refused",
+            "lists agree with the journal",
+        ),
+    ),
+    "snapshot-between-entry-and-fold": Mutant(
+        _instead((Keeper, "keep", _before_the_fold)),
+        (
+            "recovery gives the same state",
+            "a good journal is read",
+            "records and core are the fold of the journal",
+            "DisagreementError came out of the service",
+        ),
+    ),
+    "gang-in-part": Mutant(
+        _instead((Draft, "decide", _gang_in_part)),
+        (
+            "a gang starts together or not at all",
+            "records and core are the fold of the journal",
+            "DisagreementError came out of the service",
+        ),
+    ),
+    "limits-forgotten-at-restart": Mutant(
+        _instead((loop, "newest", _limits_forgotten)),
+        (
+            "limits are kept",
+            "InternalError came out of the service",  # the core's own invariants
+            "recovery gives the same state",
+            "DisagreementError came out of the service",
+        ),
+    ),
+    "applied-twice-after-a-failed-append": Mutant(
+        _instead((Keeper, "keep", _folded_twice)),
+        (
+            "records and core are the fold of the journal",
+            "lists agree with the journal",
+            "CorruptJournalError came out of the service",  # the fold itself notices
+        ),
+    ),
+    "others-see-all": Mutant(
+        _instead((jobs, "may_see", _any_token)),
+        ("tenants see only their own", "owners see their own, and nobody else"),
+    ),
+    "event-left-out": Mutant(
+        _instead((Feed, "after", _one_entry_less)),
+        ("what happens is told once and in order",),
     ),
     "damage-ignored": Mutant(
         _instead((loop, "follow", _read_what_can_be_read)),

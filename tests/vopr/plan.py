@@ -51,6 +51,7 @@ RARE = {
     Fault.SNAPSHOT_LOST: 0.3,
     Fault.SNAPSHOT_FAILS: 0.2,
     Fault.CRASH_IN_SNAPSHOT: 0.1,
+    Fault.NODE_RETURNS_BUSY: 1.0,
     Fault.CANCEL_SLOW: 0.3,
     Fault.CANCEL_TOO_LATE: 0.3,
     Fault.CLIENT_REPEATS: 0.3,
@@ -118,7 +119,7 @@ def draw(seed: int) -> Plan:
     random = Random(f"plan {seed}")
     machines = [_machine(random, i) for i in range(random.randint(1, 4))]
     joins = [_machine(random, 10 + i) for i in range(random.randint(0, 1))]
-    lasts = random.choice((15, 30, 60, 150)) * SECOND
+    lasts = random.choice((10, 25, 50, 120)) * SECOND
     rates = _rates(random)
     settings = _settings(random, machines)
     incidents = sorted(
@@ -197,7 +198,7 @@ def _settings(random: Random, machines: list[Machine]) -> Settings:
         snapshot_every=random.choice((0, 20, 60)),
         requests_per_step=random.choice((2, 1000)),
         node_interval=random.choice((SECOND, 5 * SECOND, 10 * SECOND)),
-        advise_every=random.choice((SECOND, 5 * SECOND, 20 * SECOND)),
+        advise_every=random.choice((2 * SECOND, 10 * SECOND, 30 * SECOND)),
     )
 
 

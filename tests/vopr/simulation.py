@@ -142,9 +142,6 @@ class Simulation:
         if life is None:
             moments.append(self.restart_at)
         else:
-            wake = life.service.wake()
-            if wake is not None:
-                self.step_at = min(self.step_at, wake - self.offset)
             moments += [self.step_at, life.front.loop.next()]
         next_one = min(moment for moment in moments if moment is not None)
         self._now(max(now + (1000 if self.at_once > 5 else 0), next_one))
@@ -169,6 +166,7 @@ class Simulation:
         if fault in (Fault.CLOCK_FORWARD, Fault.CLOCK_BACK):
             self.chance.count(fault)
             self.offset += incident.lasts
+            self.step_at = self.trace.now  # whoever waits for a time looks at the clock again
         elif fault is Fault.ENGINE_DOWN:
             self.chance.count(fault)
             self.down_until = self.trace.now + incident.lasts
@@ -328,6 +326,8 @@ class Simulation:
     def _not_busy(self, life: Life, now: int, before: int) -> None:
         """It sleeps when there is nothing to do."""
         wake = life.service.wake()
+        if wake is not None:
+            self.step_at = min(self.step_at, wake - self.offset)
         if life.front.door.waiting():
             self.step_at = self.trace.now
         idle = self.disk.last == before and self.trace.now == now
