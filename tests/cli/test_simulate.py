@@ -157,3 +157,31 @@ def test_a_trace_is_not_repeated_for_nothing(
     trace = tmp_path / "trace.csv"
     trace.write_text("", encoding="utf-8")
     assert "a trace draws nothing" in refused(capsys, str(trace), "--repeat", "3")
+
+
+def test_preemption_is_asked_for_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("simulate", TABLE_II, "--preempt-after", "10s")
+    header, row = run(capsys, *words).splitlines()[-2:]
+    assert header.split()[-1] == "stopped"
+    assert int(row.split()[-1]) > 0
+    refused(capsys, TABLE_II, "--preempt-after", "0s")
+
+
+def test_a_run_decides_as_the_service_with_this_configuration(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = tmp_path / "service.yaml"
+    config.write_text("policy: drf\nplacement: worst-fit\npreempt_after: 10s\nreserve_after: off\n")
+    words = ("--policy", "drf", "--placement", "worst-fit", "--preempt-after", "10s")
+    by_words = runs(capsys, TABLE_II, *words, "--reserve-after", "never")
+    assert without_seconds(runs(capsys, TABLE_II, "--config", str(config))) == without_seconds(
+        by_words
+    )
+    (other,) = runs(capsys, TABLE_II, "--config", str(config), "--policy", "tsf")
+    assert (other["policy"], other["placement"]) == ("tsf", "worst-fit")
+
+
+def test_a_configuration_that_cannot_be_read_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert "nothing.yaml" in refused(capsys, TABLE_II, "--config", str(tmp_path / "nothing.yaml"))

@@ -15,25 +15,32 @@ from fairlead.model.constraint import Requirement, Selector
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.decisions import Launch
+from fairlead.scheduling.decisions import Decision, Launch, Stop
 from fairlead.scheduling.events import (
+    AdviceChanged,
     Event,
+    GuaranteesChanged,
     JobSubmitted,
     MachineChanged,
     MachineJoined,
     MachineLeft,
     TaskFinished,
+    TaskStopped,
     TenantChanged,
     TimePassed,
 )
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.options import Options as CoreOptions
+from fairlead.scheduling.placement.registry import DEFAULT, PRICE_GUIDED
 from fairlead.scheduling.terms import Listed, NotListed, Term
 from fairlead.simulation.options import Options
 from fairlead.simulation.run import simulate
-from fairlead.simulation.sinks import Kept, TaskRecords
+from fairlead.simulation.sinks import Kept
 from fairlead.simulation.workload import JobBatch, MachineEvent, Workload
 from fairlead.simulation.workloads.registry import generate
+
+SECOND = 1_000_000
+FEW = "random(jobs=25, machines=3)"
 
 Placed = tuple[int, str, int, str, int]
 """Time, job, task, machine, attempt."""
@@ -144,15 +151,21 @@ def replayed(
     workload: Workload,
     policy: str,
     options: Options,
-    records: TaskRecords,
-    names: dict[int, str],
+    placement: str,
+    sink: Told,
     end: int,
 ) -> tuple[list[Placed], str]:
     """The decisions and the digest of the core that is told the run's events, one at a time."""
+    records, names = sink.tasks_kept, sink.names
     core = Core(
         [Unit(r.name, r.unit, r.piece) for r in workload.resources],
         policy,
-        options=CoreOptions(reserve_after=options.reserve_after, whole=options.whole),
+        placement,
+        CoreOptions(
+            reserve_after=options.reserve_after,
+            preempt_after=options.preempt_after,
+            whole=options.whole,
+        ),
         checked=True,
     )
     core.book.register_terms(workload.terms)
@@ -164,7 +177,7 @@ def replayed(
     ):
         if not lost:
             instants[ended].append(TaskFinished(ended, names[job], task))
-    for event in (*machine_events(workload), *jobs_of(workload)):
+    for event in (*machine_events(workload), *jobs_of(workload), *sink.events):
         instants[event.time].append(event)
     placed: list[Placed] = []
     while True:
@@ -174,31 +187,65 @@ def replayed(
             break
         for event in instants.pop(time, [TimePassed(time)]):
             core.apply(event)
-        placed += [
-            (core.now, said.job, said.task, said.machine, said.attempt)
-            for said in core.decide()
-            if isinstance(said, Launch)
-        ]
+        decided = core.decide()
+        while stops := [said for said in decided if isinstance(said, Stop)]:
+            placed += launches(time, decided)
+            for stop in stops:
+                core.apply(TaskStopped(time, stop.job, stop.task))
+            decided = core.decide()
+        placed += launches(time, decided)
     return placed, core.digest()
 
 
-@pytest.mark.parametrize("policy", ["tsf", "drf", "fifo"])
-@pytest.mark.parametrize(
-    ("spec", "options"),
-    [
-        ("random(jobs=25)", Options()),
-        ("random(jobs=25, machines=3)", Options(reserve_after=3_000_000, whole=False)),
-    ],
-)
+def launches(time: int, decided: list[Decision]) -> list[Placed]:
+    """What was launched."""
+    return [
+        (time, said.job, said.task, said.machine, said.attempt)
+        for said in decided
+        if isinstance(said, Launch)
+    ]
+
+
+class Told(Kept):
+    """Keeps what the core was told of the exact allocation, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.events: list[AdviceChanged | GuaranteesChanged] = []
+
+    def told(self, event: AdviceChanged | GuaranteesChanged) -> None:
+        self.events.append(event)
+
+
+POLICIES = ("tsf", "drf", "fifo")
+CASES = [
+    *((policy, "random(jobs=25)", Options(), DEFAULT) for policy in POLICIES),
+    *(
+        (policy, FEW, Options(reserve_after=3 * SECOND, whole=False), DEFAULT)
+        for policy in POLICIES
+    ),
+    ("slots(cpu=1)", "random(jobs=25)", Options(), DEFAULT),
+    *((policy, "random(jobs=25, pools=true)", Options(), DEFAULT) for policy in ("tsf", "drf")),
+    ("tsf", "random(jobs=25)", Options(), PRICE_GUIDED),
+    ("drfh", FEW, Options(advise=10 * SECOND), PRICE_GUIDED),
+    ("tsf", FEW, Options(preempt_after=2 * SECOND), DEFAULT),
+    ("drfh", "random(jobs=25)", Options(preempt_after=5 * SECOND, advise=3 * SECOND), DEFAULT),
+    ("tsf", "random(jobs=25, pools=true)", Options(preempt_after=2 * SECOND), PRICE_GUIDED),
+]
+
+
+@pytest.mark.parametrize(("policy", "spec", "options", "placement"), CASES)
 def test_one_event_at_a_time_gives_the_same(
-    spec: str, options: Options, policy: str, cases: int
+    policy: str, spec: str, options: Options, placement: str, cases: int
 ) -> None:
     for seed in range(3 * cases):
         workload = that_jobs_can_write(generate(spec, seed))
-        sink = Kept()
-        result = simulate(workload, policy=policy, sinks=[sink], options=options)
+        sink = Told()
+        result = simulate(
+            workload, policy=policy, placement=placement, sinks=[sink], options=options
+        )
         records = sink.tasks_kept
-        placed, digest = replayed(workload, policy, options, records, sink.names, result.end)
+        placed, digest = replayed(workload, policy, options, placement, sink, result.end)
         columns = zip(
             *(getattr(records, n).tolist() for n in ("start", "job", "task", "machine", "attempt")),
             strict=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import say
@@ -45,6 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--policies", metavar="LIST", help="several, one run each: tsf,drf,fifo")
     parser.add_argument("--placement", metavar="RULE", help="which machine a task gets")
     parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="decide as `fairlead serve --config FILE` does: policy, placement, times",
+    )
+    parser.add_argument(
         "--ideal",
         metavar="KIND",
         help="an ideal scheduler instead: restricted, migration, preemption or periodic",
@@ -79,7 +85,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"how long a job is first in line before machines are kept for it (60s; or {NEVER})",
     )
     parser.add_argument(
-        "--advise", default="1s", metavar="TIME", help="price-guided: solve so often at most (1s)"
+        "--preempt-after",
+        metavar="TIME",
+        help="tasks are stopped for a job that was below its guarantee for so long (never)",
+    )
+    parser.add_argument(
+        "--advise",
+        metavar="TIME",
+        help="price-guided, --preempt-after: solve for exact shares so often at most (1s)",
     )
     parser.add_argument(
         "--divisible", action="store_true", help="stand-alone numbers count parts of tasks, too"
@@ -147,14 +160,15 @@ def study_of(args: argparse.Namespace) -> Study:
     from fairlead.sharing.spec import split
     from fairlead.simulation.failures import read_failures
     from fairlead.simulation.online import placement_named, policy_named
-    from fairlead.simulation.options import MINUTE, Options
+    from fairlead.simulation.options import Options
     from fairlead.simulation.source import source_of
     from fairlead.simulation.study import RECORDS, Study
 
+    said = deployed(args.config)
     seeds = range(args.seed, args.seed + at_least_1("--repeat", args.repeat))
     if args.seed < 0:
         raise InputError(Mistake(f"--seed {args.seed} is no seed", "write a whole number from 0"))
-    policies = [policy_named(text) for text in split(args.policies or args.policy or POLICY)]
+    policies = [policy_named(text) for text in split(args.policies or args.policy or said.policy)]
     twice = sorted({policy for policy in policies if policies.count(policy) > 1})
     if twice:
         raise InputError(Mistake(f"{twice[0]} is given twice", "give each policy once"))
@@ -177,18 +191,17 @@ def study_of(args: argparse.Namespace) -> Study:
         if name not in RECORDS:
             right = f"the tables are {', '.join(RECORDS)}"
             raise InputError(Mistake(f"--record knows no table {name!r}", right))
-    reserve = args.reserve_after
+    placement = placement_named(args.placement or said.placement)
     return Study(
         source=source,
         policies=tuple(policies),
-        placement=f"ideal-{ideal.value}" if ideal else placement_named(args.placement),
+        placement=f"ideal-{ideal.value}" if ideal else placement,
         seeds=tuple(seeds),
         options=Options(
-            reserve_after=MINUTE
-            if reserve is None
-            else (None if reserve == NEVER else span("--reserve-after", reserve)),
-            whole=not args.divisible,
-            advise=span("--advise", args.advise),
+            reserve_after=span_or_never("--reserve-after", args.reserve_after, said.reserve_after),
+            preempt_after=span_or_never("--preempt-after", args.preempt_after, said.preempt_after),
+            whole=said.whole and not args.divisible,
+            advise=said.advise if args.advise is None else span("--advise", args.advise),
             failures=failures,
             evictions=evictions,
             until=None if args.until is None else span("--until", args.until),
@@ -203,7 +216,50 @@ def study_of(args: argparse.Namespace) -> Study:
     )
 
 
-NOT_IDEAL = ("placement", "failures", "evictions", "until", "reserve_after", "divisible", "check")
+@dataclass(frozen=True)
+class Deployed:
+    """How a service decides, as far as a run can decide alike. Times in microseconds."""
+
+    policy: str = POLICY
+    placement: str | None = None
+    reserve_after: int | None = 60_000_000
+    preempt_after: int | None = None
+    whole: bool = True
+    advise: int = 1_000_000
+
+
+def deployed(config: str | None) -> Deployed:
+    """What the configuration of `fairlead serve` says; what a run does without one. Raises
+    InputError."""
+    if config is None:
+        return Deployed()
+    from pathlib import Path
+
+    from fairlead.cli.serve_config import read_config
+
+    settings = read_config(Path(config)).settings
+    options = settings.options
+    return Deployed(
+        policy=str(settings.policy),
+        placement=settings.placement,
+        reserve_after=options.reserve_after,
+        preempt_after=options.preempt_after,
+        whole=options.whole,
+        advise=settings.advise_every,
+    )
+
+
+def span_or_never(option: str, text: str | None, default: int | None) -> int | None:
+    """A time, or None for `never`; the default where nothing was said. Raises InputError."""
+    if text is None:
+        return default
+    return None if text == NEVER else span(option, text)
+
+
+NOT_IDEAL = (
+    *("config", "placement", "failures", "evictions", "until", "reserve_after", "preempt_after"),
+    *("divisible", "check"),
+)
 
 
 def ideal_of(args: argparse.Namespace) -> Kind | None:
@@ -249,6 +305,8 @@ def at_least_1(option: str, number: int) -> int:
 
 
 HEADER = ("policy", "seed", "tasks", "placed", "finished", "until", "rmse %", "shortfall %", "s")
+STOPPED = "stopped"
+"""One column more where tasks are stopped for those below their guarantees."""
 
 
 def lines(
@@ -260,15 +318,17 @@ def lines(
     for note in notes:
         yield from wrapped(shown(note), screen)
     yield ""
-    rows = [row(result) for result in results]
-    header = HEADER
-    if len(study.seeds) > 1:
-        header = ("policy", "runs", *HEADER[2:])
-        rows = [
-            together([result for result in results if result.policy == policy])
-            for policy in study.policies
-        ]
-    yield from table(header, rows, "<" + ">" * (len(HEADER) - 1), screen)
+    several = len(study.seeds) > 1
+    header: tuple[str, ...] = ("policy", "runs", *HEADER[2:]) if several else HEADER
+    groups = [[result] for result in results]
+    if several:
+        groups = [[r for r in results if r.policy == policy] for policy in study.policies]
+    rows = [together(group) if several else row(group[0]) for group in groups]
+    if study.options.preempt_after is not None:
+        header = (*header, STOPPED)
+        stopped = [f"{sum(result.stopped for result in group):,}" for group in groups]
+        rows = [(*each, count) for each, count in zip(rows, stopped, strict=True)]
+    yield from table(header, rows, "<" + ">" * (len(header) - 1), screen)
     if study.out is not None:
         yield ""
         yield f"kept in {shown(str(study.out))}"

@@ -104,8 +104,10 @@ class Core:
                 if time > book.now:
                     advance(self.state.handle, time)
             case events.AdviceChanged():
+                self._weigh()
                 advice_changed(book, event)
             case events.GuaranteesChanged():
+                self._weigh()
                 if self.stopping is None:
                     guarantees_changed(book, event)
                 else:
@@ -120,8 +122,7 @@ class Core:
 
     def decide(self) -> list[Decision]:
         """What is to be done now, in the order in which it was decided."""
-        self.book.rescale()
-        self.book.reweigh()
+        self._weigh()
         decisions = self.pending
         self.pending = []
         decisions += [Reject(*each) for each in self.book.rejected]
@@ -135,6 +136,12 @@ class Core:
         if self.checked:
             self.check()
         return decisions
+
+    def _weigh(self) -> None:
+        """What machines and jobs that came or went mean for scales and pools: before decisions, and
+        before the core is told what was computed from the scales and weights of now."""
+        self.book.rescale()
+        self.book.reweigh()
 
     def handle(self, event: Event) -> list[Decision]:
         """Applies one event and decides."""

@@ -14,6 +14,7 @@ from fairlead.model.machine import Cluster
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.events import GuaranteesChanged
 from fairlead.sharing.policy import Policy
+from fairlead.sharing.problem import Floats
 from fairlead.sharing.whole import Exact, exact_shares
 
 # Shares carry rounding errors of about 1e-12: 2.9999999999 tasks are 3.
@@ -32,6 +33,11 @@ def guarantee(
 def guarantees_of(time: int, exact: Exact) -> GuaranteesChanged:
     """The event for an exact filling: each job's tasks, rounded down. Jobs with none are left
     out."""
-    whole = np.floor(exact.filling.tasks.sum(axis=1) * (1 + ROUNDING) + ROUNDING).astype(np.int64)
-    each = zip(exact.problem.job_names, whole.tolist(), strict=True)
-    return GuaranteesChanged(time, FrozenMap({name: tasks for name, tasks in each if tasks}))
+    tasks = exact.filling.tasks.sum(axis=1)
+    return GuaranteesChanged(time, whole_tasks(exact.problem.job_names, tasks))
+
+
+def whole_tasks(jobs: Sequence[str], tasks: Floats) -> FrozenMap[int]:
+    """The tasks of each job, rounded down; jobs with none are left out."""
+    whole = np.floor(tasks * (1 + ROUNDING) + ROUNDING).astype(np.int64).tolist()
+    return FrozenMap({job: count for job, count in zip(jobs, whole, strict=True) if count})

@@ -13,6 +13,7 @@ from fairlead.scheduling.events import GuaranteesChanged
 from fairlead.scheduling.held import BOUNDLESS, Held, HeldJob, HeldMachine, HeldTask
 from fairlead.scheduling.kernels.happen import advance, stop
 from fairlead.scheduling.kernels.pledges import pledge, release
+from fairlead.scheduling.kernels.state import Ints
 from fairlead.scheduling.kernels.tables import UNLIMITED, Full
 from fairlead.scheduling.kernels.trail import mix
 from fairlead.scheduling.preemption import Memory, Preemption
@@ -32,10 +33,12 @@ class Stopping:
     def told(self, book: Book, event: GuaranteesChanged) -> None:
         """All guarantees are replaced; those of jobs that are gone by now are left out."""
         guarantees_changed(book, event)
-        slots = [book.ids.jobs[name] for name in event.guarantees if name in book.ids.jobs]
-        self._slot = {int(book.state.job[j]["seq"]): j for j in slots}
+        known = [name for name in event.guarantees if name in book.ids.jobs]
+        slots = [book.ids.jobs[name] for name in known]
+        seqs = book.state.job["seq"][slots].tolist()
+        self._slot = dict(zip(seqs, slots, strict=True))
         self._preemption.told(
-            {seq: event.guarantees[book.name_of(j)] for seq, j in self._slot.items()}
+            {seq: event.guarantees[name] for seq, name in zip(seqs, known, strict=True)}
         )
 
     def carry_out(self, book: Book, launches: Launches) -> bool:
@@ -45,7 +48,7 @@ class Stopping:
         by_seq = [(int(state.job[j]["seq"]), m) for j, m in launches]
         orders = self._preemption.orders(
             book.now,
-            lambda seq: self._standing(book, seq),
+            self._standing(book).get,
             by_seq,
             lambda machines: held(book, machines),
         )
@@ -78,12 +81,17 @@ class Stopping:
         self._slot = dict(slots)
         self._preemption.remember(memory)
 
-    def _standing(self, book: Book, seq: int) -> tuple[int, int] | None:
-        j = self._slot[seq]
-        job = book.state.job[j]
-        if not job["used"] or job["seq"] != seq or not job["usable"]:
-            return None
-        return _running(book, j), 0 if job["cancelled"] else int(job["waiting"])
+    def _standing(self, book: Book) -> dict[int, tuple[int, int]]:
+        """Of the jobs that are guaranteed anything, are there and can run somewhere, by their seqs:
+        how many tasks run, those told to stop left out, and how many wait."""
+        seqs = np.fromiter(self._slot, np.int64, len(self._slot))
+        slots = np.fromiter(self._slot.values(), np.int64, len(self._slot))
+        jobs = book.state.job[slots]
+        there = (jobs["used"] > 0) & (jobs["seq"] == seqs) & (jobs["usable"] > 0)
+        waiting = np.where(jobs["cancelled"] > 0, 0, jobs["waiting"])
+        running = jobs["held"] - _stopping(book)[slots]
+        stands = zip(running[there].tolist(), waiting[there].tolist(), strict=True)
+        return dict(zip(seqs[there].tolist(), stands, strict=True))
 
 
 def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
@@ -120,12 +128,13 @@ def held(book: Book, only: Sequence[int] | None) -> Held:
         for task in state.task[slots]
         if int(task["machine"]) in on
     ]
+    stopping = _stopping(book)
     jobs = np.flatnonzero(
         state.job["used"][: int(whole["jobs"])] & state.job["usable"][: int(whole["jobs"])]
     )
     return Held(
         machines=tuple(_machine(book, m) for m in machines),
-        jobs=tuple(_job(book, j) for j in jobs.tolist()),
+        jobs=tuple(_job(book, j, stopping) for j in jobs.tolist()),
         tasks=tuple(tasks),
         piece=tuple(state.unit.tolist()),
     )
@@ -147,18 +156,18 @@ def _machine(book: Book, m: int) -> HeldMachine:
     )
 
 
-def _job(book: Book, j: int) -> HeldJob:
+def _job(book: Book, j: int, stopping: Ints) -> HeldJob:
     state = book.state
     job = state.job[j]
     words = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
     rate = float(state.tenant[job["tenant"]]["rate"])
-    running = _running(book, j)
+    running = int(job["held"]) - int(stopping[j])
     return HeldJob(
         seq=int(job["seq"]),
         demand=tuple(state.demand[j].tolist()),
         running=running,
         waiting=0 if job["cancelled"] else int(job["waiting"]),
-        stopping=0 if job["cancelled"] else int(job["held"]) - running,
+        stopping=0 if job["cancelled"] else int(stopping[j]),
         needs=int.from_bytes(words.astype("<u8").tobytes(), "little"),
         spread=bool(job["spread"]),
         gang=int(job["gang"]),
@@ -167,14 +176,11 @@ def _job(book: Book, j: int) -> HeldJob:
     )
 
 
-def _running(book: Book, j: int) -> int:
-    """The held tasks that were not told to stop."""
-    state = book.state
-    count, t = int(state.job[j]["held"]), int(state.job[j]["first_task"])
-    while t >= 0:
-        count -= int(state.task[t]["state"] == TaskState.STOPPING)
-        t = int(state.task[t]["job_next"])
-    return count
+def _stopping(book: Book) -> Ints:
+    """(slots of jobs,) how many tasks of each were told to stop."""
+    task = book.state.task[: int(book.state.whole[0]["tasks"])]
+    told = task["job"][task["state"] == TaskState.STOPPING]
+    return np.bincount(told, minlength=len(book.state.job)).astype(np.int64)
 
 
 def _room(book: Book, j: int) -> int:

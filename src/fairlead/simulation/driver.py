@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.tables import NEVER, NONE
+from fairlead.scheduling.kernels.tables import NEVER, NONE, Said
 from fairlead.simulation.changes import Change, Changes, Kind
 from fairlead.simulation.feed import Chunk, Durations, chunks
 from fairlead.simulation.kernels.loop import advance, complete, lose, lose_all, write_job
@@ -27,6 +27,7 @@ from fairlead.simulation.moments import moment_of
 from fairlead.simulation.online import Online
 from fairlead.simulation.options import Options
 from fairlead.simulation.progress import Bar
+from fairlead.simulation.sampling import Sampling
 from fairlead.simulation.sinks import JobRecords, Sink, TaskRecords
 from fairlead.simulation.workload import Workload
 
@@ -70,9 +71,14 @@ class Driver:
         self._task_out = np.zeros((RECORDS if keep_tasks else 1, len(TASK_RECORD)), np.int64)
         clock = self.clock[0]
         clock["now"] = -1
-        clock["guided"] = self.online.guided
+        clock["exact"], clock["pools"] = self.online.exact, self.online.pools
+        clock["weighed"] = -1
+        clock["preempts"] = self.online.stopping is not None
+        clock["preempt_at"] = NEVER
         clock["keep_jobs"], clock["keep_tasks"] = keep_jobs, keep_tasks
-        self._next_sample: list[int] = []
+        self._sampling = Sampling(sinks)
+        self._launched: list[tuple[int, int]] = []  # job and machine, in this round of decisions
+        self._stopping: list[int] = []  # tasks that were told to stop at this moment
 
     @property
     def jobs(self) -> int:
@@ -96,10 +102,11 @@ class Driver:
         """Runs until nothing is left to do."""
         clock = self.clock[0]
         self._feed()
-        self._start_samples(int(self._chunk.rows["submit"][0]) if clock["jobs"] else 0)
+        self._sampling.start(int(self._chunk.rows["submit"][0]) if clock["jobs"] else 0)
         shown = 0
         while True:
             clock["stop"] = self._stop()
+            clock["may_help"] = self._changes.may_help()
             clock["budget"] = BUDGET
             why = self._advance()
             if why == Why.JOBS:
@@ -112,8 +119,14 @@ class Driver:
                 self.online.state.grow(int(clock["full"]))
                 self._grow_sides()
             elif why == Why.ADVICE:
-                self.online.advise(self._moment(int(clock["now"])), self.job_name)
+                for event in self.online.tell_exact(self._moment(int(clock["now"])), self.job_name):
+                    for sink in self._sinks:
+                        sink.told(event)
                 clock["advise_at"] = int(clock["now"]) + self._options.advise
+            elif why == Why.POOLS:
+                self.online.reweigh()
+            elif why == Why.SAID:
+                self._preempt()
             elif (why == Why.STOP and not self._timers()) or why == Why.DONE:
                 break
             bar.update(int(clock["finished"]) - shown)
@@ -165,20 +178,13 @@ class Driver:
 
     # Time
 
-    def _start_samples(self, begin: int) -> None:
-        """Samples are taken at the multiples of their interval from the first arrival on."""
-        self._next_sample = [
-            NEVER if sink.every is None else -(-begin // sink.every) * sink.every
-            for sink in self._sinks
-        ]
-
     def _stop(self) -> int:
         """Events before this moment need nothing of Python's."""
         stop = NEVER
         change = self._changes.due()
         if change is not None:
             stop = change
-        sample = min(self._next_sample, default=NEVER)
+        sample = self._sampling.next()
         if sample != NEVER:
             stop = min(stop, sample + 1)
         if self._options.until is not None:
@@ -207,17 +213,14 @@ class Driver:
         return bool(clock["queue"] > 0 or self.online.wake() != NEVER or self._changes.may_help())
 
     def _samples(self, time: int) -> None:
-        due = [place for place, at in enumerate(self._next_sample) if at == time]
+        due = self._sampling.due(time)
         if not due:
             return
         moment = self._moment(time)
         if self._options.check:
             self.online.check()
-        for place in due:
-            sink = self._sinks[place]
-            assert sink.every is not None  # or it were never due
+        for sink in due:
             sink.sample(moment)
-            self._next_sample[place] += sink.every
 
     def _moment(self, time: int) -> Moment:
         online = self.online
@@ -254,7 +257,8 @@ class Driver:
         for change in self._changes.take(time, failing=bool(busy)):
             self._apply(change)
         online.refresh()
-        clock["advised"] = -1  # other machines, another exact allocation
+        # Other machines: another exact allocation, other pools.
+        clock["advised"] = clock["weighed"] = -1
         clock["phase"] = Phase.EVENTS
 
     def _apply(self, change: Change) -> None:
@@ -277,6 +281,39 @@ class Driver:
                     self._make_room(1)
                     self._lose(task)
                     online.lost(task)
+
+    # Preemption
+
+    def _preempt(self) -> None:
+        """What preemption does after a round of launches, as in `Core.decide`. What it stops has
+        stopped at once; then the core decides again, still at this moment."""
+        clock, online = self.clock[0], self.online
+        assert online.stopping is not None  # nobody else asks for this
+        launched = online.said(Said.LAUNCH)
+        self._launched += zip(launched["job"].tolist(), launched["machine"].tolist(), strict=True)
+        online.state.whole[0]["out"] = 0
+        clock["phase"] = Phase.DECIDE
+        if clock["full"]:
+            online.state.grow(int(clock["full"]))
+            self._grow_sides()
+            return
+        more = online.stopping.carry_out(online.book, self._launched)
+        self._launched = []
+        self._stopping += online.said(Said.STOP)["task"].tolist()
+        online.state.whole[0]["out"] = 0
+        if not more and self._stopping:
+            more = True
+            self._make_room(len(self._stopping))
+            for task in self._stopping:
+                self._lose(task)
+                online.stopped(task)
+            clock["stopped"] += len(self._stopping)
+            self._stopping = []
+        if not more:
+            clock["phase"] = Phase.OVER
+            clock["preempt_at"] = online.preempt_at()
+
+    # Tasks that are lost
 
     def _lose_all(self, slot: int) -> int:
         return lose_all(

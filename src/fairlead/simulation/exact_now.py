@@ -156,9 +156,7 @@ def classes_of(capacity: Ints, satisfies: Words, demand: Ints, needs: Words) -> 
     packed = np.packbits(allowed, axis=0).T
     wide = np.zeros((len(kind), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     wide[:, : packed.shape[1]] = packed
-    chosen, of_class = _distinct(
-        np.where(demanded, capacity[kind], 0), wide.view(np.uint64).reshape(len(kind), -1)
-    )
+    chosen, of_class = _distinct(np.where(demanded, capacity[kind], 0), wide.view(np.uint64))
     of_machine = of_class[of_kind]
     return Classes(
         of_machine=of_machine,

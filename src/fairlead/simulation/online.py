@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -12,20 +12,23 @@ from fairlead.scheduling.advice import ranks
 from fairlead.scheduling.applying import tenant_changed
 from fairlead.scheduling.book import Book
 from fairlead.scheduling.digest import digest
-from fairlead.scheduling.events import Advice, AdviceChanged
+from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
 from fairlead.scheduling.following import advice_changed
+from fairlead.scheduling.guarantees import whole_tasks
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.invariants import check
 from fairlead.scheduling.kernels.happen import advance, before_change, change, end, join, leave
 from fairlead.scheduling.kernels.signature import signatures
-from fairlead.scheduling.kernels.state import Ints, Words
-from fairlead.scheduling.kernels.tables import NEVER, NONE, Full, Happened
+from fairlead.scheduling.kernels.state import Ints, Records, Words
+from fairlead.scheduling.kernels.tables import NEVER, NONE, Full, Happened, Said
 from fairlead.scheduling.placement.registry import DEFAULT, find
+from fairlead.scheduling.pools import check_job_beside
 from fairlead.scheduling.scales import Scaled, Scaler
+from fairlead.scheduling.stopping import Stopping
 from fairlead.scheduling.terms import Listed, NotListed, Term
 from fairlead.sharing.problem import Bools
 from fairlead.simulation.distances import snapshot_of, tenants_of
-from fairlead.simulation.exact_now import exact_now
+from fairlead.simulation.exact_now import Exact, exact_now
 from fairlead.simulation.feed import Chunk
 from fairlead.simulation.kernels.loop import wake
 from fairlead.simulation.moment import Moment
@@ -55,7 +58,11 @@ class Online:
         self.state = self.book.state
         self.policy = self.book.scaler.spec
         rule = find(placement or DEFAULT)
-        self.placement, self.rule, self.guided = rule.name, rule.rule, rule.guided
+        self.placement, self.rule, self._guided = rule.name, rule.rule, rule.guided
+        preempt = options.preempt_after
+        self.stopping = None if preempt is None else Stopping(preempt)
+        self.exact = self._guided or self.stopping is not None
+        self.pools = any(tenant.pool is not None for tenant in workload.tenants)
         whole = self.state.whole[0]
         whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
         whole["picky"] = rule.picky
@@ -86,6 +93,7 @@ class Online:
         state.satisfies[slot] = self._satisfies[machine]
         join(state.handle)
         self._slot[machine] = slot
+        self.book.ids.machines[self._workload.machines.names[machine]] = slot
         self.machine_index[slot] = machine
         self._stale = True
 
@@ -93,6 +101,7 @@ class Online:
         """A machine is gone."""
         leave(self.state.handle, self.slot(machine))
         self._slot[machine] = NONE
+        del self.book.ids.machines[self._workload.machines.names[machine]]
         self._stale = True
 
     def update(self, machine: int, capacity: Ints) -> None:
@@ -154,6 +163,8 @@ class Online:
     def fit(self, chunk: Chunk) -> None:
         """Fills in what the jobs of a chunk are in the core."""
         self._chunk = chunk
+        if self.pools:
+            self._check_beside_pools(chunk)
         words = self.state.words
         chunk.needs, chunk.prefers = _wide(chunk.needs, words), _wide(chunk.prefers, words)
         rows = chunk.rows
@@ -184,10 +195,40 @@ class Online:
         of_job = of_job.ravel()
         return Scaled(found.scale[of_job], found.unit[of_job], found.usable[of_job])
 
-    def advise(self, moment: Moment, job_name: Callable[[int], str]) -> None:
-        """Tells the core what the exact allocation of this moment says."""
-        tenants = tenants_of(self._workload, moment)
-        exact = exact_now(snapshot_of(moment), tenants)
+    def _check_beside_pools(self, chunk: Chunk) -> None:
+        """Raises InputError where a job would weigh 1 beside a tenant that has a pool."""
+        owners, first = np.unique(chunk.rows["owner"], return_index=True)
+        for owner, at in zip(owners.tolist(), first.tolist(), strict=True):
+            name = str(chunk.rows["number"][at]) if chunk.names is None else chunk.names[at]
+            tenant = self._workload.tenants[owner].name if owner >= 0 else None
+            check_job_beside(self.book.ids, name, tenant)
+
+    def reweigh(self) -> None:
+        """After jobs came or went: the weights of tenants with pools."""
+        self.book.pools_changed = True
+        self.book.reweigh()
+
+    # The exact allocation
+
+    def tell_exact(
+        self, moment: Moment, job_name: Callable[[int], str]
+    ) -> Iterator[AdviceChanged | GuaranteesChanged]:
+        """Tells the core what the exact allocation of this moment says, and yields what it said."""
+        exact = exact_now(snapshot_of(moment), tenants_of(self._workload, moment))
+        jobs = [job_name(number) for number in moment.job.tolist()]
+        # The events speak of names; here those of jobs are known while they are taken in.
+        self.book.ids.jobs = dict(zip(jobs, self._job_slots(moment), strict=True))
+        if self._guided:
+            advice = AdviceChanged(moment.time, self._advice(moment, exact, jobs))
+            advice_changed(self.book, advice)
+            yield advice
+        if self.stopping is not None:
+            guarantees = GuaranteesChanged(moment.time, whole_tasks(jobs, exact.total))
+            self.stopping.told(self.book, guarantees)
+            yield guarantees
+        self.book.ids.jobs = {}
+
+    def _advice(self, moment: Moment, exact: Exact, jobs: list[str]) -> tuple[Advice, ...]:
         found = ranks(exact.filled)
         machines: list[list[str]] = [[] for _ in range(found.rank.shape[1])]
         names = self._workload.machines.names
@@ -195,24 +236,15 @@ class Online:
             moment.machine.tolist(), exact.machine_class.tolist(), strict=True
         ):
             machines[kind].append(names[machine])
-        jobs = [job_name(number) for number in moment.job.tolist()]
         # A group of alike jobs was solved as one job.
         target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
-        advice = tuple(
+        return tuple(
             Advice(
                 job, tuple(machines[kind]), int(found.rank[group, kind]), int(target[group, kind])
             )
             for job, group in zip(jobs, exact.group.tolist(), strict=True)
             for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
         )
-        # The event speaks of names; here they are known while it is taken in.
-        ids, slots = self.book.ids, self._job_slots(moment)
-        ids.jobs = dict(zip(jobs, slots, strict=True))
-        ids.machines = {
-            names[machine]: int(self._slot[machine]) for machine in moment.machine.tolist()
-        }
-        advice_changed(self.book, AdviceChanged(moment.time, advice))
-        ids.jobs, ids.machines = {}, {}
 
     def _job_slots(self, moment: Moment) -> list[int]:
         """The slots of a moment's jobs, which are in the order of submission."""
@@ -222,9 +254,28 @@ class Online:
         assert len(found) == len(moment.job)  # the moment is of now
         return found
 
+    # Tasks that are cut short
+
     def lost(self, task: int) -> None:
         """The task in this slot is lost."""
         end(self.state.handle, task, int(Happened.LOST))
+
+    def stopped(self, task: int) -> None:
+        """The task in this slot, which was told to stop, has."""
+        end(self.state.handle, task, int(Happened.STOPPED))
+
+    def said(self, kind: Said) -> Records:
+        """The decisions of a kind that lie in `out`."""
+        out = self.state.out[: int(self.state.whole[0]["out"])]
+        found: Records = out[out["kind"] == kind].copy()
+        return found
+
+    def preempt_at(self) -> int:
+        """When somebody will have been below its guarantee for long enough."""
+        moment = None if self.stopping is None else self.stopping.wake()
+        return NEVER if moment is None else moment
+
+    # Time
 
     def pass_time(self, time: int) -> None:
         """It is so late now."""
@@ -237,7 +288,7 @@ class Online:
 
     def digest(self) -> str:
         """Of all events and decisions and of the state."""
-        return digest(self.state)
+        return digest(self.state, () if self.stopping is None else self.stopping.state())
 
     def check(self) -> None:
         """Raises InternalError where the state contradicts itself."""

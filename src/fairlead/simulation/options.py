@@ -15,10 +15,13 @@ class Options:
 
     reserve_after: int | None = MINUTE
     """How long a job may be first in line before machines are reserved for it; None: never."""
+    preempt_after: int | None = None
+    """Tasks are stopped for a job that was below what it is guaranteed for so long; None: never."""
     whole: bool = True
     """Stand-alone numbers count whole tasks on each machine; False: divisible ones."""
     advise: int = 1_000_000
-    """How often at most the exact allocation is solved for a rule that follows its prices."""
+    """How often at most the exact allocation is solved, for a rule that follows its prices and for
+    what is guaranteed to whom."""
     failures: Failures | None = None
     evictions: int | None = None
     """Mean time between two evictions of the newest task of a machine; None: there are none."""

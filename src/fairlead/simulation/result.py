@@ -23,8 +23,9 @@ class Result:
     jobs: int  # submitted
     finished: int  # tasks that ended well
     launches: int  # lost tasks that were placed again counted again
-    lost: int  # launches that a machine's end or an eviction cut short
+    lost: int  # launches that a machine's end, an eviction or a stop cut short
     end: int  # the time of the last event, in microseconds
+    stopped: int = 0  # those of them stopped for somebody below its guarantee
 
     def row(self) -> dict[str, object]:
         """The keys of `fairlead.simulation/1`, in their order."""

@@ -72,4 +72,5 @@ def simulate(
         launches=int(clock["launches"]),
         lost=int(clock["lost"]),
         end=int(clock["end"]),
+        stopped=int(clock["stopped"]),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
 from fairlead.simulation.moment import Moment
 from fairlead.simulation.workload import Bools, Ints, Workload
 
@@ -77,7 +78,7 @@ class TaskRecords:
     waiting_since: Ints
     start: Ints
     end: Ints
-    lost: Bools  # its machine went away or evicted it: the task waits again
+    lost: Bools  # its machine went away or evicted it, or it was stopped: the task waits again
 
     def __len__(self) -> int:
         return len(self.job)
@@ -106,6 +107,9 @@ class Sink:
 
     def sample(self, moment: Moment) -> None:
         """The state at a multiple of `every` after the start (if `every`)."""
+
+    def told(self, event: AdviceChanged | GuaranteesChanged) -> None:
+        """What the core is told of the exact allocation, before it decides."""
 
     def finish(self) -> None:
         """The run is over."""

@@ -21,8 +21,8 @@ from fairlead.simulation.kernels.heap import pop, push
 from fairlead.simulation.kernels.tables import NOT_YET, SLOT_BITS, VOID, Phase, Why
 
 # Enums are slow to compile.
-OVER, EVENTS, DECIDE, LAUNCH = (int(phase) for phase in Phase)
-DONE, JOBS, STOP, BUDGET, RECORDS, QUEUE, FULL, ADVICE = (int(why) for why in Why)
+OVER, EVENTS, ASK, DECIDE, LAUNCH = (int(phase) for phase in Phase)
+DONE, JOBS, STOP, BUDGET, RECORDS, QUEUE, FULL, ADVICE, POOLS, SAID = (int(why) for why in Why)
 GO_ON = -1
 LAUNCHED = int(Said.LAUNCH)
 FINISHED = int(Happened.FINISHED)
@@ -56,10 +56,16 @@ def advance(
                 why = _arrive(s, clock, chunk, demand, needs, prefers, job_side)
             if why != GO_ON:
                 return why
-            c.phase = DECIDE
-            if c.guided and c.now >= c.advise_at and c.advised != c.jobs_so_far + c.over:
-                c.advised = c.jobs_so_far + c.over
+            c.phase = ASK
+        if c.phase == ASK:
+            came_and_went = c.jobs_so_far + c.over
+            if c.pools and c.weighed != came_and_went:
+                c.weighed = came_and_went
+                return POOLS
+            if c.exact and c.now >= c.advise_at and c.advised != came_and_went:
+                c.advised = came_and_went
                 return ADVICE
+            c.phase = DECIDE
         if c.phase == DECIDE:
             c.full = decide_guided(s, rule) if s.whole[0].groups > 0 else decide(s, rule)
             c.phase = LAUNCH
@@ -67,6 +73,8 @@ def advance(
             if c.queue + s.whole[0].out > len(queue):
                 return QUEUE
             _launch(s, clock, job_side, task_side, queue, durations)
+            if c.preempts:
+                return SAID
             s.whole[0].out = 0
             if c.full != 0:
                 c.phase = DECIDE
@@ -78,6 +86,10 @@ def advance(
         if c.at == c.jobs and not c.last:
             return JOBS
         time = wake(s)
+        goes_on = c.queue > 0 or c.at < c.jobs or not c.last or c.may_help or time != NEVER
+        if c.preempts and goes_on:
+            # Else nothing runs that could be stopped, for ever.
+            time = min(time, c.preempt_at)
         if c.queue > 0:
             time = min(time, queue[0, 0])
         if c.at < c.jobs:

@@ -28,6 +28,8 @@ class Why(IntEnum):
     QUEUE = 5  # the queue of completions is full
     FULL = 6  # one of the core's tables is full: `full` says which
     ADVICE = 7  # jobs came or went: the exact allocation is another one
+    POOLS = 8  # jobs came or went: what pools weigh is another thing
+    SAID = 9  # decisions lie in the core's `out`, and preemption looks at them
 
 
 class Phase(IntEnum):
@@ -35,8 +37,9 @@ class Phase(IntEnum):
 
     OVER = 0  # all of it was decided
     EVENTS = 1  # its events are being applied
-    DECIDE = 2  # they are; the decisions are not complete
-    LAUNCH = 3  # decisions lie in the core's `out`
+    ASK = 2  # they are; what must be known before the core decides may not be
+    DECIDE = 3  # the decisions are not complete
+    LAUNCH = 4  # decisions lie in the core's `out`
 
 
 CLOCK = np.dtype(
@@ -62,9 +65,15 @@ CLOCK = np.dtype(
         ("keep_tasks", np.int64),
         ("job_records", np.int64),
         ("task_records", np.int64),
-        ("guided", np.int64),  # the rule follows advice
+        ("exact", np.int64),  # the exact allocation is wanted: by the rule, or for guarantees
         ("advise_at", np.int64),  # not before this moment
         ("advised", np.int64),  # jobs that had come and gone when it last was given
+        ("pools", np.int64),  # tenants have pools
+        ("weighed", np.int64),  # jobs that had come and gone when these were last weighed
+        ("preempts", np.int64),  # tasks are stopped for those below their guarantees
+        ("preempt_at", np.int64),  # somebody will have been below it for long enough
+        ("may_help", np.int64),  # machines will come, or change
+        ("stopped", np.int64),  # of those lost
         ("dead", np.int64),  # durations of jobs that are over
     ],
     align=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -43,11 +44,13 @@ def generate(
     gangs: bool = True,
     tenants: bool = True,
     prefers: bool = True,
+    pools: bool = False,
     seed: int = 0,
 ) -> Workload:
     """Machines that come and go, tenants in a tree, gangs, spread, ties, zeros, no way to run.
 
-    Each of `churn`, `gangs` (and spread), `tenants` and `prefers` can be left out.
+    Each of `churn`, `gangs` (and spread), `tenants` and `prefers` can be left out. With `pools`
+    the tenants below another one have machines of their own instead of weights.
     """
     if machines < 1 or jobs < 1:
         raise InputError(Mistake(f"`{name}` without machines or jobs", "write at least 1"))
@@ -56,6 +59,10 @@ def generate(
     names = tuple(f"m{number}" for number in range(machines))
     people = _tenants(numbers(seed, Stream.OTHER)) if tenants else ()
     made = _jobs(jobs, resources, len(people), gangs=gangs, prefers=prefers, seed=seed)
+    if pools and made.tenant is not None:
+        people = _with_pools(people, names)
+        # A job of the tenant on top would stand beside pools, and weighs 1.
+        made = replace(made, tenant=np.where(made.tenant == 0, 1, made.tenant))
     # Constant times are whole seconds, so that tasks often end together and when jobs come.
     times = Times(Shape.UNIFORM, vary=0.9) if draw.random() < 0.5 else Times(Shape.CONSTANT)
     return Workload(
@@ -134,6 +141,17 @@ def _tenants(draw: np.random.Generator) -> tuple[Tenant, ...]:
         Tenant("left", weight=weights[1], parent="top"),
         Tenant("right", weight=weights[2], parent="top", limit=limit),
         Tenant("beside", weight=weights[3]),
+    )
+
+
+def _with_pools(people: tuple[Tenant, ...], names: tuple[str, ...]) -> tuple[Tenant, ...]:
+    """The tenants below another one with every second machine each, instead of weights."""
+    top, left, right, beside = people
+    return (
+        top,
+        replace(left, weight=None, pool=names[::2]),
+        replace(right, weight=None, pool=names[1::2] or names[:1]),
+        beside,
     )
 
 
