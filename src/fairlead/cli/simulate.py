@@ -121,10 +121,10 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.simulation.result import tree
     from fairlead.simulation.run import compile_all
     from fairlead.simulation.study import claim
-    from fairlead.simulation.workers import cores, run_study
+    from fairlead.simulation.workers import run_study
 
     study = study_of(args)
-    workers = cores() if args.workers is None else at_least_1("--workers", args.workers)
+    workers = None if args.workers is None else at_least_1("--workers", args.workers)
     # Before anything is made: what cannot be read is refused now, not by some worker.
     notes = study.source.workload(study.seeds[0]).notes
     claim(study)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +39,11 @@ class Source:
 
             return with_machines(workload, load(self.machines))
         return workload
+
+    def absolute(self) -> Source:
+        """The same for a process that was started in another folder."""
+        words = self.words if self.generator else tuple(map(os.path.abspath, self.words))
+        return replace(self, words=words, machines=tuple(map(os.path.abspath, self.machines)))
 
     def settings(self) -> dict[str, object]:
         """What must be the same when a study is taken up again: files by name, size and time."""

@@ -130,15 +130,15 @@ def schema_of(path: Path) -> str:
     return bytes(found.get(KEY, b"")).decode()
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a file whole or not at all: under another name beside it, then renamed."""
     beside: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         beside = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         as_any_new_file(beside)
         beside.replace(path)
         beside = None

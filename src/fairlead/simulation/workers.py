@@ -6,25 +6,37 @@ import logging
 import multiprocessing
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError, InternalError, Mistake
 from fairlead.simulation.result import Result
-from fairlead.simulation.study import Part, Study, done, parts_of, run_part
+from fairlead.simulation.study import RUN, Part, Study, done, folder, parts_of, run_part
+from fairlead.simulation.tables import write_whole
 
 Told = Callable[[Part, Sequence[Result]], object]
 """Hears of the runs of a part as soon as they are done."""
 
 
 def run_study(
-    study: Study, workers: int, told: Told | None = None, *, ray: bool = False, show: bool = False
+    study: Study,
+    workers: int | None = None,
+    told: Told | None = None,
+    *,
+    ray: bool = False,
+    show: bool = False,
 ) -> list[Result]:
     """All runs of the study, seed by seed, in the order of its policies; those that were done
-    before are not done again. Results do not depend on who does them, but for `seconds`."""
+    before are not done again. Results do not depend on who does them, but for `seconds`.
+
+    `workers`: so many at once at most; None: as many as there are cores, on Ray in the cluster.
+    """
     found = {
         (policy, seed): result
         for seed in study.seeds
@@ -40,14 +52,16 @@ def run_study(
         if told is not None:
             told(part, results)
 
-    parts = parts_of(study, workers)
     if ray:
-        _on_ray(parts, hear)
-    elif workers > 1 and len(parts) > 1:
-        _in_processes(parts, min(workers, len(parts)), hear)
+        _on_ray(study, workers, hear)
     else:
-        for part in parts:
-            hear(part, run_part(part, show=show))
+        most = workers or cores()
+        parts = parts_of(study, most)
+        if most > 1 and len(parts) > 1:
+            _in_processes(parts, min(most, len(parts)), hear)
+        else:
+            for part in parts:
+                hear(part, run_part(part, show=show))
     return [found[policy, seed] for seed in study.seeds for policy in study.policies]
 
 
@@ -95,7 +109,11 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _on_ray(parts: Sequence[Part], hear: Told) -> None:
+Files = dict[str, bytes]
+"""What a run keeps: the files of its folder."""
+
+
+def _on_ray(study: Study, most: int | None, hear: Told) -> None:
     try:
         import ray
     except ImportError as error:
@@ -104,21 +122,72 @@ def _on_ray(parts: Sequence[Part], hear: Told) -> None:
         ) from error
     begun = not ray.is_initialized()
     if begun:
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+        _join(ray, most)
     try:
-        # A task that failed is not tried again: the same run would fail the same way.
-        remote = ray.remote(max_retries=0)(run_part)
+        study = replace(study, source=study.source.absolute())
+        parts = parts_of(study, min(most or 1 << 30, int(ray.cluster_resources().get("CPU", 1))))
+        # A node that is lost is no fault of the run's, which is done again. What fails in a run
+        # would fail the same way.
+        remote = ray.remote(max_retries=3, retry_exceptions=False)(run_away)
         waiting = {remote.remote(part): part for part in parts}
         while waiting:
             ready, _ = ray.wait(list(waiting), num_returns=1)
+            part = waiting.pop(ready[0])
             try:
-                results = ray.get(ready[0])
+                done_away = ray.get(ready[0])
             except ray.exceptions.RayTaskError as error:
                 raise _cause(error) from error
-            hear(waiting.pop(ready[0]), results)
+            except ray.exceptions.RayError as error:
+                first = str(error).strip().partition("\n")[0]
+                raise InternalError(f"a run on Ray came to nothing: {first}") from error
+            for policy, (_, files) in zip(part.policies, done_away, strict=True):
+                keep(part.study, policy, part.seed, files)
+            hear(part, [result for result, _ in done_away])
     finally:
         if begun:
             ray.shutdown()
+
+
+def _join(ray: Any, most: int | None) -> None:
+    """Connects to the cluster that RAY_ADDRESS names; without one a cluster of this machine is
+    begun, for as long as the study takes."""
+    address = os.environ.get("RAY_ADDRESS")
+    size = {} if address or most is None else {"num_cpus": most}
+    try:
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **size)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise InputError(
+            Mistake(
+                f"Ray cannot be reached at {address or 'this machine'}: {first}",
+                "let RAY_ADDRESS name a cluster that runs, or leave it out to begin one here",
+            )
+        ) from error
+
+
+def run_away(part: Part) -> list[tuple[Result, Files]]:
+    """Does the runs of a part on a machine that may see nothing of this one's files: their folders
+    are sent back. A trace must be there under the same path."""
+    if part.study.out is None:
+        return [(result, {}) for result in run_part(part)]
+    with tempfile.TemporaryDirectory(prefix="fairlead-run-") as out:
+        study = replace(part.study, out=Path(out))
+        results = run_part(replace(part, study=study))
+        found = []
+        for policy, result in zip(part.policies, results, strict=True):
+            there = folder(study, policy, part.seed)
+            assert there is not None  # the study has a folder
+            files = {file.name: file.read_bytes() for file in sorted(there.iterdir())}
+            found.append((result, files))
+        return found
+
+
+def keep(study: Study, policy: str, seed: int, files: Files) -> None:
+    """Writes the files of a run that was done elsewhere; `run.json` comes last, as always."""
+    there = folder(study, policy, seed)
+    if there is not None:
+        for name in sorted(files, key=lambda name: (name == RUN, name)):
+            write_whole(there / name, files[name])
 
 
 def _cause(error: Any) -> BaseException:

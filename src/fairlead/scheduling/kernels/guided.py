@@ -4,8 +4,10 @@ Candidates are those of `decide`. Of all of them the least in (rank, urgency, le
 job) is launched, on its best machine by the rule. Urgency is what runs there less the target, for
 pairs of a rank above 0: the pair furthest below its target comes first.
 
-Within a decision ranks stay, and urgencies and levels rise while room shrinks, so that what was
-found for a machine, or for a fresh job, stays a lower bound. Where a level fell, all is found anew.
+Within a decision ranks stay, and urgencies and levels rise while room shrinks. So what was found
+for a machine, or for a fresh job, stays a lower bound, and the true one as long as that pair itself
+still stands: two heaps hold them, and only their tops are asked again. Where a level fell, all is
+found anew.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.changes import freshen, ring, settle
+from fairlead.scheduling.kernels.changes import freshen, freshen_all, ring, settle
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.decide import _likes, _please, launch
 from fairlead.scheduling.kernels.levels import level
@@ -62,6 +64,18 @@ def _may_start(s: Handle, j: int) -> bool:
 
 
 @inner
+def _stands(s: Handle, j: int, m: int, key: Any, i: int) -> bool:
+    """Is the pair that was found for row i as good as it was, but for its level?"""
+    return (
+        s.job[j].active == 1
+        and tier(s, j, m) == key[i, 0]
+        and urgency(s, j, m) == key[i, 1]
+        and permitted(s, j, m)
+        and _may_start(s, j)
+    )
+
+
+@inner
 def _pair_of_machine(s: Handle, m: int, key: Any, seq: Any, i: int) -> int:
     """The job of the least pair on a machine, and its key into row i; NONE if there is none."""
     best = NONE
@@ -92,21 +106,24 @@ def _pair_of_machine(s: Handle, m: int, key: Any, seq: Any, i: int) -> int:
 
 
 @inner
-def _pair_of_job(s: Handle, j: int, key: Any, seq: Any) -> bool:
-    """The least pair of a fresh job, its key into row j; whether there is one."""
+def _machine_of_job(s: Handle, j: int, key: Any) -> int:
+    """The machine of the least pair of a fresh job, its key into row j; NONE if there is none."""
+    best = NONE
     key[j, 0] = np.inf
-    seq[j] = s.job[j].seq
     if not _may_start(s, j):
-        return False
+        return best
+    key[j, 2] = level(s, j)
     m = next_permitted(s, j, 0)
     while m >= 0:
         rank, urgent = tier(s, j, m), urgency(s, j, m)
-        if rank < key[j, 0] or (rank == key[j, 0] and urgent < key[j, 1]):
+        if best < 0 or rank < key[j, 0] or (rank == key[j, 0] and urgent < key[j, 1]):
+            best = m
             key[j, 0] = rank
             key[j, 1] = urgent
-            key[j, 2] = level(s, j)
+            if rank == 0:
+                break  # nothing is less
         m = next_permitted(s, j, m + 1)
-    return key[j, 0] < np.inf
+    return best
 
 
 @inner
@@ -126,6 +143,35 @@ def _less(key: Any, seq: Any, a: int, other: Any, other_seq: Any, b: int) -> boo
         if key[a, part] != other[b, part]:
             return key[a, part] < other[b, part]
     return seq[a] < other_seq[b]
+
+
+@inner
+def _sink(heap: Any, size: int, key: Any, seq: Any, at: int) -> None:
+    """The row at this place of the heap sinks until none below it comes before it."""
+    while True:
+        least = at
+        for child in (2 * at + 1, 2 * at + 2):
+            if child < size and _less(key, seq, heap[child], key, seq, heap[least]):
+                least = child
+        if least == at:
+            return
+        heap[at], heap[least] = heap[least], heap[at]
+        at = least
+
+
+@inner
+def _heap_up(heap: Any, size: int, key: Any, seq: Any) -> None:
+    """Makes a heap of the rows."""
+    for at in range(size // 2 - 1, -1, -1):
+        _sink(heap, size, key, seq, at)
+
+
+@inner
+def _without_top(heap: Any, size: int, key: Any, seq: Any) -> int:
+    """Takes the least row off the heap; returns its size."""
+    heap[0] = heap[size - 1]
+    _sink(heap, size - 1, key, seq, 0)
+    return size - 1
 
 
 @inner
@@ -154,6 +200,19 @@ def _best_machine(s: Handle, rule: Any, j: int, everywhere: bool) -> int:
     return best
 
 
+@inner
+def _ask_jobs(s: Handle) -> None:
+    """Many machines are dirty: each job is asked for all machines, instead of each of these for a
+    job. The pairs are the same, for on the others nobody who waits could be placed."""
+    w = s.whole[0]
+    for t in range(w.tenants):
+        if s.tenant[t].used and s.tenant[t].root >= 0:
+            freshen_all(s, t)
+    for i in range(w.dirty):
+        s.machine[s.dirty[i]].dirty = 0
+    w.dirty = 0
+
+
 @kernel
 def decide_guided(s: Handle, rule: Any) -> int:
     """As `decide`, for a rule that follows advice."""
@@ -164,35 +223,47 @@ def decide_guided(s: Handle, rule: Any) -> int:
         ring(s)
         if w.dirty > 0:
             _freshen_gangs(s)
+        # To ask machines costs jobs times machines for each launch of a job that is the first on
+        # all of them, which at a start it is.
+        if w.dirty * w.dirty > w.present:
+            _ask_jobs(s)
     w.choice = NONE
     w.heap = -1
-    size, jobs = int64(0), int64(0)
-    key, seq = np.empty((1, 3)), np.empty(1, np.int64)
-    stamp, job_of = np.empty(1, np.int64), np.empty(1, np.int64)
+    jobs, machines = int64(0), int64(0)  # in the heaps
+    key, seq, stamp = np.empty((1, 3)), np.empty(1, np.int64), np.empty(1, np.int64)
+    heap, job_of = np.empty(1, np.int64), np.empty(1, np.int64)
     fresh_key, fresh_seq = np.empty((1, 3)), np.empty(1, np.int64)
-    fresh_stamp = np.empty(1, np.int64)
+    fresh_heap, fresh_stamp = np.empty(1, np.int64), np.empty(1, np.int64)
+    machine_of = np.empty(1, np.int64)
     reservations = w.reservations
     while True:
         fresh = w.root >= 0 and s.node[w.root].fresh == 1
-        if w.fell or w.heap < 0 or reservations != w.reservations or (fresh and jobs < w.jobs):
+        if w.fell or w.heap < 0 or reservations != w.reservations or (fresh and jobs == 0):
             # What was found does not bound from below any more: all is found anew.
             w.fell, w.heap, reservations = 0, 0, w.reservations
-            if size < w.dirty:
-                size = w.dirty
-                key, seq = np.empty((size, 3)), np.empty(size, np.int64)
-                stamp, job_of = np.empty(size, np.int64), np.empty(size, np.int64)
-            if fresh and jobs < w.jobs:
-                jobs = w.jobs
-                fresh_key, fresh_seq = np.empty((jobs, 3)), np.empty(jobs, np.int64)
-                fresh_stamp = np.empty(jobs, np.int64)
-            stamp[:] = -1
-            fresh_stamp[:] = -1
+            if len(heap) < w.dirty:
+                key, seq = np.empty((w.dirty, 3)), np.empty(w.dirty, np.int64)
+                stamp, job_of = np.empty(w.dirty, np.int64), np.empty(w.dirty, np.int64)
+                heap = np.empty(w.dirty, np.int64)
+            if fresh and len(fresh_heap) < w.jobs:
+                fresh_key, fresh_seq = np.empty((w.jobs, 3)), np.empty(w.jobs, np.int64)
+                fresh_heap = np.empty(w.jobs, np.int64)
+                fresh_stamp = np.empty(w.jobs, np.int64)
+                machine_of = np.empty(w.jobs, np.int64)
+            machines = _gather_dirty(s, heap, key, seq, stamp, job_of)
+            jobs = int64(0)
+            if fresh:
+                jobs = _gather_fresh(s, fresh_heap, fresh_key, fresh_seq, fresh_stamp, machine_of)
         # The least pair of a fresh job, and of a machine whose room grew.
-        j = _least_fresh(s, fresh_key, fresh_seq, fresh_stamp) if fresh else NONE
-        i = _least_dirty(s, key, seq, stamp, job_of)
-        if i >= 0 and (j < 0 or _less(key, seq, i, fresh_key, fresh_seq, j)):
-            j = job_of[i]
-        if j < 0:
+        jobs = _least_fresh(s, fresh_heap, jobs, fresh_key, fresh_seq, fresh_stamp, machine_of)
+        machines = _least_dirty(s, heap, machines, key, seq, stamp, job_of)
+        if machines > 0 and (
+            jobs == 0 or _less(key, seq, heap[0], fresh_key, fresh_seq, fresh_heap[0])
+        ):
+            j = job_of[heap[0]]
+        elif jobs > 0:
+            j = fresh_heap[0]
+        else:
             break
         job = s.job[j]
         together = job.gang if job.waiting >= job.gang else int64(1)
@@ -210,6 +281,7 @@ def decide_guided(s: Handle, rule: Any) -> int:
             _please(s, j)
         if together > 1 and 0 < job.waiting < job.gang:
             freshen(s, j)  # those that are left need not start together
+            w.fell = 1  # it may not be in the heap
     for at in range(w.dirty):
         s.machine[s.dirty[at]].dirty = 0
     w.dirty = 0
@@ -220,47 +292,86 @@ def decide_guided(s: Handle, rule: Any) -> int:
 
 
 @inner
-def _least_dirty(s: Handle, key: Any, seq: Any, stamp: Any, job_of: Any) -> int:
-    """The place among the dirty machines of the least pair; NONE. Keys of another stamp than the
-    number of launches are lower bounds."""
-    w = s.whole[0]
-    while True:
-        least = NONE
-        for i in range(w.dirty):
-            m = s.dirty[i]
-            if not s.machine[m].dirty:
-                continue
-            if stamp[i] < 0:
-                job_of[i] = _pair_of_machine(s, m, key, seq, i)
-                stamp[i] = w.launched
-            if job_of[i] < 0:
-                s.machine[m].dirty = 0
-                continue
-            if least < 0 or _less(key, seq, i, key, seq, least):
-                least = i
-        if least < 0 or stamp[least] == w.launched:
-            return least
-        stamp[least] = -1
+def _gather_dirty(s: Handle, heap: Any, key: Any, seq: Any, stamp: Any, job_of: Any) -> int:
+    """All machines whose room grew into the heap, by their places among them; nothing is known of
+    any. Returns how many."""
+    size = 0
+    for i in range(s.whole[0].dirty):
+        if s.machine[s.dirty[i]].dirty:
+            heap[size] = i
+            size += 1
+            stamp[i] = -1
+            job_of[i] = NONE
+            key[i] = -np.inf
+            seq[i] = 0
+    return int64(size)
 
 
 @inner
-def _least_fresh(s: Handle, key: Any, seq: Any, stamp: Any) -> int:
-    """The fresh job of the least pair; NONE. Keys as in `_least_dirty`; whoever may be placed
-    nowhere is fresh no more."""
+def _gather_fresh(s: Handle, heap: Any, key: Any, seq: Any, stamp: Any, machine_of: Any) -> int:
+    """All fresh jobs into the heap, by what no pair of theirs is less than. Returns how many."""
+    size = 0
+    for j in range(s.whole[0].jobs):
+        job = s.job[j]
+        if job.used and job.active and job.fresh:
+            heap[size] = j
+            size += 1
+            stamp[j] = -1
+            machine_of[j] = NONE
+            key[j, 0] = 0.0
+            key[j, 1] = 0.0
+            key[j, 2] = level(s, j)
+            seq[j] = job.seq
+    _heap_up(heap, size, key, seq)
+    return int64(size)
+
+
+@inner
+def _least_dirty(
+    s: Handle, heap: Any, size: int, key: Any, seq: Any, stamp: Any, job_of: Any
+) -> int:
+    """Brings the machine of the least pair to the top; returns the size of the heap. Keys of
+    another stamp than the number of launches are lower bounds."""
     w = s.whole[0]
-    while True:
-        least = NONE
-        for j in range(w.jobs):
-            if not s.job[j].used or not s.job[j].active or not s.job[j].fresh:
-                continue
-            if stamp[j] < 0:
-                if not _pair_of_job(s, j, key, seq):
-                    s.job[j].fresh = 0
-                    settle(s, j)
-                    continue
-                stamp[j] = w.launched
-            if least < 0 or _less(key, seq, j, key, seq, least):
-                least = j
-        if least < 0 or stamp[least] == w.launched:
-            return least
-        stamp[least] = -1
+    while size > 0:
+        i = heap[0]
+        m, j = s.dirty[i], job_of[i]
+        if stamp[i] == w.launched:
+            break
+        if j < 0 or level(s, j) != key[i, 2] or not _stands(s, j, m, key, i):
+            job_of[i] = _pair_of_machine(s, m, key, seq, i)
+        if job_of[i] < 0:
+            s.machine[m].dirty = 0
+            size = _without_top(heap, size, key, seq)
+            continue
+        stamp[i] = w.launched
+        _sink(heap, size, key, seq, 0)
+    return size
+
+
+@inner
+def _least_fresh(
+    s: Handle, heap: Any, size: int, key: Any, seq: Any, stamp: Any, machine_of: Any
+) -> int:
+    """Brings the fresh job of the least pair to the top; returns the size of the heap. Keys as in
+    `_least_dirty`; whoever may be placed nowhere is fresh no more."""
+    w = s.whole[0]
+    while size > 0:
+        j = heap[0]
+        job, m = s.job[j], machine_of[j]
+        if stamp[j] == w.launched:
+            break
+        if not job.active or not job.fresh:
+            size = _without_top(heap, size, key, seq)
+            continue
+        if m < 0 or not _stands(s, j, m, key, j):
+            machine_of[j] = _machine_of_job(s, j, key)
+        if machine_of[j] < 0:
+            job.fresh = 0
+            settle(s, j)
+            size = _without_top(heap, size, key, seq)
+            continue
+        key[j, 2] = level(s, j)
+        stamp[j] = w.launched
+        _sink(heap, size, key, seq, 0)
+    return size

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.simulation.exact_now import Exact, Snapshot, Tenants, exact_now
+from fairlead.simulation.exact_now import Exact, Snapshot, exact_now
 from fairlead.simulation.ideal.given import Floats, Given
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.slots import Placed
+from fairlead.simulation.ideal.weights import Weights
 from fairlead.simulation.workload import Bools, Ints
 
 _WHOLE = 1e-6
@@ -32,20 +33,24 @@ class Follow:
     machines of a class taken together: nobody could do better with tasks that may be cut in two.
     """
 
-    def __init__(self, given: Given, kind: Kind) -> None:
+    def __init__(self, given: Given, kind: Kind, weights: Weights, scale: Floats) -> None:
+        """`weights` and `scale` (J,) are kept up to date by whoever made them."""
         if kind is Kind.MIGRATION:
             raise InputError(
                 Mistake(
-                    f"the tasks of `{given.workload.name}` differ in size, and how to move running"
-                    " tasks so that others fit is too hard to solve",
+                    f"in `{given.workload.name}` tasks differ in size, tenants have limits or"
+                    " machines come and go, and how to move running tasks so that others fit is"
+                    " too hard to solve then",
                     "choose restricted, preemption or periodic",
                 )
             )
+        self.weights, self.scale = weights, scale
+        self.present = np.zeros(len(given.machine), np.bool_)
         self.kind = kind
         self.stays = kind is not Kind.PREEMPTION
         self.given = given
-        self.free = given.capacity.copy()
-        self.weight = np.array([float(t.weight or 1) for t in given.workload.tenants])
+        self.free = np.zeros_like(given.capacity)
+        self._tenant_limits = bool((weights.limit >= 0).any())
         self.unit: dict[int, float] = {}
         self.waiting: dict[int, int] = {}
         self.held: dict[int, int] = {}
@@ -57,6 +62,7 @@ class Follow:
         self._row: dict[int, int] = {}
         self._count: dict[int, int] = {}
         self._class_tasks: dict[int, Ints] = {}
+        self._class: Ints = np.zeros(0, np.int64)  # (M,) of the exact allocation; -1: not there
 
     def join(self, job: int, usable: Bools, tasks: int, unit: float) -> None:
         """A job with so many waiting tasks; a task adds `unit` to its level."""
@@ -76,6 +82,35 @@ class Follow:
         """From now on a task of the job adds so much to its level."""
         self.unit[job] = unit
 
+    def changed(self) -> None:
+        """Weights, scales or machines are others from now on."""
+        self._exact = None
+
+    def come(self, machine: int) -> None:
+        """A machine is there, empty."""
+        self.present[machine] = True
+        self.free[machine] = self.given.capacity[machine]
+        self._open[machine] = None
+
+    def become(self, was: int, now: int) -> None:
+        """A machine is another row: what runs there goes on, even where it does not fit."""
+        self.present[was], self.present[now] = False, True
+        self.free[now] = self.free[was] + self.given.capacity[now] - self.given.capacity[was]
+        self._open[now] = None
+        for on in self.on.values():
+            on[now], on[was] = on[was], 0
+
+    def go(self, machine: int) -> None:
+        """A machine is gone. Its tasks wait again where tasks stay; elsewhere nobody was on it."""
+        self.present[machine] = False
+        for job, on in self.on.items():
+            lost = int(on[machine])
+            if lost:
+                self.held[job] -= lost
+                self.waiting[job] += lost
+                self._fresh.append(job)
+            on[machine] = 0
+
     def end(self, job: int, machine: int) -> None:
         """A task has ended, on this machine if tasks stay where they are."""
         self.held[job] -= 1
@@ -84,7 +119,7 @@ class Follow:
             self.free[machine] += self.given.demand[job]
             self._open[machine] = None
             if self._exact is not None:
-                self._class_tasks[job][self._exact.machine_class[machine]] -= 1
+                self._class_tasks[job][self._class[machine]] -= 1
         left = self.held[job] + self.waiting[job]
         if self._exact is not None and left < self._count.get(job, 0):
             self._exact = None
@@ -108,11 +143,12 @@ class Follow:
         g = self.given
         jobs = np.array(sorted(self.held), np.int64)
         self._row = {int(job): row for row, job in enumerate(jobs)}
+        there = self.present
         self._exact = exact_now(
             Snapshot(
                 time=0,
-                capacity=g.capacity,
-                satisfies=g.satisfied,
+                capacity=g.capacity[there],
+                satisfies=g.satisfied[there],
                 job=jobs,
                 tenant=g.tenant[jobs],
                 demand=g.demand[jobs],
@@ -120,16 +156,18 @@ class Follow:
                 spread=g.spread[jobs],
                 waiting=np.array([self.waiting[j] for j in jobs.tolist()], np.int64),
                 held=np.array([self.held[j] for j in jobs.tolist()], np.int64),
-                scale=g.scale[jobs],
+                scale=self.scale[jobs],
             ),
-            Tenants(np.full(len(self.weight), -1), self.weight),
+            self.weights.tenants,
         )
+        self._class = np.full(len(there), -1)
+        self._class[there] = self._exact.machine_class
         total = self._exact.total
         self._count = {j: int(total[row] + _WHOLE) for j, row in self._row.items()}
         if self.stays:
             classes = self._exact.tasks.shape[1]
             self._class_tasks = {
-                job: np.bincount(self._exact.machine_class, self.on[job], classes).astype(np.int64)
+                job: np.bincount(self._class[there], self.on[job][there], classes).astype(np.int64)
                 for job in self._row
             }
         else:
@@ -146,18 +184,20 @@ class Follow:
         used = (exact.tasks * np.minimum(part, 1.0)[:, None]).T @ g.demand[jobs]
         whole = np.stack(
             [
-                np.bincount(exact.machine_class, g.capacity[:, r], classes)
+                np.bincount(exact.machine_class, g.capacity[self.present, r], classes)
                 for r in range(g.demand.shape[1])
             ],
             axis=1,
         )
         left: Floats = whole - used
-        first = np.unique(exact.machine_class, return_index=True)[1]
+        first = np.flatnonzero(self.present)[np.unique(exact.machine_class, return_index=True)[1]]
+        counted = dict(self._count)
         for job in sorted(jobs, key=lambda j: (self._count[j] * self.unit[j], j)):
             if self._count[job] >= self.held[job] + self.waiting[job]:
                 continue
             fits = self.usable[job][first] & (left >= g.demand[job]).all(axis=1)
-            if fits.any():
+            if fits.any() and self._limits_allow(job, counted):
+                counted[job] += 1
                 left[int(np.argmax(fits))] -= g.demand[job]
                 self._count[job] += 1
 
@@ -175,7 +215,10 @@ class Follow:
 
     def _place(self) -> list[Placed]:
         """Nothing that waited before fits anywhere but where something has ended."""
-        fresh, opened = set(self._fresh), list(self._open)
+        fresh, opened = set(self._fresh), [m for m in self._open if self.present[m]]
+        if self._tenant_limits:
+            # Room below a limit is room on any machine.
+            fresh |= {job for job in self.waiting if self.given.tenant[job] >= 0}
         self._fresh, self._open = [], {}
         fits: dict[int, Bools] = {}
         for job, tasks in sorted(self.waiting.items()):
@@ -187,6 +230,10 @@ class Follow:
                     fits[job] = row
         found = []
         while fits:
+            if self._tenant_limits:
+                fits = {job: row for job, row in fits.items() if self._limits_allow(job, self.held)}
+                if not fits:
+                    break
             job, machine = self._next(fits)
             self._take(job, machine)
             found.append(Placed(job, 1, machine))
@@ -199,10 +246,26 @@ class Follow:
                         del fits[other]
         return found
 
+    def _limits_allow(self, job: int, counts: dict[int, int]) -> bool:
+        """Do the limits of the job's tenants allow one more task beside so many of each job?"""
+        g, limit = self.given, self.weights.limit
+        for tenant in self.weights.above(int(g.tenant[job])):
+            capped = limit[tenant] >= 0
+            if not capped.any():
+                continue
+            used = g.demand[job].copy()
+            for other, count in counts.items():
+                if tenant in self.weights.above(int(g.tenant[other])):
+                    used += count * g.demand[other]
+            needs = g.demand[job] > 0
+            if (used > limit[tenant])[capped & needs].any():
+                return False
+        return True
+
     def _fit(self, job: int, where: Ints) -> Bools:
         """Which of these machines could take a task of the job now."""
         room: Bools = np.all(self.free[where] >= self.given.demand[job], axis=1)
-        room &= self.usable[job][where]
+        room &= self.usable[job][where] & self.present[where]
         if self.given.spread[job]:
             room &= self.on[job][where] == 0
         return room
@@ -221,7 +284,7 @@ class Follow:
         fits, 0 at least; -1 elsewhere."""
         assert self._exact is not None
         below = self._exact.tasks[self._row[job]] - self._class_tasks[job]
-        by_machine = np.maximum(below, 0.0)[self._exact.machine_class]
+        by_machine = np.maximum(below, 0.0)[self._class]
         found: Floats = np.where(fits, by_machine, -1.0)
         return found
 
@@ -234,4 +297,4 @@ class Follow:
         self.held[job] += 1
         self.on[job][machine] += 1
         self.free[machine] -= self.given.demand[job]
-        self._class_tasks[job][self._exact.machine_class[machine]] += 1
+        self._class_tasks[job][self._class[machine]] += 1

@@ -13,11 +13,11 @@ from fairlead.scheduling.scales import Scaler
 from fairlead.scheduling.terms import Term, satisfies
 from fairlead.sharing.policy import Policy
 from fairlead.simulation.exact_now import Classes, classes_of
+from fairlead.simulation.ideal.machines import Turn, rows_of
 from fairlead.simulation.workload import (
     Bools,
     Ints,
     JobBatch,
-    MachineEvent,
     MachineTable,
     Words,
     Workload,
@@ -26,11 +26,13 @@ from fairlead.simulation.workload import (
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 BITS = 64
+NEVER = 1 << 62
 
 
 @dataclass(frozen=True)
 class Given:
-    """All jobs (J) in order of submission, and the machines (M), which are there from the start."""
+    """All jobs (J) in order of submission, and the machines (M): a row for each that there ever is,
+    and for each capacity that it ever has."""
 
     workload: Workload
     terms: tuple[Term, ...]
@@ -48,7 +50,27 @@ class Given:
     durations: tuple[Ints, ...]  # (J,) of each task, or a single one for all
     classes: Classes
     holds: Ints  # (J, C) whole tasks that a machine of the class holds, 0 where they may not run
-    scale: Floats  # (J,)
+    turns: tuple[Turn, ...]
+    steady: bool  # all machines are there from one moment on
+    scaler: Scaler
+    example: Ints  # (C,) a machine of each class: it is open to the same jobs as the others
+
+    def scale(self, jobs: Ints, present: Bools) -> Floats:
+        """The scales of these jobs on the machines that are there."""
+        count = np.bincount(self.classes.of_machine[present], minlength=len(self.example))
+        some = np.flatnonzero(count)
+        there = Alike(
+            self.capacity[self.example[some]],
+            self.satisfied[self.example[some]],
+            count[some],
+            self.example[some],
+        )
+        if not len(some):
+            return np.zeros(len(jobs))
+        names = tuple(self.names[job] for job in jobs.tolist())
+        rows = self.demand[jobs], self.needs[jobs], self.spread[jobs]
+        scale: Floats = self.scaler.scales(*rows, there, names).scale
+        return scale
 
     def duration(self, job: int, task: int) -> int:
         """How long a task takes, in microseconds."""
@@ -57,9 +79,8 @@ class Given:
 
 
 def given(workload: Workload, policy: Policy) -> Given:
-    """The workload in arrays. Raises InputError for what ideal schedulers do not know: machines
-    that come, go or change, trees of tenants, pools, limits and gangs."""
-    _refuse(workload)
+    """The workload in arrays. Raises InputError for gangs, of which the exact allocation knows
+    nothing."""
     batches = tuple(workload.batches())
     terms = (*workload.terms, *(term for batch in batches for term in batch.terms))
     words = max(1, -(-len(terms) // BITS))
@@ -72,31 +93,35 @@ def given(workload: Workload, policy: Policy) -> Given:
     gang = _joined([b.gang for b in batches])
     if (gang > 1).any():
         raise InputError(
-            Mistake(f"`{workload.name}` has gangs", "ideal schedulers take jobs without gangs")
+            Mistake(
+                f"`{workload.name}` has gangs, and no ideal is known for them: exact shares are of"
+                " tasks that can be divided, which cannot start together or not at all",
+                "leave --ideal out, or the gangs",
+            )
         )
     tasks = _joined([b.tasks for b in batches])
-    machine, capacity = workload.machines.machine, workload.machines.capacity
+    rows = rows_of(workload)
+    machine, capacity = rows.machine, rows.capacity
     satisfied = satisfied_terms(workload.machines, terms, words)[machine]
     classes = classes_of(capacity, satisfied, demand, needs)
     spread = np.concatenate([np.zeros(0, np.bool_), *(b.spread for b in batches)])
-    # One machine of each class stands for all: it is open to the same jobs.
+    # One machine of each class stands for all.
     example = np.unique(classes.of_machine, return_index=True)[1]
-    there = Alike(capacity[example], satisfied[example], classes.count, example)
     scaler = Scaler(
         policy,
         tuple(resource.name for resource in workload.resources),
         np.array([resource.piece for resource in workload.resources], np.int64),
     )
-    names = _names(batches)
-    holds = scaler.holds(demand, spread, there.capacity)
+    holds = scaler.holds(demand, spread, capacity[example])
+    submit = _joined([b.submit for b in batches])
     return Given(
         workload=workload,
         terms=terms,
         machine=machine,
         capacity=capacity,
         satisfied=satisfied,
-        names=names,
-        submit=_joined([b.submit for b in batches]),
+        names=_names(batches),
+        submit=submit,
         tenant=_joined([b.tenant for b in batches]),
         demand=demand,
         tasks=tasks,
@@ -110,27 +135,11 @@ def given(workload: Workload, policy: Policy) -> Given:
         ),
         classes=classes,
         holds=np.where(classes.allowed[classes.need], holds, 0.0).astype(np.int64),
-        scale=scaler.scales(demand, needs, spread, there, names).scale,
+        turns=rows.turns,
+        steady=rows.steady and (submit.min(initial=NEVER) >= rows.turns[0].time),
+        scaler=scaler,
+        example=example,
     )
-
-
-def _refuse(workload: Workload) -> None:
-    machines = workload.machines
-    if (machines.kind != MachineEvent.ADD).any() or len(set(machines.time.tolist())) > 1:
-        raise InputError(
-            Mistake(
-                f"in `{workload.name}` machines come, go or change",
-                "ideal schedulers take machines that are there from the start",
-            )
-        )
-    for tenant in workload.tenants:
-        if tenant.parent is not None or tenant.pool is not None or tenant.limit:
-            raise InputError(
-                Mistake(
-                    f"tenant `{tenant.name}` has a parent, a pool or a limit",
-                    "ideal schedulers take tenants with weights only",
-                )
-            )
 
 
 def satisfied_terms(machines: MachineTable, terms: tuple[Term, ...], words: int) -> Words:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import time
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -17,12 +15,15 @@ from fairlead.scheduling.scales import FIFO
 from fairlead.sharing.whole import scaled
 from fairlead.simulation.distances import Distances
 from fairlead.simulation.ideal.follow import Follow
-from fairlead.simulation.ideal.given import Given, given
+from fairlead.simulation.ideal.given import Floats, Given, given
 from fairlead.simulation.ideal.kinds import Kind
+from fairlead.simulation.ideal.machines import NOWHERE, Turn
 from fairlead.simulation.ideal.slots import Placed, Slots
+from fairlead.simulation.ideal.telling import Job, Launch, There, job_records, moment_of
+from fairlead.simulation.ideal.weights import Weights
 from fairlead.simulation.moment import Moment
 from fairlead.simulation.result import Result
-from fairlead.simulation.sinks import NEVER, JobRecords, RunInfo, Sink, TaskRecords
+from fairlead.simulation.sinks import NEVER, RunInfo, Sink, TaskRecords
 from fairlead.simulation.workload import Bools, Ints, Workload
 
 
@@ -39,35 +40,6 @@ class Room(Protocol):
     def on_classes(self) -> dict[int, Ints]: ...
 
 
-@dataclass
-class _Job:
-    """A job that is there."""
-
-    waiting: int
-    next: int = 0  # the first task that was never launched
-    paused: deque[tuple[int, int, int, int]] = field(default_factory=deque)
-    running: list[int] = field(default_factory=list)  # launches, the latest last
-    first_start: int = NEVER
-    finished: int = 0
-    launches: int = 0
-    waited: int = 0
-    work: int = 0
-    longest: int = 0
-
-
-@dataclass
-class _Launch:
-    """A task that runs: `left` is what it still needed when it was started or resumed."""
-
-    job: int
-    task: int
-    machine: int
-    start: int  # for the first time
-    resumed: int
-    left: int
-    done: bool = False
-
-
 def run_ideal(
     workload: Workload,
     kind: Kind,
@@ -80,10 +52,10 @@ def run_ideal(
     """The workload under an ideal scheduler that is as fair as it may be by the policy's shares.
 
     Tasks that are moved lose nothing; tasks that are paused go on from where they were, the one
-    started last being paused first. The result's placement is `ideal-KIND`. Where all tasks take
-    one slot and several free machines are as good for the moment, a task gets the first of them;
-    with `ties`, the first in an order that is drawn with this seed. Raises InputError for what the
-    ideal schedulers do not know (`given`, `Follow`).
+    started last being paused first. Where tasks stay, those on a machine that goes start over. The
+    result's placement is `ideal-KIND`. Where all tasks take one slot and several free machines are
+    as good for the moment, a task gets the first of them; with `ties`, the first in an order that
+    is drawn with this seed. Raises InputError where there is no ideal (`given`, `Follow`).
     """
     began = time.perf_counter()
     if policy == FIFO:
@@ -119,7 +91,7 @@ def run_ideal(
         jobs=len(run.given.tasks),
         finished=run.finished,
         launches=run.launches,
-        lost=0,
+        lost=run.lost,
         end=end,
     )
 
@@ -130,7 +102,11 @@ class _Run:
     def __init__(self, to_do: Given, kind: Kind, sinks: Sequence[Sink], ties: int | None) -> None:
         self.given = to_do
         self.sinks = sinks
-        self.room = _room(to_do, kind, ties)
+        self.weights = Weights(to_do)
+        self.scale = np.zeros(len(to_do.tasks))  # of the jobs that came, on the machines of now
+        self.present = np.zeros(len(to_do.machine), np.bool_)
+        self.room = _room(to_do, kind, ties, self.weights, self.scale)
+        self.follow = self.room if isinstance(self.room, Follow) else None
         if not self.room.stays and any(sink.wants_tasks for sink in sinks):
             raise InputError(
                 Mistake(
@@ -138,65 +114,121 @@ class _Run:
                     "leave the records of tasks out",
                 )
             )
-        self.there: dict[int, _Job] = {}
+        self.there: dict[int, Job] = {}
         self.ends: list[tuple[int, int]] = []  # (time, launch)
-        self.runs: dict[int, _Launch] = {}
+        self.runs: dict[int, Launch] = {}
         self.trail = hashlib.blake2b(digest_size=16)
         self.now = 0
-        self.placed = self.finished = self.launches = 0
-        self._weight = np.array([float(t.weight or 1) for t in to_do.workload.tenants])
-        self._of_tenant: dict[int, list[int]] = {}
+        self.placed = self.finished = self.launches = self.lost = 0
+        self._unit: dict[int, float] = {}
+        self._stale = False  # who is there, or where, has changed since all were weighed
         self._over: list[tuple[int, int]] = []  # (job, when)
-        self._closed: dict[int, _Job] = {}
+        self._closed: dict[int, Job] = {}
 
     def all(self) -> int:
         """Everything that happens; the time of the last event."""
-        submit = self.given.submit
-        coming = 0
+        submit, turns = self.given.submit, self.given.turns
+        coming, turning = 0, 0
         every = [sink.every for sink in self.sinks if sink.every]
-        while coming < len(submit) or self.ends:
-            at = min(
-                int(submit[coming]) if coming < len(submit) else 1 << 62,
-                self.ends[0][0] if self.ends else 1 << 62,
-            )
+        while True:
+            while self.ends and self._over_then(self.ends[0][1]) != self.ends[0][0]:
+                heapq.heappop(self.ends)  # it was paused or lost since
+            times = [int(submit[coming])] if coming < len(submit) else []
+            times += [self.ends[0][0]] if self.ends else []
+            if turning < len(turns) and (times or any(job.waiting for job in self.there.values())):
+                times.append(turns[turning].time)
+            if not times:
+                break
+            at = min(times)
             if every:
                 self._samples(self.now, at)
             self.now = at
             while self.ends and self.ends[0][0] == at:
                 self._end(heapq.heappop(self.ends)[1])
+            if turning < len(turns) and turns[turning].time == at:
+                self._turn(turns[turning])
+                turning += 1
+            first = coming
             while coming < len(submit) and submit[coming] == at:
-                self._submit(coming)
                 coming += 1
+            if coming > first:
+                self._submit(np.arange(first, coming))
+            self._weigh()
             for change in self.room.decide():
                 self._change(change)
         self._tell_jobs()
         return self.now
 
-    def _submit(self, job: int) -> None:
-        tasks = int(self.given.tasks[job])
-        self.there[job] = _Job(tasks)
-        if self.given.scale[job] > 0:
-            self.room.join(job, self.given.holds[job] > 0, tasks, 0.0)
-            self._weigh(job, joins=True)
+    def _submit(self, jobs: Ints) -> None:
+        self.scale[jobs] = self.given.scale(jobs, self.present)
+        for job in jobs.tolist():
+            tasks = int(self.given.tasks[job])
+            self.there[job] = Job(tasks)
+            if self.scale[job] > 0 or self.follow is not None:
+                self.room.join(job, self.given.holds[job] > 0, tasks, 0.0)
+        self._stale = True
 
-    def _weigh(self, job: int, *, joins: bool) -> None:
-        """The tenant's jobs that are there share its weight."""
-        tenant = int(self.given.tenant[job])
-        if tenant < 0:
-            if joins:
-                self.room.weigh(job, 1.0 / float(self.given.scale[job]))
+    def _weigh(self) -> None:
+        """After somebody came or went: what a task of each job adds to its level."""
+        if not self._stale:
             return
-        jobs = self._of_tenant.setdefault(tenant, [])
-        jobs.append(job) if joins else jobs.remove(job)
-        for other in jobs:
-            share = self._weight[tenant] / len(jobs)
-            self.room.weigh(other, 1.0 / (float(self.given.scale[other]) * share))
+        self._stale = False
+        self.weights.follow_pools(self.there, self.present, self.scale)
+        rates = self.weights.rates(job for job in self.there if self.scale[job] > 0)
+        for job, rate in rates.items():
+            unit = 1.0 / (float(self.scale[job]) * rate)
+            if self._unit.get(job) != unit:
+                self._unit[job] = unit
+                self.room.weigh(job, unit)
+        if self.follow is not None:
+            self.follow.changed()
+
+    def _turn(self, turn: Turn) -> None:
+        """Machines come, go and change."""
+        for step in turn.steps:
+            if step.was != NOWHERE:
+                self.present[step.was] = False
+            if step.now != NOWHERE:
+                self.present[step.now] = True
+            if self.follow is None:
+                continue  # all are there before anybody is
+            if step.was == NOWHERE:
+                self.follow.come(step.now)
+            elif step.now == NOWHERE:
+                self._lose(step.was)
+                self.follow.go(step.was)
+            else:
+                self.follow.become(step.was, step.now)
+                for launch in self.runs.values():
+                    if launch.machine == step.was:
+                        launch.machine = step.now
+        jobs = np.array(sorted(self.there), np.int64)
+        self.scale[jobs] = self.given.scale(jobs, self.present)
+        self._stale = True
+
+    def _lose(self, machine: int) -> None:
+        """The tasks on a machine that goes wait again, at the head of their jobs."""
+        if not self.room.stays:
+            return  # nobody is on any one machine
+        on = [number for number, launch in self.runs.items() if launch.machine == machine]
+        for number in sorted(on, key=lambda n: (self.runs[n].job, self.runs[n].task), reverse=True):
+            launch = self.runs.pop(number)
+            job = self.there[launch.job]
+            job.running.remove(number)
+            job.waiting += 1
+            job.lost.appendleft((launch.task, launch.attempt, self.now))
+            self.lost += 1
+            self._tell_task(launch, lost=True)
+
+    def _over_then(self, number: int) -> int:
+        """When a launch ends, if nothing comes between; NEVER if it is none any more."""
+        launch = self.runs.get(number)
+        return NEVER if launch is None else launch.resumed + launch.left
 
     def _end(self, number: int) -> None:
-        launch = self.runs.get(number)
-        if launch is None or launch.resumed + launch.left != self.now:
-            return  # it was paused since
-        del self.runs[number]
+        if self._over_then(number) != self.now:
+            return  # it was paused or lost since
+        launch = self.runs.pop(number)
         job = self.there[launch.job]
         job.running.remove(number)
         duration = self.given.duration(launch.job, launch.task)
@@ -208,7 +240,7 @@ class _Run:
         self._tell_task(launch)
         if not job.running and not job.waiting:
             self.room.leave(launch.job)
-            self._weigh(launch.job, joins=False)
+            self._stale = True
             self._over.append((launch.job, self.now))
             self._closed[launch.job] = self.there.pop(launch.job)
 
@@ -226,20 +258,25 @@ class _Run:
             job.paused.appendleft((number, launch.task, launch.start, left))
             job.waiting += 1
 
-    def _start(self, number: int, job: _Job, machine: int) -> None:
+    def _start(self, number: int, job: Job, machine: int) -> None:
         job.waiting -= 1
+        since, attempts = int(self.given.submit[number]), 0
         if job.paused:
             again, task, start, left = job.paused.popleft()
         else:
-            again, task, start = self.launches, job.next, self.now
+            if job.lost:
+                task, attempts, since = job.lost.popleft()
+            else:
+                task = job.next
+                job.next += 1
+                self.placed += 1
+            again, start = self.launches, self.now
             left = self.given.duration(number, task)
-            job.next += 1
             job.launches += 1
-            job.waited += self.now - int(self.given.submit[number])
+            job.waited += self.now - since
             job.first_start = self.now if job.first_start == NEVER else job.first_start
             self.launches += 1
-            self.placed += 1
-        self.runs[again] = _Launch(number, task, machine, start, self.now, left)
+        self.runs[again] = Launch(number, task, machine, start, self.now, left, since, attempts + 1)
         job.running.append(again)
         heapq.heappush(self.ends, (self.now + left, again))
 
@@ -262,125 +299,48 @@ class _Run:
                     sink.sample(moment)
 
     def moment(self, at: int) -> Moment:
-        """The state as sinks see it. Where tasks move, those on a class are anywhere in it."""
-        g = self.given
-        jobs = np.array(sorted(self.there), np.int64)
-        place = {int(job): index for index, job in enumerate(jobs)}
-        pairs = self._pairs(place)
-        free = g.capacity.copy()
-        np.subtract.at(free, pairs[:, 1], g.demand[jobs[pairs[:, 0]]] * pairs[:, 2:])
-        held = np.array([len(self.there[j].running) for j in jobs.tolist()], np.int64)
-        placed = np.bincount(pairs[:, 0], pairs[:, 2], len(jobs)).astype(np.int64)
-        _take_anywhere(free, (held - placed) @ g.demand[jobs])
-        return Moment(
-            time=at,
-            machine=g.machine.copy(),
-            capacity=g.capacity.copy(),
-            free=free,
-            satisfied=g.satisfied.copy(),
-            open=np.ones(len(g.machine), np.bool_),
-            job=jobs,
-            tenant=g.tenant[jobs],
-            submitted=g.submit[jobs],
-            demand=g.demand[jobs],
-            needs=g.needs[jobs],
-            spread=g.spread[jobs],
-            gang=g.gang[jobs],
-            waiting=np.array([self.there[j].waiting for j in jobs.tolist()], np.int64),
-            held=held,
-            scale=g.scale[jobs],
-            pair_job=pairs[:, 0].copy(),
-            pair_machine=pairs[:, 1].copy(),
-            pair_tasks=pairs[:, 2].copy(),
-            tenant_weight=self._weight.copy(),
-            terms=g.terms,
-        )
+        """The state as sinks see it."""
+        on = None if self.room.stays else self.room.on_classes()
+        return moment_of(self.given, self.now_there(), self.runs, on, at)
 
-    def _pairs(self, place: dict[int, int]) -> Ints:
-        """(P, 3) job, machine and tasks."""
-        counts: dict[tuple[int, int], int] = {}
-        if self.room.stays:
-            for launch in self.runs.values():
-                key = (place[launch.job], launch.machine)
-                counts[key] = counts.get(key, 0) + 1
-        else:
-            counts = self._spread_out(place)
-        rows = [(job, machine, tasks) for (job, machine), tasks in sorted(counts.items())]
-        return np.array(rows, np.int64).reshape(-1, 3)
+    def now_there(self) -> There:
+        """Who is there, and on which machines."""
+        return There(self.there, self.present, self.scale, self.weights.weight)
 
-    def _spread_out(self, place: dict[int, int]) -> dict[tuple[int, int], int]:
-        """Tasks on a class, machine after machine in order, as many as each holds."""
-        counts: dict[tuple[int, int], int] = {}
-        g = self.given
-        members = [
-            np.flatnonzero(g.classes.of_machine == c).tolist() for c in range(len(g.classes.count))
-        ]
-        room = [0] * len(g.machine)
-        for job, on in sorted(self.room.on_classes().items()):
-            for c in np.flatnonzero(on).tolist():
-                most = max(1, int(g.holds[job, c]))
-                left = int(on[c])
-                for machine in members[c]:
-                    some = min(left, most - room[machine])
-                    if some > 0:
-                        room[machine] += some
-                        left -= some
-                        counts[place[job], machine] = some
-        return counts
-
-    def _tell_task(self, launch: _Launch) -> None:
+    def _tell_task(self, launch: Launch, *, lost: bool = False) -> None:
         if not self.room.stays:
             return
         one = TaskRecords(
             job=np.array([launch.job]),
             task=np.array([launch.task]),
-            attempt=np.ones(1, np.int64),
+            attempt=np.array([launch.attempt]),
             machine=self.given.machine[[launch.machine]],
-            waiting_since=self.given.submit[[launch.job]],
+            waiting_since=np.array([launch.since]),
             start=np.array([launch.start]),
             end=np.array([self.now]),
-            lost=np.zeros(1, np.bool_),
+            lost=np.array([lost]),
         )
         for sink in self.sinks:
             if sink.wants_tasks:
                 sink.tasks(one)
 
     def _tell_jobs(self) -> None:
-        """All jobs: those that are over, in the order in which they ended, then the others."""
         rows = [(job, when, self._closed[job]) for job, when in self._over]
         rows += [(job, NEVER, state) for job, state in sorted(self.there.items())]
-        numbers = np.array([job for job, _, _ in rows], np.int64)
-        states = [state for _, _, state in rows]
-        records = JobRecords(
-            number=numbers,
-            tenant=self.given.tenant[numbers],
-            submitted=self.given.submit[numbers],
-            first_start=np.array([state.first_start for state in states], np.int64),
-            completed=np.array([when for _, when, _ in rows], np.int64),
-            tasks=self.given.tasks[numbers],
-            finished=np.array([state.finished for state in states], np.int64),
-            launches=np.array([state.launches for state in states], np.int64),
-            waited=np.array([state.waited for state in states], np.int64),
-            work=np.array([state.work for state in states], np.int64),
-            longest=np.array([state.longest for state in states], np.int64),
-        )
+        records = job_records(self.given, rows)
         for sink in self.sinks:
             if sink.wants_jobs:
                 sink.jobs(records)
 
 
-def _take_anywhere(free: Ints, amounts: Ints) -> None:
-    """Takes the amounts of tasks that are on no one machine, from the first machines on."""
-    for r, amount in enumerate(amounts.tolist()):
-        before = np.concatenate([[0], np.cumsum(free[:, r])[:-1]])
-        free[:, r] -= np.clip(amount - before, 0, free[:, r])
-
-
-def _room(to_do: Given, kind: Kind, ties: int | None) -> Room:
-    """Slots where all tasks take the same of one resource, else who follows the exact shares."""
-    slots = slots_of(to_do)
+def _room(
+    to_do: Given, kind: Kind, ties: int | None, weights: Weights, scale: Floats
+) -> Slots | Follow:
+    """Slots where all tasks take the same of one resource, on machines that stay, without limits;
+    else who follows the exact shares."""
+    slots = slots_of(to_do) if to_do.steady and not (weights.limit >= 0).any() else None
     if slots is None:
-        return Follow(to_do, kind)
+        return Follow(to_do, kind, weights, scale)
     order = (
         None if ties is None else np.random.Generator(np.random.PCG64(ties)).permutation(len(slots))
     )
