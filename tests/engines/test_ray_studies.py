@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import Exit, main
+from fairlead.simulation.traces.own_form import Form
+from fairlead.simulation.traces.own_writing import write
+from fairlead.simulation.workloads.registry import generate
 from tests.cli.test_allocate import run
 from tests.engines.ray_ground import Ground
 
@@ -69,8 +72,7 @@ def test_a_trace_is_found_from_any_folder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert ground.address
-    assert main(["trace", "convert", TABLE_II, str(tmp_path / "trace")]) == Exit.OK
-    capsys.readouterr()
+    write(generate(TABLE_II, 0), tmp_path / "trace", Form.PARQUET)
     monkeypatch.chdir(tmp_path)
     (row,) = rows(run(capsys, "simulate", "trace", "--on", "ray", "--json"))
     assert row["tasks"] == 1350

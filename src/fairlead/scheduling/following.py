@@ -30,12 +30,12 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
                 about=("job", wrong.job),
             )
         )
-    groups = _groups(event.advice)
+    groups, of = _groups(event.advice)
     if event.time > book.now:
         advance(book.state.handle, event.time)
     state = book.state
     state.advise(len(groups) + 1 if groups else 0)
-    mix(state.handle, _word(event))
+    mix(state.handle, _word(event, groups, of))
     used = int(state.whole[0]["machines"])
     state.machine["group"][:used] = 0
     for names, group in groups.items():
@@ -47,9 +47,9 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
     for j in sorted(named):
         state.rank[j] = last
         state.target[j] = UNNAMED
-    for each in event.advice:
+    for each, group in zip(event.advice, of, strict=True):
         if each.job in book.ids.jobs:
-            at = book.ids.jobs[each.job], groups[each.machines]
+            at = book.ids.jobs[each.job], group
             state.rank[at] = each.rank
             state.target[at] = each.target
     if groups:
@@ -61,11 +61,23 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
         np.add.at(state.runs, (task["job"], state.machine["group"][task["machine"]]), 1)
 
 
-def _groups(advice: tuple[Advice, ...]) -> dict[tuple[str, ...], int]:
-    """The groups of machines that are named, from 1. Refuses a machine that is in two."""
-    groups: dict[tuple[str, ...], int] = {}
+Groups = dict[tuple[str, ...], int]
+"""Groups of machines by the names in them."""
+
+
+def _groups(advice: tuple[Advice, ...]) -> tuple[Groups, list[int]]:
+    """The groups of machines that are named, from 1, and that of each piece of advice. Refuses a
+    machine that is in two."""
+    groups: Groups = {}
+    of: list[int] = []
+    # Thousands of pieces name the same tuple of thousands of machines: it is looked at once.
+    known: dict[int, int] = {}
     for each in advice:
-        groups.setdefault(each.machines, len(groups) + 1)
+        group = known.get(id(each.machines))
+        if group is None:
+            group = groups.setdefault(each.machines, len(groups) + 1)
+            known[id(each.machines)] = group
+        of.append(group)
     seen: set[str] = set()
     for names in groups:
         twice = next((name for name in names if name in seen), None)
@@ -78,11 +90,16 @@ def _groups(advice: tuple[Advice, ...]) -> dict[tuple[str, ...], int]:
                 )
             )
         seen.update(names)
-    return groups
+    return groups, of
 
 
-def _word(event: AdviceChanged) -> int:
+def _word(event: AdviceChanged, groups: Groups, of: list[int]) -> int:
     """A number for all that the event says, the same on every machine."""
-    said = repr([(a.job, a.machines, a.rank, a.target) for a in event.advice])
+    said = repr(
+        (
+            list(groups),
+            [(a.job, g, a.rank, a.target) for a, g in zip(event.advice, of, strict=True)],
+        )
+    )
     whole = hashlib.blake2b(said.encode(), digest_size=8).digest()
     return int.from_bytes(whole, "little", signed=True)

@@ -236,12 +236,11 @@ class Online:
             moment.machine.tolist(), exact.machine_class.tolist(), strict=True
         ):
             machines[kind].append(names[machine])
+        named = [tuple(each) for each in machines]
         # A group of alike jobs was solved as one job.
         target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
         return tuple(
-            Advice(
-                job, tuple(machines[kind]), int(found.rank[group, kind]), int(target[group, kind])
-            )
+            Advice(job, named[kind], int(found.rank[group, kind]), int(target[group, kind]))
             for job, group in zip(jobs, exact.group.tolist(), strict=True)
             for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
         )

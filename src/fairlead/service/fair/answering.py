@@ -110,10 +110,11 @@ def _advice(question: Question, exact: Exact) -> tuple[Advice, ...]:
     names = [name for name, up in zip(question.machines, question.up.tolist(), strict=True) if up]
     for name, kind in zip(names, exact.machine_class.tolist(), strict=True):
         machines[kind].append(name)
+    named = [tuple(each) for each in machines]
     # A group of alike jobs was solved as one job.
     target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
     return tuple(
-        Advice(job, tuple(machines[kind]), int(found.rank[group, kind]), int(target[group, kind]))
+        Advice(job, named[kind], int(found.rank[group, kind]), int(target[group, kind]))
         for job, group in zip(question.jobs, exact.group.tolist(), strict=True)
         for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
     )
