@@ -159,6 +159,14 @@ def test_a_trace_is_not_repeated_for_nothing(
     assert "a trace draws nothing" in refused(capsys, str(trace), "--repeat", "3")
 
 
+def test_slots_are_a_policy_that_says_what_a_slot_is(capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = runs(capsys, TABLE_II, "--policies", "slots(cpu=1),slots(cpu=2)")
+    assert (one["policy"], two["policy"]) == ("slots(cpu=1)", "slots(cpu=2)")
+    assert one["digest"] != two["digest"]
+    assert "what a slot is" in refused(capsys, TABLE_II, "--policy", "slots")
+    assert "gpu" in refused(capsys, TABLE_II, "--policy", "slots(gpu=1)")
+
+
 def test_preemption_is_asked_for_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("simulate", TABLE_II, "--preempt-after", "10s")
     header, row = run(capsys, *words).splitlines()[-2:]

@@ -17,6 +17,28 @@ from fairlead.sharing.spec import read
 NAME = "slots"
 
 
+def named(policy: str) -> bool:
+    """Does the text name this mechanism?"""
+    spec = read(policy)
+    return not spec.file and spec.name == NAME
+
+
+def canonical(policy: str) -> str:
+    """The one form of `slots(...)`. Raises InputError where it does not say what a slot is."""
+    return _bundle(policy)[0].spec
+
+
+def _bundle(policy: str) -> tuple[Mechanism, dict[str, float]]:
+    """The mechanism, and how much of each resource a slot has."""
+    mechanism = parse(policy)
+    amounts: dict[str, float] = getattr(getattr(mechanism, "allocate", None), "keywords", {})
+    if not isinstance(mechanism, Mechanism) or not amounts:
+        raise InputError(
+            Mistake("`slots` does not say what a slot is", "write for example slots(cpu=1)")
+        )
+    return mechanism, amounts
+
+
 def online(policy: str | Policy, units: Sequence[Unit]) -> str | Policy:
     """`slots(cpu=1, memory=4GiB)` as a policy with a scale; any other policy as it is.
 
@@ -24,14 +46,9 @@ def online(policy: str | Policy, units: Sequence[Unit]) -> str | Policy:
     demand needs bundles, at least one (Ghodsi et al.: Dominant Resource Fairness, sections 2 and
     7). Only the order follows slots: tasks take what they demand, so nothing is oversubscribed.
     """
-    if isinstance(policy, Policy) or read(policy).name != NAME:
+    if isinstance(policy, Policy) or not named(policy):
         return policy
-    mechanism = parse(policy)
-    amounts: dict[str, float] = getattr(getattr(mechanism, "allocate", None), "keywords", {})
-    if not isinstance(mechanism, Mechanism) or not amounts:
-        raise InputError(
-            Mistake("`slots` does not say what a slot is", "write for example slots(cpu=1)")
-        )
+    mechanism, amounts = _bundle(policy)
     names = [unit.name for unit in units]
     for name, amount in amounts.items():
         if name not in names:

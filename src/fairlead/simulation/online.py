@@ -8,6 +8,7 @@ import numpy as np
 
 from fairlead.model.constraint import Label
 from fairlead.model.values import FrozenMap
+from fairlead.scheduling import slots
 from fairlead.scheduling.advice import ranks
 from fairlead.scheduling.applying import tenant_changed
 from fairlead.scheduling.book import Book
@@ -38,6 +39,8 @@ from fairlead.simulation.workload import Workload
 
 def policy_named(policy: str) -> str:
     """The policy's one canonical form. Raises InputError where no run can be led by it."""
+    if slots.named(policy):
+        return slots.canonical(policy)
     return Scaler(policy, (), np.zeros(0, np.int64)).spec
 
 
@@ -73,8 +76,8 @@ class Online:
         self._satisfies: Words = np.zeros((len(names), 1), np.uint64)
         for tenant in workload.tenants:
             tenant_changed(self.book, 0, tenant)
-        slots = self.book.ids.tenants
-        self.tenant_slots: Ints = np.array([slots[t.name] for t in workload.tenants], np.int64)
+        known = self.book.ids.tenants
+        self.tenant_slots: Ints = np.array([known[t.name] for t in workload.tenants], np.int64)
         self._stale = True
         self._chunk: Chunk | None = None
         self.learn(workload.terms)
