@@ -8,6 +8,7 @@ import numpy as np
 
 from fairlead.sharing.problem import Floats
 from fairlead.sharing.rise import Rise, Risen
+from fairlead.sharing.solvers.by_group import GroupSystem
 from fairlead.sharing.solvers.exact import exact
 from fairlead.sharing.solvers.scaled import Program, System
 
@@ -92,7 +93,11 @@ def _advance(program: Program, at: _Point) -> bool:
     share, capacity, price, total = _residuals(program, at)
     theta = at.z / at.rc
     safe_p = np.where(program.row, at.p, 1.0)
-    system = System(program, theta, program.row, np.where(program.row, at.s / safe_p, 1.0))
+    ratio = np.where(program.row, at.s / safe_p, 1.0)
+    few = len(program.use) < program.row.size
+    system = (
+        GroupSystem(program, theta, ratio) if few else System(program, theta, program.row, ratio)
+    )
     if not system.regular:
         return False
     mean = float((at.z * at.rc).sum() + (at.s * at.p).sum()) / program.products

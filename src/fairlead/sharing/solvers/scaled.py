@@ -11,14 +11,13 @@ import numpy as np
 from fairlead.model.errors import InternalError
 from fairlead.sharing.problem import Bools, Floats
 from fairlead.sharing.rise import Rise
+from fairlead.sharing.solvers.triangle import inverse_root
 
 # Added to the scaled capacity system: prices that are not unique (two resources in the same
 # proportion everywhere) then do not swamp the others with rounding errors.
-_REGULAR = 1e-11
+REGULAR = 1e-11
 # Repeats that take back what that addition changes.
-_REFINEMENTS = 3
-# Triangles of this size are inverted at once.
-_BLOCK = 64
+REFINEMENTS = 3
 
 
 class Program:
@@ -101,7 +100,7 @@ class System:
         np.einsum("crcq->crq", blocks)[...] += inside  # a view of the blocks on the diagonal
         self.matrix = matrix
         self.row = row
-        self._root = _inverse_root(matrix + _REGULAR * np.eye(len(matrix)))
+        self._root = inverse_root(matrix + REGULAR * np.eye(len(matrix)))
         self.regular = self._root is not None
 
     def solve(self, b1: Floats, b2: Floats, b3: float) -> tuple[float, Floats, Floats]:
@@ -110,7 +109,7 @@ class System:
         right = program.load(self.theta * (b1 / self.total)[:, None]) - b2
         right = (np.where(self.row, right, 0.0).ravel() + self.border * known) * self.scale
         solved = self._times_inverse(right)
-        for _ in range(_REFINEMENTS):
+        for _ in range(REFINEMENTS):
             solved += self._times_inverse(right - self.matrix @ solved)
         p = (solved * self.scale).reshape(self.row.shape)
         level = known - float(self.border @ p.ravel()) / self.square
@@ -122,26 +121,3 @@ class System:
             raise InternalError("a singular system was solved")
         product: Floats = self._root.T @ (self._root @ right)
         return product
-
-
-def _inverse_root(matrix: Floats) -> Floats | None:
-    """W with WᵀW the inverse of a symmetric matrix, in a third of the time of the inverse itself;
-    None where it is not positive definite, that is, where rounding has made it singular."""
-    inverse = np.zeros(matrix.shape)
-    try:
-        _invert_lower(np.linalg.cholesky(matrix).astype(np.float64, copy=False), inverse)
-    except np.linalg.LinAlgError:
-        return None
-    return inverse if bool(np.isfinite(inverse).all()) else None
-
-
-def _invert_lower(lower: Floats, into: Floats) -> None:
-    """The inverse of a lower triangle, block by block: nearly all of it is matrix products."""
-    size = len(lower)
-    if size <= _BLOCK:
-        into[:] = np.linalg.inv(lower)
-        return
-    half = size // 2
-    _invert_lower(lower[:half, :half], into[:half, :half])
-    _invert_lower(lower[half:, half:], into[half:, half:])
-    into[half:, :half] = -into[half:, half:] @ (lower[half:, :half] @ into[:half, :half])
