@@ -78,7 +78,7 @@ class _State:
     def __init__(self, problem: Problem, groups: Groups, scale: Floats, weight: Floats) -> None:
         self.groups, self.scale = groups, scale
         self.standing = Standing(problem.tree, weight, groups)
-        self.parts = Parts(groups, self.standing.group_rate)
+        self.parts = Parts(groups, self.standing.group_rate, steady=self.standing.steady)
 
     def round(self) -> FillingRound:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""
@@ -125,7 +125,7 @@ class _State:
         for part in stopped:
             own = self.parts.prices(part)
             tight |= self.parts.stopped(own)
-            prices = self.parts.complete(part, own)
+            prices = self.parts.complete(own)
             capacity += prices.capacity / len(stopped)
             group += prices.group / len(stopped)
             if prices.spread is not None:

@@ -33,11 +33,13 @@ class Guards:
         self._price = np.zeros(groups.capacity.shape)
         self._group = np.zeros(len(groups.use))
         self._spread = np.zeros(groups.usable.shape) if spreads else None
+        # Part 0 stands for all that nothing has fallen into yet.
         self._part_of_class = np.zeros(len(groups.capacity), dtype=np.int64)
         self._part_of_group = np.zeros(len(groups.use), dtype=np.int64)
-        # The first stands for all that nothing has fallen into yet.
-        nothing = np.zeros(0, dtype=np.int64)
-        self._parts = [(nothing, nothing)]
+        self._members = [np.zeros(0, dtype=np.int64)]
+        # The usable pairs between parts: the group and the class of each.
+        self._pairs = np.divmod(np.flatnonzero(groups.usable), groups.usable.shape[1])
+        self._between = self._members[0], self._members[0]
         # For each part: the multiple of a class's guard that one of the part's own calls for.
         self._known: dict[int, Floats] = {}
 
@@ -49,57 +51,57 @@ class Guards:
             self._price[classes] += prices.capacity[classes]
             self._group[members] += prices.group[members]
             if self._spread is not None and prices.spread is not None:
-                inside = np.ix_(members, classes)
+                inside = members[:, None], classes
                 self._spread[inside] += prices.spread[inside]
         for members, classes in parts:
-            self._part_of_class[classes] = len(self._parts)
-            self._part_of_group[members] = len(self._parts)
-            self._parts.append((members, classes))
+            self._part_of_class[classes] = len(self._members)
+            self._part_of_group[members] = len(self._members)
+            self._members.append(members)
+        group, machine_class = self._pairs
+        between = np.flatnonzero(self._part_of_group[group] != self._part_of_class[machine_class])
+        self._between = group[between], machine_class[between]
 
     def _calls(self, part: int) -> Floats:
         """What the guard of this part calls for, once it is asked for. The others' guards have
         only grown since the part was made, so that it may be less than it was then."""
         if part not in self._known:
-            members, classes = self._parts[part]
-            self._known[part] = self._called(members, self._group[members], classes)
+            own = np.zeros(len(self._group))
+            members = self._members[part]
+            own[members] = self._group[members]
+            self._known[part] = self._called(own)
         return self._known[part]
 
-    def _called(self, members: Ints, group: Floats, own: Ints) -> Floats:
-        """(C,) how many times its guard a class outside must cost to be too dear for these."""
-        priced = group > 0
-        members, group = members[priced], group[priced]
+    def _called(self, worth: Floats) -> Floats:
+        """(C,) how many times its guard a class outside must cost to be too dear for the groups
+        of a part, which have these prices; all others have 0."""
         calls = np.zeros(len(self._price))
-        if len(members) == 0:
+        group, machine_class = self._between
+        some = np.flatnonzero(worth[group] > 0)
+        if len(some) == 0:
             return calls
-        outside = self._groups.usable[members]
-        outside[:, own] = False
-        classes = np.flatnonzero(outside.any(axis=0))
-        outside = outside[:, classes]
-        cost = self._groups.use[members] @ self._price[classes].T
-        if (outside & (cost <= 0)).any():
+        group, machine_class = group[some], machine_class[some]
+        cost = np.einsum("pr,pr->p", self._groups.use[group], self._price[machine_class])
+        if cost.min() <= 0:
             raise InternalError("a class that costs nothing was ruled out")
-        worth = np.broadcast_to(group[:, None], cost.shape)
-        ratio = np.divide(worth, cost, out=np.zeros_like(cost), where=outside)
-        calls[classes] = ratio.max(axis=0, initial=0.0)
+        np.maximum.at(calls, machine_class, worth[group] / cost)
         return calls
 
-    def complete(self, prices: Prices, members: Ints, classes: Ints) -> Prices:
+    def complete(self, prices: Prices) -> Prices:
         """The prices of one part, made to hold for every usable pair by the least multiples of
         the other parts' guards."""
-        number = len(self._parts)
-        called = self._called(members, prices.group[members], classes)
+        called = self._called(prices.group)
         if not called.any():
             return prices
+        number = len(self._members)
         times = np.zeros(number)
         np.maximum.at(times, self._part_of_class, called)
+        grown = np.flatnonzero(times)
         for _ in range(number):
-            some = np.flatnonzero(times)
-            called = (times[some, None] * np.array([self._calls(int(part)) for part in some])).max(
-                axis=0
-            )
+            calls = np.array([self._calls(part) for part in grown.tolist()])
             wanted = times.copy()
-            np.maximum.at(wanted, self._part_of_class, called)
-            if (wanted <= times * (1 + 1e-14)).all():
+            np.maximum.at(wanted, self._part_of_class, (times[grown, None] * calls).max(axis=0))
+            grown = np.flatnonzero(wanted > times * (1 + 1e-14))
+            if len(grown) == 0:
                 break
             times = wanted
         spread = prices.spread

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fairlead.sharing.captive import Plan, guess, plan, stop_by_plan
 from fairlead.sharing.coalesce import Groups
 from fairlead.sharing.guards import Guards, Prices
 from fairlead.sharing.problem import Bools, Floats, Ints
@@ -22,7 +23,10 @@ _LITTLE, _MUCH = 3000, 30_000  # pairs
 _LOOSE = 0.5  # of all pairs of the part's groups and classes
 # In between the simplex goes first. If so many pivots for each row do not suffice, from nothing or
 # from where the last one ended, the interior point method takes less than the rest of them.
-_FIRST_PIVOTS, _NEXT_PIVOTS = 1.5, 0.5
+_FIRST_PIVOTS, _NEXT_PIVOTS = 1.5, 0.25
+# Below so many pairs a program costs no more than to guess what will be found without it.
+_SEVERAL = 1000
+_FEWER = 4
 # Prices below these parts of all (of a capacity) and of the mean (of a group, times its rate) are
 # rounding errors.
 _NOISE = 1e-13
@@ -56,32 +60,40 @@ class Part:
     highest: float
     known: bool = False
     risen: Risen | None = None
+    loss: Floats | None = None  # (groups, classes) reduced costs, once there are prices
     hard: bool = False  # the simplex took too long for it, or for what it is a piece of
     sure: float = 0.0  # the level up to which it stops nobody, if no machine elsewhere does
     ahead: int = 1  # so many rounds from now it is looked at next
+    plan: Plan | None = None  # what was found for it, or for what it is a piece of
+    guesses: int = 10  # so many stops are guessed at once; fewer where it was wrong
 
 
 class Parts:
     """All parts, and what is known for good: settled shares and pairs that are ruled out.
 
-    `base` + `rate` * level is the share of each group; rate 0 where it is frozen.
+    `base` + `rate` * level is the share of each group; rate 0 where it is frozen. `steady`: nobody
+    rises faster because somebody else is frozen.
     """
 
-    def __init__(self, groups: Groups, rate: Floats) -> None:
+    def __init__(self, groups: Groups, rate: Floats, *, steady: bool) -> None:
         self.groups = groups
+        self._steady = steady
         self.base = np.zeros(len(rate))
         self.rate = rate
         self.share = np.zeros(groups.usable.shape)
         self.pairs = groups.usable.copy()
         self._spreads = np.asarray(np.isfinite(groups.most_on).any(axis=1))
+        self._any_spreads = bool(self._spreads.any())
         self._basic = np.zeros(groups.usable.shape, dtype=np.bool_)
         self._slack = np.ones(groups.capacity.shape, dtype=np.bool_)
         self._with_basis = False
         self._simplex = Simplex()
-        self._guards = Guards(groups, bool(self._spreads.any()))
+        self._guards = Guards(groups, self._any_spreads)
         # The largest price, times its rate, that a group had without being frozen for it.
         self._held = np.zeros(len(rate))
         self._loose: list[Part] = []
+        # Whose part has not just fallen into pieces.
+        self._whole = np.ones(len(rate), dtype=np.bool_)
         pieces = _connected(groups.usable)
         self.parts = [
             Part(members, classes, 0.0)
@@ -125,7 +137,10 @@ class Parts:
     def _solve(self, part: Part) -> None:
         at_least = part.highest
         base, rate = self.base[part.groups], self.rate[part.groups]
-        risen = self._rise(part, base, rate, at_least)
+        risen = self._by_plan(part, base, rate)
+        if risen is None:
+            at_least = part.highest  # a plan that failed may have got further
+            risen = self._rise(part, base, rate, at_least)
         # Whoever had a price cannot rise: what is found above is what rounding left to others,
         # much where a little of it is a lot to somebody small.
         held = float(np.where(rate > 0, self._held[part.groups], 0.0).max())
@@ -137,14 +152,54 @@ class Parts:
         part.highest = max(risen.level, at_least)
         part.known = True
 
+    def _by_plan(self, part: Part, base: Floats, rate: Floats) -> Risen | None:
+        """The highest level where it is a bound of few, or what was found behind such bounds."""
+        if part.plan is not None:
+            problem = self._problem(part, base, rate, part.highest)
+            risen = stop_by_plan(problem, part.plan, part.groups, part.classes)
+            if risen is None:
+                self._keep(part, part.plan.basis(part.groups, part.classes))
+                level = part.plan.last.level
+                if part.plan.at(part.groups, part.classes, base + rate * level) is not None:
+                    part.highest = max(part.highest, level)
+                part.plan = None
+            return risen
+        if not self._steady or part.guesses == 0:
+            return None
+        problem = self._problem(part, base, rate, part.highest)
+        if len(problem.places[0]) < _SEVERAL:
+            return None
+        found = guess(problem, part.guesses)
+        if found is None:
+            return None
+        # Behind such bounds many stop together: seldom is the simplex the faster there.
+        risen = self._by_program(part, found.rest, _NEXT_PIVOTS)
+        part.plan = plan(problem, found, risen, part.groups, part.classes)
+        told = None if part.plan is None else self._by_plan(part, base, rate)
+        if told is None:
+            part.guesses //= _FEWER
+        return told
+
     def _rise(self, part: Part, base: Floats, rate: Floats, at_least: float) -> Risen:
-        inside = np.ix_(part.groups, part.classes)
-        pairs = self.pairs[inside]
-        problem = Rise(
+        problem = self._problem(part, base, rate, at_least)
+        risen = rise_at_once(problem) or self._by_program(part, problem)
+        self._keep(part, risen.basis)
+        return risen
+
+    def _keep(self, part: Part, basis: Basis | None) -> None:
+        if basis is not None:
+            self._basic[part.groups[:, None], part.classes] = basis.pairs
+            self._slack[part.classes] = basis.slack
+            self._with_basis = True
+
+    def _problem(self, part: Part, base: Floats, rate: Floats, at_least: float) -> Rise:
+        inside = part.groups[:, None], part.classes
+        spreads = self._any_spreads and self._spreads[part.groups].any()
+        return Rise(
             use=self.groups.use[part.groups],
-            pairs=pairs,
+            pairs=self.pairs[inside],
             capacity=self.groups.capacity[part.classes],
-            most_on=self.groups.most_on[inside] if self._spreads[part.groups].any() else None,
+            most_on=self.groups.most_on[inside] if spreads else None,
             base=base,
             rate=rate,
             least=at_least,
@@ -152,19 +207,13 @@ class Parts:
             if self._with_basis
             else None,
         )
-        risen = rise_at_once(problem) or self._by_program(part, problem)
-        if risen.basis is not None:
-            self._basic[inside] = risen.basis.pairs
-            self._slack[part.classes] = risen.basis.slack
-            self._with_basis = True
-        return risen
 
-    def _by_program(self, part: Part, problem: Rise) -> Risen:
+    def _by_program(self, part: Part, problem: Rise, first: float = _FIRST_PIVOTS) -> Risen:
         number = int(np.count_nonzero(problem.pairs))
         much = number > _MUCH or (number > _LITTLE and number > _LOOSE * problem.pairs.size)
         if (much or number > _LITTLE) and problem.most_on is None:
             if not much and not part.hard:
-                pivots = _NEXT_PIVOTS if problem.basis else _FIRST_PIVOTS
+                pivots = _NEXT_PIVOTS if problem.basis else first
                 rows = len(problem.use) + problem.capacity.size
                 risen = self._simplex.rise(problem, int(pivots * rows))
                 if risen is not None:
@@ -184,31 +233,35 @@ class Parts:
         """
         groups, risen = self.groups, part.risen
         assert risen is not None
-        price = np.zeros(groups.capacity.shape)
         worth = risen.price * groups.capacity[part.classes]
         # Not 0 for rounding only; it would spoil the proof where all true prices are small.
-        price[part.classes] = np.where(worth > _NOISE * worth.sum(), risen.price, 0.0)
-        group = np.zeros(len(groups.use))
-        inside = np.ix_(part.groups, part.classes)
-        cost = groups.use[part.groups] @ price[part.classes].T
-        cheapest = np.where(self.pairs[inside], cost, np.inf).min(axis=1)
-        spreads = self._spreads[part.groups]
+        own_price = np.where(worth > _NOISE * worth.sum(), risen.price, 0.0)
+        inside = part.groups[:, None], part.classes
+        pairs = self.pairs[inside]
+        cost = groups.use[part.groups] @ own_price.T
         # What rounding left: no group's price is above what its cheapest class costs, except
         # where spreading is what stops it.
-        own = np.where(spreads, risen.group, np.minimum(risen.group, cheapest))
+        own = np.minimum(risen.group, np.where(pairs, cost, np.inf).min(axis=1))
+        spreads = self._spreads[part.groups]
+        if self._any_spreads:
+            own = np.where(spreads, risen.group, own)
         rate = self.rate[part.groups]
         worth = own * rate
         # A rising group's price that is next to nothing would make the bound rise with the level.
         tiny = worth * np.count_nonzero(worth) <= _NO_PRICE * worth.sum()
         own[(rate > 0) & tiny] = 0.0
-        group[part.groups] = own
         total = float(own @ rate)
+        part.loss = (cost - own[:, None]) / total
         spread = None
-        if self._spreads.any():
+        if self._any_spreads:
             spread = np.zeros(groups.usable.shape)
-            over = np.where(self.pairs[inside], own[:, None] - cost, 0.0) / total
-            spread[inside] = np.where(spreads[:, None], np.maximum(over, 0.0), 0.0)
-        return Prices(price / total, group / total, spread)
+            over = np.where(pairs & spreads[:, None], -part.loss, 0.0)
+            spread[inside] = np.maximum(over, 0.0)
+        price = np.zeros(groups.capacity.shape)
+        price[part.classes] = own_price / total
+        group = np.zeros(len(groups.use))
+        group[part.groups] = own / total
+        return Prices(price, group, spread)
 
     def stopped(self, prices: Prices) -> Bools:
         """(G,) whether a part's `prices` stop a rising group for good."""
@@ -216,9 +269,11 @@ class Parts:
         stopped: Bools = worth > min(_ROUNDING / _RISE, _MOST_LEFT * float(worth.max()))
         return stopped
 
-    def complete(self, part: Part, prices: Prices) -> Prices:
-        """The part's prices, made to hold for every usable pair in the whole problem."""
-        whole = self._guards.complete(prices, part.groups, part.classes)
+    def complete(self, prices: Prices) -> Prices:
+        """A part's prices, made to hold for every usable pair in the whole problem."""
+        whole = self._guards.complete(prices)
+        if whole is prices:
+            return prices
         total = float(whole.group @ self.rate)
         spread = None if whole.spread is None else whole.spread / total
         return Prices(whole.capacity / total, whole.group / total, spread)
@@ -226,15 +281,14 @@ class Parts:
     def freeze(self, part: Part, prices: Prices, level: float) -> None:
         """A part that has reached its highest level falls into smaller ones, between which its
         `prices` rule out all pairs. `change`, which says who froze, then goes on with them."""
-        assert part.risen is not None
-        inside = np.ix_(part.groups, part.classes)
+        assert part.risen is not None and part.loss is not None
+        inside = part.groups[:, None], part.classes
         pairs = self.pairs[inside]
-        group = prices.group[part.groups, None]
-        loss = self.groups.use[part.groups] @ prices.capacity[part.classes].T - group
-        size = (self.base[part.groups] + self.rate[part.groups] * level)[:, None]
+        group, rate = prices.group[part.groups], self.rate[part.groups]
+        size = self.base[part.groups] + rate * level
         worth = group * size
         typical = float(worth.sum()) / np.count_nonzero(worth)
-        left = pairs & (loss * size <= _LOSS * typical)
+        left = pairs & (part.loss * size[:, None] <= _LOSS * typical)
         self.share[inside] = np.where(left, part.risen.share, 0.0)
         piece_of_group, piece_of_class = _connected(left)
         self.pairs[inside] = pairs & (piece_of_group[:, None] == piece_of_class)
@@ -245,12 +299,19 @@ class Parts:
             )
         ]
         self._guards.add(prices, pieces)
-        self._held[part.groups] = np.maximum(
-            self._held[part.groups], prices.group[part.groups] * self.rate[part.groups]
-        )
+        self._held[part.groups] = np.maximum(self._held[part.groups], group * rate)
         self.parts.remove(part)
+        self._whole[part.groups] = False
         self._loose += [
-            Part(*piece, level, hard=part.hard, ahead=part.ahead // 2 or 1) for piece in pieces
+            Part(
+                *piece,
+                level,
+                hard=part.hard,
+                ahead=part.ahead // 2 or 1,
+                plan=part.plan,
+                guesses=part.guesses,
+            )
+            for piece in pieces
         ]
 
     def change(self, base: Floats, rate: Floats, level: float, *, foreseen: bool) -> None:
@@ -259,13 +320,17 @@ class Parts:
         faster = rate > self.rate
         changed = (rate != self.rate) | (base != self.base)
         self.base, self.rate = base, rate
-        self.pairs[(rate == 0) & (base == 0)] = False  # stopped before anything was had
-        for part in list(self.parts):
-            if not foreseen:
+        rising = rate > 0
+        self.pairs[~rising & (base == 0)] = False  # stopped before anything was had
+        if not foreseen:
+            for part in self.parts:
                 if part.highest <= part.sure:
                     part.highest, part.known = level, False
                 part.sure = level
-            if not changed[part.groups].any():
+        # Whoever froze in a part that fell into pieces is in none of these.
+        whole = changed & self._whole
+        for part in list(self.parts) if whole.any() else ():
+            if not whole[part.groups].any():
                 continue
             left = self.pairs[part.groups].any(axis=1)
             if not left.all():
@@ -274,10 +339,13 @@ class Parts:
             if faster[part.groups].any():
                 part.highest = max(level, part.sure)  # else what it could reach it can reach still
                 part.ahead = max(part.ahead, 2)
-            if not (rate[part.groups] > 0).any():
+            if not rising[part.groups].any():
                 self._settle(part)
                 self.parts.remove(part)
-        self.parts += [part for part in self._loose if (rate[part.groups] > 0).any()]
+        for part in self._loose:
+            if rising[part.groups].any():
+                self.parts.append(part)
+                self._whole[part.groups] = True
         self._loose = []
 
     def _settle(self, part: Part) -> None:
@@ -285,7 +353,7 @@ class Parts:
         if len(part.groups) == 0:
             return
         wanted = self.base[part.groups]
-        inside = np.ix_(part.groups, part.classes)
+        inside = part.groups[:, None], part.classes
         if part.risen is None or (part.risen.share.sum(axis=1) < wanted * (1 - 1e-13)).any():
             part.risen = self._rise(part, np.zeros(len(wanted)), wanted, 0.0)
         self.share[inside] = part.risen.share

@@ -24,6 +24,9 @@ class Standing:
         self.groups = groups
         self._tree, self._weight = tree, weight
         self.active = groups.group >= 0
+        # Whether no rate changes but to 0: no job has siblings below a tenant.
+        jobs = np.bincount(tree.job_tenant[self.active], minlength=1)
+        self.steady = bool((tree.parent < 0).all()) and int(jobs.max()) <= 1
         self.level = 0.0
         self.base = np.zeros(len(self.active))
         self.rate = rates(tree, weight, self.active)

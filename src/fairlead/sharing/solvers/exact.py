@@ -68,6 +68,8 @@ def polish(problem: Rise, risen: Risen) -> Risen:
     """The same answer where it satisfies its equations to the last digits, else the exact one
     nearby if that is found."""
     wanted = problem.base + problem.rate * risen.level
+    if risen.level == 0 and (wanted == 0).any():
+        return risen  # nobody who rises got off the ground
     off = abs(wanted - risen.share.sum(axis=1)) / wanted
     load = risen.share.T @ problem.use
     over = load - problem.capacity * (1.0 + _EXACT)

@@ -27,7 +27,7 @@ _OPTIONS: dict[str, bool | int | float | str] = {
     "simplex_strategy": 4,  # primal: the start is feasible
     "simplex_scale_strategy": 0,  # the rows come scaled
     "primal_feasibility_tolerance": _FINEST,
-    "dual_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-8,
     "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
 }
 _NO_LIMIT = 2**31 - 1
@@ -141,8 +141,8 @@ def _crash(problem: Rise) -> Basis:
 def _start(highs: highspy.Highs, pairs: Bools, slack: Bools, size: int) -> None:
     """Shares as they stood; the level waits at its least."""
     basis = highspy.HighsBasis()
-    basis.col_status = [*_AT_LOWER[pairs.astype(np.intp)], _LOWER]
-    basis.row_status = [_LOWER] * size + list(_AT_UPPER[slack.astype(np.intp)])
+    basis.col_status = [*_AT_LOWER[pairs.view(np.int8)].tolist(), _LOWER]
+    basis.row_status = [_LOWER] * size + _AT_UPPER[slack.view(np.int8)].tolist()
     basis.alien = True  # HiGHS makes a basis of it where it is none
     highs.setBasis(basis)
 
