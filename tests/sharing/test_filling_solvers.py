@@ -120,6 +120,20 @@ def test_several_classes_and_groups_need_a_program() -> None:
     assert rise_at_once(rise(0)) is None
 
 
+def test_the_simplex_starts_with_everyone_where_there_is_room() -> None:
+    """From everyone on one class, a pivot for each of sixty that has to leave it."""
+    problem = drawn(0, jobs=60, classes=6, resources=2, density=1.0)
+    even = Rise(
+        problem.demand,
+        problem.usable,
+        np.ones((6, 2)) * 100,
+        None,
+        np.zeros(60),
+        1.0 / problem.demand.sum(axis=1),
+    )
+    assert simplex.Simplex().rise(even, most_pivots=30) is not None
+
+
 def test_too_many_pivots_end_the_simplex_and_the_next_program_is_not_the_worse_for_it() -> None:
     program = simplex.Simplex()
     assert program.rise(rise(1), most_pivots=1) is None

@@ -17,8 +17,6 @@ from fairlead.sharing.rise import Basis, Rise, Risen
 
 # What is left of a capacity, relative, that counts as nothing; and how exactly a plan must fit.
 _NOTHING = 1e-12
-# So much may a group lack of what a plan has for it: what division rounds differently.
-_ROUNDING = 1e-14
 
 
 # Near the level that even one machine of everything would not pass, all stop together.
@@ -165,7 +163,7 @@ class Plan:
         """Shares of so much for some of the groups on some of the classes, if the plan has them."""
         row, column = self._find(groups, classes)
         have = self.total[row]
-        if (wanted > have * (1 + _ROUNDING)).any():
+        if (wanted > have * (1 + _NOTHING)).any():
             return None
         share = self.share[row[:, None], column]
         found = share.sum(axis=1)

@@ -173,7 +173,7 @@ class Parts:
         if found is None:
             return None
         # Behind such bounds many stop together: seldom is the simplex the faster there.
-        risen = self._by_program(part, found.rest, _NEXT_PIVOTS)
+        risen = self._by_program(part, found.rest, together=True)
         part.plan = plan(problem, found, risen, part.groups, part.classes)
         told = None if part.plan is None else self._by_plan(part, base, rate)
         if told is None:
@@ -208,12 +208,12 @@ class Parts:
             else None,
         )
 
-    def _by_program(self, part: Part, problem: Rise, first: float = _FIRST_PIVOTS) -> Risen:
+    def _by_program(self, part: Part, problem: Rise, *, together: bool = False) -> Risen:
         number = int(np.count_nonzero(problem.pairs))
         much = number > _MUCH or (number > _LITTLE and number > _LOOSE * problem.pairs.size)
         if (much or number > _LITTLE) and problem.most_on is None:
             if not much and not part.hard:
-                pivots = _NEXT_PIVOTS if problem.basis else first
+                pivots = _NEXT_PIVOTS if problem.basis or together else _FIRST_PIVOTS
                 rows = len(problem.use) + problem.capacity.size
                 risen = self._simplex.rise(problem, int(pivots * rows))
                 if risen is not None:

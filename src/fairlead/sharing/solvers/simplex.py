@@ -6,7 +6,7 @@ import highspy
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.problem import Bools, Ints
+from fairlead.sharing.problem import Bools, Floats, Ints
 from fairlead.sharing.rise import Basis, Rise, Risen
 
 _BASIC = highspy.HighsBasisStatus.kBasic
@@ -102,7 +102,7 @@ class Simplex:
             entries,
             np.concatenate([values[kept], -(problem.rate * level_unit / unit)[rising]]),
         )
-        start = problem.basis or _crash(problem)
+        start = problem.basis or _crash(problem, unit)
         _start(highs, start.pairs[group, machine_class], start.slack.ravel()[row], size)
         if not _solve(highs):
             return None
@@ -128,13 +128,30 @@ def rise(problem: Rise) -> Risen:
     return risen
 
 
-def _crash(problem: Rise) -> Basis:
-    """Everyone on the class of which it takes the least: right at the level 0, and saves a pivot
-    for each group on the way up."""
+def _crash(problem: Rise, unit: Floats) -> Basis:
+    """Everyone on the one of its classes that is the least full then, those with the largest
+    shares first: right at the level 0, and saves most of the pivots on the way up."""
+    group, machine_class = problem.places
     there = np.where(problem.capacity > 0, problem.capacity, np.inf)
-    taken = np.where(problem.pairs, problem.use @ (1.0 / there).T, np.inf)
+    takes = (problem.use * unit[:, None])[group] / there[machine_class]
+    least = np.full(len(unit), np.inf)
+    np.minimum.at(least, group, takes.max(axis=1))
+    first = np.searchsorted(group, np.arange(len(unit) + 1))
+    single = np.diff(first) == 1
+    chosen = first[:-1].copy()
+    load = np.zeros(problem.capacity.shape)
+    np.add.at(load, machine_class[chosen[single]], takes[chosen[single]])
+    for each in np.argsort(-least, kind="stable").tolist():
+        start, end = first[each], first[each + 1]
+        if end - start == 1:
+            continue
+        own = machine_class[start:end]
+        full = load[own] + takes[start:end]
+        best = full.max(axis=1).argmin()
+        load[own[best]] = full[best]
+        chosen[each] += best
     pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
-    pairs[np.arange(len(problem.use)), taken.argmin(axis=1)] = True
+    pairs[np.arange(len(unit)), machine_class[chosen]] = True
     return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_))
 
 
