@@ -234,15 +234,17 @@ def plan(problem: Rise, found: Guess, risen: Risen, groups: Ints, classes: Ints)
 
 def _stand(pairs: Bools, slack: Bools, members: Ints, stop: Stop, level: float) -> None:
     """Where those who stop stand at a level below: on their first machines, one after the other."""
-    part = min(level / stop.level, 1.0)
-    for group in np.flatnonzero(stop.members):
-        own = np.flatnonzero(stop.share[group])
-        end = np.cumsum(stop.share[group, own])
-        last = int(np.searchsorted(end, part * end[-1]))
-        pairs[members[group], own[: last + 1]] = True
-        full = stop.price[own] > 0
-        slack[own] |= full & (np.arange(len(own)) >= last)[:, None]
-        slack[own] &= ~full | (np.arange(len(own)) >= last)[:, None]
+    full = stop.price > 0
+    row, own = np.nonzero(stop.share)
+    if np.count_nonzero(stop.members) > 1:  # all on one class
+        pairs[members[row], own] = True
+        slack[full] = level < stop.level
+        return
+    end = np.cumsum(stop.share[row, own])
+    last = int(np.searchsorted(end, min(level / stop.level, 1.0) * end[-1]))
+    pairs[members[row[: last + 1]], own[: last + 1]] = True
+    slack[full] = False
+    slack[own[last:]] |= full[own[last:]]
 
 
 def stop_by_plan(problem: Rise, made: Plan, groups: Ints, classes: Ints) -> Risen | None:

@@ -31,6 +31,8 @@ _OPTIONS: dict[str, bool | int | float | str] = {
     "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
 }
 _NO_LIMIT = 2**31 - 1
+# Groups find their places at the start in so many turns, unless there are few in each.
+_TURNS, _AT_LEAST = 64, 4
 
 
 class Simplex:
@@ -134,24 +136,26 @@ def _crash(problem: Rise, unit: Floats) -> Basis:
     group, machine_class = problem.places
     there = np.where(problem.capacity > 0, problem.capacity, np.inf)
     takes = (problem.use * unit[:, None])[group] / there[machine_class]
-    least = np.full(len(unit), np.inf)
-    np.minimum.at(least, group, takes.max(axis=1))
-    first = np.searchsorted(group, np.arange(len(unit) + 1))
-    single = np.diff(first) == 1
-    chosen = first[:-1].copy()
+    least = np.minimum.reduceat(takes.max(axis=1), np.searchsorted(group, np.arange(len(unit))))
+    turn = np.empty(len(unit), dtype=np.int64)
+    turn[np.argsort(-least, kind="stable")] = np.arange(len(unit))
+    order = np.argsort(turn[group], kind="stable")
+    group, machine_class, takes = group[order], machine_class[order], takes[order]
+    first = np.searchsorted(turn[group], np.arange(len(unit) + 1))
     load = np.zeros(problem.capacity.shape)
-    np.add.at(load, machine_class[chosen[single]], takes[chosen[single]])
-    for each in np.argsort(-least, kind="stable").tolist():
-        start, end = first[each], first[each + 1]
-        if end - start == 1:
-            continue
-        own = machine_class[start:end]
-        full = load[own] + takes[start:end]
-        best = full.max(axis=1).argmin()
-        load[own[best]] = full[best]
-        chosen[each] += best
     pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
-    pairs[np.arange(len(unit)), machine_class[chosen]] = True
+    some = max(_AT_LEAST, -(-len(unit) // _TURNS))
+    for start in range(0, len(unit), some):
+        heads = first[start : start + some + 1]
+        own, at = group[heads[0] : heads[-1]], machine_class[heads[0] : heads[-1]]
+        more = takes[heads[0] : heads[-1]]
+        full = (load[at] + more).max(axis=1)
+        lengths, heads = np.diff(heads), heads[:-1] - heads[0]
+        chosen = np.flatnonzero(full == np.minimum.reduceat(full, heads).repeat(lengths))
+        alone = np.diff(own[chosen], prepend=-1) != 0  # the first, where several are as good
+        chosen = chosen[alone]
+        pairs[own[chosen], at[chosen]] = True
+        np.add.at(load, at[chosen], more[chosen])
     return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_))
 
 
