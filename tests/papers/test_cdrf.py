@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import dist, sqrt
+
 import pytest
 
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.sharing.allocate import allocate
 from tests.papers.cases import job, machines, on_machines, share, tasks
 
 # Section 3.1, first example.
@@ -64,5 +70,31 @@ def test_theorem_3_1_is_wrong_the_lottery_is_not_population_monotone() -> None:
     assert (before[2], after[1]) == pytest.approx((3 / 2, 4 / 3))
 
 
-# For later issues: Figure 1's containers (1 and 3 tasks), Theorem 2.2, the wrong inner radius of
-# section 4.2. Figure 3, section 3.2 and the moving knife: tests/sharing/integral.
+@pytest.mark.parametrize("n", [2, 4])
+def test_section_4_2_the_radius_is_not_the_papers(n: int) -> None:
+    """n machines, each with n of its own resource and of the common one; n users want one of each,
+    user 0 wants n of the common one. The paper says that the inner radius is 2 n root n."""
+    own = [f"r{i}" for i in range(1, n + 1)]
+    amounts = [Machine(f"m{i}", {"r0": n, name: n}) for i, name in enumerate(own)]
+    users = [Job("u0", {"r0": n})]
+    users += [Job(f"u{i}", {"r0": 1, name: 1}) for i, name in enumerate(own, start=1)]
+    found = allocate(Cluster(amounts, [], []), users, "cdrf-lottery")
+    assert [j.tasks for j in found.jobs] == [n / 2] * (n + 1)
+    # On the face that holds the point a machine is user 0's, or its own user's altogether.
+    face = [
+        (sum(zeros), *(n * (1 - zero) for zero in zeros)) for zeros in product((0, 1), repeat=n)
+    ]
+    away = [dist(each, [n / 2] * (n + 1)) for each in face]
+    assert min(away) == pytest.approx(n * sqrt(n) / 2)
+    half = [each for each in face if each[0] == n / 2]
+    mean = [sum(column) / len(half) for column in zip(*half, strict=True)]
+    assert mean == pytest.approx([n / 2] * (n + 1))  # so the radius there is no larger
+    assert max(dist(a, b) for a in face for b in face) == pytest.approx(n * sqrt(n + 1))
+    assert n * sqrt(n + 1) < 2 * n * sqrt(n)
+    assert found.whole is not None
+    for chance in found.whole.lottery:
+        assert tuple(dict(chance.jobs)[f"u{i}"] for i in range(n + 1)) in face
+
+
+# Figure 3, section 3.2 in whole tasks, the moving knife and serial dictatorship:
+# tests/sharing/integral. What audits find of Theorem 2.2 and of containers: tests/audit.
