@@ -40,8 +40,8 @@ def test_a_cluster_gives_what_this_process_gives_and_keeps_it_here(
     ground: Ground, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert ground.address
-    words = ("simulate", TABLE_II, "--policies", "tsf,fifo", "--repeat", "3", "--csv", "--json")
-    words += ("--sample", "20s", "--distance", "60s")
+    words = ["simulate", TABLE_II, "--policies", "tsf,fifo", "--repeat", "3", "--csv", "--json"]
+    words += ["--sample", "20s", "--distance", "60s"]
     here, away = tmp_path / "here", tmp_path / "away"
     by_one = rows(run(capsys, *words, "--workers", "1", "--out", str(here)))
     on_ray = rows(run(capsys, *words, "--on", "ray", "--out", str(away)))
