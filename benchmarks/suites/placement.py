@@ -28,20 +28,20 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     # between two solutions for prices.
     # The recorded hour as it is, machines as they came and went; and on every twelfth of the
     # machines that were there first, where much more is asked for than there is. An exact
-    # allocation of thousands of finite jobs takes more than a minute: few samples.
+    # allocation of thousands of finite jobs takes many seconds: few samples.
     "google-hour": {
         "files": GOOGLE,
         "set": {"hours": "1"},
-        "every": 1800,
-        "advise": 1800,
+        "every": 600,
+        "advise": 600,
         "until": 3600,
     },
     "google-twelfth": {
         "files": GOOGLE,
         "set": {"hours": "1", "machine-changes": "no"},
         "thin": 12,
-        "every": 1800,
-        "advise": 1800,
+        "every": 600,
+        "advise": 600,
         "until": 3600,
     },
     # All pods at time 0, each a tenant of its own: it is asked for 98% of the GPUs, and for more
@@ -50,7 +50,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
         "files": ALIBABA,
         "set": {"arrivals": "backlog"},
         "every": 3600,
-        "advise": 600,
+        "advise": 3600,
         "until": 24 * 3600,
     },
     "gpuspec33-fifth": {
@@ -58,7 +58,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
         "set": {"arrivals": "backlog", "tenants": "20"},
         "thin": 5,
         "every": 3600,
-        "advise": 600,
+        "advise": 3600,
         "until": 24 * 3600,
     },
     # Every machine is its own class under Sharma's constraints: a tenth of the study.
