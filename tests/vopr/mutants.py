@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from fairlead.engines.interface import Assignment, Attempt, Engine, Lost, Report
@@ -13,8 +14,8 @@ from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineChanged, TaskFailed
 from fairlead.scheduling.kernels.tables import UNLIMITED
 from fairlead.service import loop, machines, reach, reports, snapshots, submitting, taking
-from fairlead.service.api import jobs
-from fairlead.service.api.feed import Feed
+from fairlead.service.api import events, jobs
+from fairlead.service.api.feed import CHUNK, Feed
 from fairlead.service.draft import Draft
 from fairlead.service.journal.entry import (
     CorruptJournalError,
@@ -322,6 +323,13 @@ def _any_token(was: Any) -> Any:
     return may_see
 
 
+def _all_that_is_there(_was: Any) -> Any:
+    def earlier(live: Any, seq: int) -> Any:
+        return list(islice(live.store.read(seq), CHUNK))
+
+    return earlier
+
+
 def _one_entry_less(was: Any) -> Any:
     def after(self: Any, seq: int) -> Any:
         found = was(self, seq)
@@ -471,6 +479,10 @@ MUTANTS: dict[str, Mutant] = {
     "others-see-all": Mutant(
         _instead((jobs, "may_see", _any_token)),
         ("tenants see only their own", "owners see their own, and nobody else"),
+    ),
+    "event-before-it-is-known-to-be-durable": Mutant(
+        _instead((events, "earlier", _all_that_is_there)),
+        ("what happens is told",),
     ),
     "event-left-out": Mutant(
         _instead((Feed, "after", _one_entry_less)),

@@ -119,7 +119,7 @@ def draw(seed: int) -> Plan:
     random = Random(f"plan {seed}")
     machines = [_machine(random, i) for i in range(random.randint(1, 4))]
     joins = [_machine(random, 10 + i) for i in range(random.randint(0, 1))]
-    lasts = random.choice((10, 25, 50, 120)) * SECOND
+    lasts = random.choice((5, 15, 40, 100)) * SECOND
     rates = _rates(random)
     settings = _settings(random, machines)
     incidents = sorted(
@@ -162,6 +162,8 @@ def _rates(random: Random) -> dict[Fault, float]:
             continue
         most = RARE.get(fault, 0.02 if fault in CRASHES else 0.04)
         rates[fault] = most * random.choice((0.1, 0.4, 1.0))
+    if Fault.NODE_CUT_OFF in rates:  # or it would hardly be met
+        rates[Fault.NODE_RETURNS_BUSY] = random.choice((0.0, 1.0))
     return rates
 
 
@@ -267,7 +269,7 @@ def _asks(random: Random, lasts: int, machines: list[Machine], settings: Setting
         name = str(caller.token)
         yield Ask(START, MakeToken(ADMIN, name, caller.role, caller.tenant, "", ""))
     names: list[tuple[int, str]] = []
-    for number in range(random.randint(2, 7)):
+    for number in range(random.randint(1, 5)):
         time = START + random.randrange(lasts)
         jobs = tuple(
             _job(random, f"j{number}" if not part else f"j{number}-{part}", known, machines)

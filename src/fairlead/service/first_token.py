@@ -7,7 +7,7 @@ from typing import Protocol
 
 from fairlead.service.api.live import Entrance, Live
 from fairlead.service.api.visit import Api
-from fairlead.service.requests import Caller, MakeToken, Refused, Role
+from fairlead.service.requests import Caller, Done, MakeToken, Role
 from fairlead.service.tokens import FIRST, make
 
 
@@ -23,24 +23,32 @@ class Kept(Protocol):
 
 async def make_first(door: Entrance, api: Api, file: Kept) -> None:
     """Makes a token for an admin where there is none, or where the file that held one was taken
-    away. Raises DoorClosedError and OutputError."""
-    needed = not file.exists()
-    while needed or not await door.read(_has_admin):
-        names = await door.read(_names)
-        name = next(n for n in (FIRST, *_numbered(len(names) + 2)) if n not in names)
-        secret = make(name, api.draw)
-        file.write(secret.text)
+    away. Raises DoorClosedError and OutputError.
+
+    Asked again after no clear answer, it is the same token: whichever of the requests is done, the
+    file says what is good."""
+    if file.exists() and await door.read(_has_admin):
+        return
+    name, secret = "", None
+    while True:
+        known = await door.read(_hashes)
+        if secret is not None and known.get(name) == secret.hash:
+            return
+        if secret is None or name in known:
+            name = next(n for n in (FIRST, *_numbered(len(known) + 2)) if n not in known)
+            secret = make(name, api.draw)
+            file.write(secret.text)
         reply = await door.ask(
             MakeToken(Caller(), name, Role.ADMIN, None, secret.salt, secret.hash)
         )
         api.keys.expire()
-        needed = isinstance(reply, Refused)
-        if needed:  # the journal or the engine cannot be reached now
-            await asyncio.sleep(1)
+        if isinstance(reply, Done):
+            return
+        await asyncio.sleep(1)  # the journal or the engine cannot be reached now
 
 
-def _names(live: Live) -> set[str]:
-    return set(live.records.tokens)
+def _hashes(live: Live) -> dict[str, str]:
+    return {token.name: token.hash for token in live.records.tokens.values()}
 
 
 def _numbered(count: int) -> list[str]:
