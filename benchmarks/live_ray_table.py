@@ -34,7 +34,7 @@ import fairlead.ray as fair
 NODES = {2: (2,), 8: (2, 2, 2, 2), 32: (8, 8, 8, 8)}
 """CPUs of the nodes, by their sum; other sums are one node."""
 
-MOST, LEAST = 1500, 60
+MOST, LEAST = 600, 60
 """Tasks of one measurement."""
 
 STORE = 80 * 1024 * 1024

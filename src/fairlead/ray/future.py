@@ -47,7 +47,9 @@ class Future:
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """What `result` would raise, None where it would not."""
         if not self._over.wait(timeout):
-            raise exceptions.GetTimeoutError(f"{self.what} is not over after {timeout:g} seconds")
+            hint = f"; `fairlead why {self.job}` says what it waits for" if self.job else ""
+            sentence = f"{self.what} is not over after {timeout:g} seconds{hint}"
+            raise exceptions.GetTimeoutError(sentence)
         if self._error is None and self._data[:1] == b"e":
             error = cloudpickle.loads(self._data[1:])
             self._error = error.as_instanceof_cause()

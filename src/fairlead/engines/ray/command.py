@@ -18,7 +18,7 @@ import ray
 
 from fairlead.engines.ray.files import ended, path_of
 
-HERALD = 0.03
+HERALD = 0.1
 """Seconds after which a task that still runs is told to have started: shorter ones only end."""
 
 LOOK = 0.1
@@ -57,6 +57,8 @@ class _Stop:
 
 _guardian: dict[str, int] = {}
 
+_launchers: dict[str, Any] = {}
+
 
 def _guard() -> int:
     """Where this worker's guardian listens."""
@@ -73,11 +75,20 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
+def launcher_of(spec: dict[str, Any]) -> Any:
+    """The launcher of this attempt: asked for by its name once in the lives of both. Raises
+    ValueError where it is gone."""
+    which = spec["incarnation"]
+    if which not in _launchers:
+        _launchers.clear()
+        _launchers[which] = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
+    return _launchers[which]
+
+
 def tell_started(spec: dict[str, Any], time: int) -> None:
     """Tells the launcher that an attempt runs. Nobody waits for it."""
     try:
-        launcher: Any = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
-        launcher.started.remote(tuple(spec["key"]), time)
+        launcher_of(spec).started.remote(tuple(spec["key"]), time)
     except (ValueError, ray.exceptions.RayError):
         # The launcher is gone, and Ray is about to end this worker.
         sys.stderr.write("the launcher is gone\n")

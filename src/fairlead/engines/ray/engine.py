@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
+from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
@@ -260,11 +261,24 @@ class RayEngine:
                     "another Fairlead service drives this Ray cluster; stop it, or wait"
                     f" {QUIET:g} seconds after it has ended"
                 )
-            ray.kill(handle)
-            raise EngineError("the launcher of another service was replaced; try again")
+            self._end(handle, patience)
+            handle = self._found_or_made()
+            hello = got(handle.hello.remote(self._identity.service), patience)
         self._launcher = handle
         self._epoch, self._incarnation = hello["epoch"], hello["incarnation"]
         self._told.clear()
+
+    def _end(self, launcher_: Any, patience: float) -> None:
+        """Ends the launcher of a service that is gone, and waits until its name is free."""
+        ray.kill(launcher_)
+        end = monotonic() + patience
+        while monotonic() < end:
+            try:
+                ray.get_actor(LAUNCHER, namespace=self._namespace)
+            except ValueError:
+                return
+            sleep(0.1)
+        raise EngineError("the launcher of another service does not end")
 
     def _found_or_made(self) -> Any:
         for module in BY_VALUE:

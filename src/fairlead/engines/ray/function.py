@@ -18,7 +18,14 @@ from typing import Any
 import ray
 from ray import cloudpickle
 
-from fairlead.engines.ray.command import HERALD, LOOK, end_without_node, now, tell_started
+from fairlead.engines.ray.command import (
+    HERALD,
+    LOOK,
+    end_without_node,
+    launcher_of,
+    now,
+    tell_started,
+)
 from fairlead.engines.ray.files import ended, path_of
 
 INLINE = 64 * 1024
@@ -187,8 +194,7 @@ def _function(spec: dict[str, Any]) -> Any:
         _functions.move_to_end(key)
         return _functions[key]
     if code is None:
-        launcher: Any = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
-        code = ray.get(launcher.function.remote(spec["key"][0]))
+        code = ray.get(launcher_of(spec).function.remote(spec["key"][0]))
     _functions[key] = cloudpickle.loads(base64.b64decode(code))
     while len(_functions) > FUNCTIONS:
         _functions.popitem(last=False)
@@ -199,7 +205,6 @@ def _item(spec: dict[str, Any], item: Any) -> bytes:
     """The pickled arguments: they came with the call, or are kept in the object store."""
     if isinstance(item, str):
         return base64.b64decode(item)
-    launcher: Any = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
-    references: list[Any] = ray.get(launcher.kept.remote(item["kept"]))
+    references: list[Any] = ray.get(launcher_of(spec).kept.remote(item["kept"]))
     data: bytes = ray.get(references[0])
     return data

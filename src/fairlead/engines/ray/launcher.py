@@ -266,7 +266,7 @@ class Launcher:
 
     def _about(self) -> Tree:
         """What workers are told of this launcher."""
-        about: Tree = {"service": self._service, "grace": GRACE}
+        about: Tree = {"service": self._service, "grace": GRACE, "incarnation": self._incarnation}
         return {**about, "launcher": self._name, "namespace": self._namespace}
 
     def _abandon(self, attempt: KnownAttempt) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 PINNINGS = ("affinity", "labels")
 
+ANSWER = 5.0
+"""Seconds in which somebody has to answer at an address."""
+
 
 def open_engine(
     state: str,
@@ -79,6 +82,9 @@ def _connect(address: str, namespace: str) -> None:
                 "write HOST:PORT of its head, or auto on one of its nodes",
             )
         )
+    if ":" in address and not _answers(address):
+        # Ray itself would say so after minutes.
+        raise EngineError(f"Ray at {address} cannot be joined: nobody answers there")
     import ray
 
     try:
@@ -132,11 +138,12 @@ def _ray() -> list[str]:
 
 
 def _answers(address: str) -> bool:
+    """Whether anybody does, at HOST:PORT."""
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), timeout=2):
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER):
             return True
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
