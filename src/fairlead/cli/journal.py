@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.inputs import say
+from fairlead.cli.journal_words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,6 @@ is damaged or a replay decides otherwise, and 2 where there is no journal that c
 """
 
 CHECK_SCHEMA = "fairlead.journal-check/1"
-PRUNE_SCHEMA = "fairlead.journal-prune/1"
 REPLAY_SCHEMA = "fairlead.journal-replay/1"
 EXPORT_SCHEMA = "fairlead.journal/1"
 
@@ -310,8 +310,3 @@ def _stands(result: dict[str, Any]) -> list[str]:
         return ["no service has begun to write it"]
     until = datetime.fromtimestamp(result["time"] // 10**6, UTC)
     return [f"until {until:%Y-%m-%d %H:%M:%S} UTC", f"digest {result['digest']}"]
-
-
-def counted(count: int, one: str, many: str) -> str:
-    """`1 entry`, `2,000 entries`."""
-    return f"{count:,} {one if count == 1 else many}"

@@ -7,12 +7,13 @@ import time
 from pathlib import Path
 
 from fairlead.cli.inputs import say
-from fairlead.cli.journal import PRUNE_SCHEMA, counted
+from fairlead.cli.journal_words import counted
 from fairlead.model.job import read_duration
 from fairlead.model.report import json_text
 from fairlead.service.journal.places import open_reader, open_store
 from fairlead.service.shortening import removable, shorten
 
+PRUNE_SCHEMA = "fairlead.journal-prune/1"
 MICROSECONDS = 10**6
 
 

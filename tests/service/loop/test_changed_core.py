@@ -78,7 +78,7 @@ def test_every_entry_leads_over_the_change_to_the_same_core(other: Settings) -> 
     assert core is not None
     assert len(stage.entries("core_changed")) == 2
     assert replay(stage.entries()).digest == core.digest()
-    assert verify(stage.entries(), None).digest == core.digest()
+    assert verify(stage.entries()).digest == core.digest()
     again, records = load(take(core, stage.service.records).written())
     assert again.digest() == core.digest()
     assert records.start == stage.service.records.start
