@@ -24,6 +24,10 @@ those that prices point at are tried."""
 _LOOKS = 60_000
 """Steps of that listing, a fraction of a second."""
 
+_CUTS = 40
+"""Packings looked for by branch and cut, where they are hard to find: then good ones must do, and
+nothing is proved any more."""
+
 _LOSS = 1e-9
 """A reduced cost below this is none: gains and rows are of the order of 1."""
 
@@ -74,7 +78,7 @@ def best_mean(
     mean = hull.solve()
     ends = bool(rooms.caps) or bool((rooms.ceiling < rooms.most @ rooms.count).any())
     if mean is None or not ends or float(rooms.worth @ (mean - rooms.floor)) <= _LOSS:
-        return Better(mean, proved=True)
+        return Better(mean, hull.sure)
     if not len(drawn):
         return Better(mean, proved=False)
     every, rows = _some(rooms, hull)
@@ -121,9 +125,9 @@ def best_whole(rooms: Rooms, start: Sequence[tuple[int, Row]] = ()) -> Better:
     hull = _Hull(rooms, start)
     mean = hull.solve()
     if mean is None:
-        return Better(None, proved=True)
+        return Better(None, hull.sure)
     if start and float(rooms.worth @ (mean - rooms.floor)) < 1 - _SURE:
-        return Better(rooms.floor, proved=True)  # also in whole tasks there is nothing to gain
+        return Better(rooms.floor, hull.sure)  # also in whole tasks there is nothing to gain
     every, rows = _some(rooms, hull)
     found = _integer(rooms, rows)
     return replace(found, proved=found.proved and every)
@@ -226,13 +230,15 @@ class _Hull:
     """Expected tasks: mixtures of packings on each kind of room, found as prices ask for them."""
 
     def __init__(self, rooms: Rooms, start: Sequence[tuple[int, Row]]) -> None:
-        from fairlead.sharing.solvers.packing import Packer
+        from fairlead.sharing.solvers.packing import Packer, Work
 
         self.rooms = rooms
         self.unit = np.maximum(rooms.floor, 1.0)
         self.rows = list(dict.fromkeys((k, row) for k, row in start if any(row)))
+        self.work = Work(_CUTS)
+        self.sure = True  # was the best packing found each time?
         self.packers = [
-            Packer(rooms.demand, rooms.capacity[k], rooms.most[:, k])
+            Packer(rooms.demand, rooms.capacity[k], rooms.most[:, k], self.work)
             for k in range(len(rooms.count))
         ]
 
@@ -309,13 +315,19 @@ class _Hull:
 
     def _priced(self, dual: Floats) -> Iterator[tuple[int, Row]]:
         """The packing of each kind that is worth most by these multipliers, if it is worth it."""
+        from fairlead.sharing.solvers.packing import LOOKS
+
         jobs = len(self.unit)
         price = np.maximum(dual[:jobs], 0.0) / self.unit
         for k, packer in enumerate(self.packers):
             value = price * float(self.rooms.count[k])
             if not value.any() or not self.rooms.most[:, k].any():
                 continue
-            found = packer.best(value)
+            if self.work.cuts:
+                found = packer.best(value)
+            else:
+                found, _, proved = packer.good(value, LOOKS)
+                self.sure = self.sure and proved
             if float(value @ found) + float(dual[jobs + k]) > _LOSS:
                 yield k, tuple(int(number) for number in found)
 
