@@ -23,6 +23,7 @@ def cases(options: Options) -> list[Case]:
     """The rows: the speed we promised, the baselines, and the sizes one after the other."""
     return [
         *_promised(options),
+        *_steady(options),
         *_against(options),
         *_rules(options),
         *_growing(options),
@@ -44,6 +45,25 @@ def _promised(options: Options) -> list[Case]:
             options,
             {"target": big["tasks"] / 1e6, "placement": "first-fit"},
         ),
+    ]
+
+
+def _steady(options: Options) -> list[Case]:
+    """The same, without the first fill of the empty cluster: placements a second of processor time
+    from the tenth to the thirtieth minute, in which each task that ends makes room for others."""
+    big = _overload(50, 40, 200) if options.quick else _overload(12_500, 10_000, 200)
+    shown = {key: value for key, value in big.items() if key != "text"}
+    return [
+        Case(
+            f"steady/{rule}",
+            shown,
+            Call(
+                rule,
+                "benchmarks.suites.online:steady",
+                {"spec": big["text"], "seed": options.seed, "placement": rule},
+            ),
+        )
+        for rule in ("first-fit", "best-fit")
     ]
 
 
@@ -190,6 +210,52 @@ def ours(
 
     run(in_memory(generate("overload(machines=20, jobs=20, each=40)", 1)))
     return lambda: run(workload)
+
+
+def steady(spec: str, seed: int, placement: str) -> Measured:
+    """A run of half an hour. Gives what it took from the tenth minute on."""
+    from time import process_time
+
+    import numpy as np
+
+    from fairlead.simulation.moment import Moment
+    from fairlead.simulation.options import Options as Chosen
+    from fairlead.simulation.run import simulate
+    from fairlead.simulation.sinks import Sink, TaskRecords
+    from fairlead.simulation.workloads.registry import generate
+
+    tenth = 600_000_000
+
+    class Clock(Sink):
+        """Processor time and held tasks at each sample, and how many tasks ended in between."""
+
+        wants_tasks = True
+        every = tenth
+
+        def __init__(self) -> None:
+            self.seconds: list[float] = []
+            self.held: list[int] = []
+            self.ended = 0
+
+        def sample(self, moment: Moment) -> None:
+            if moment.time >= tenth:
+                self.seconds.append(process_time())
+                self.held.append(int(moment.held.sum()))
+
+        def tasks(self, records: TaskRecords) -> None:
+            self.ended += int(np.count_nonzero(records.end > tenth))
+
+    workload = in_memory(generate(spec, seed))
+    simulate(generate("overload(machines=20, jobs=20, each=40)", 1), placement=placement)
+
+    def run() -> dict[str, float]:
+        clock = Clock()
+        simulate(workload, placement=placement, sinks=[clock], options=Chosen(until=3 * tenth))
+        placed = clock.ended + clock.held[-1] - clock.held[0]
+        seconds = clock.seconds[-1] - clock.seconds[0]
+        return {"placements": placed, "CPU s": seconds, "placements a second": placed / seconds}
+
+    return run
 
 
 def baseline(spec: str, seed: int, function: str) -> Measured:
