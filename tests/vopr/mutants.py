@@ -15,7 +15,7 @@ from fairlead.scheduling.events import MachineChanged, TaskFailed
 from fairlead.scheduling.kernels.tables import UNLIMITED
 from fairlead.service import loop, machines, reach, reports, snapshots, submitting, taking
 from fairlead.service.api import events, jobs
-from fairlead.service.api.feed import CHUNK, Feed
+from fairlead.service.api.feed import CHUNK, Feed, GoneError
 from fairlead.service.draft import Draft
 from fairlead.service.journal.entry import (
     CorruptJournalError,
@@ -325,7 +325,10 @@ def _any_token(was: Any) -> Any:
 
 def _all_that_is_there(_was: Any) -> Any:
     def earlier(live: Any, seq: int) -> Any:
-        return list(islice(live.store.read(seq), CHUNK))
+        entries = list(islice(live.store.read(seq), CHUNK))
+        if not entries or entries[0].seq != seq + 1:
+            raise GoneError("removed")
+        return entries
 
     return earlier
 

@@ -39,6 +39,7 @@ class Readers:
         trace: Trace,
         network: Network,
         removed: Callable[[], int],
+        behind: Callable[[], bool],
     ) -> None:
         self.clients = clients
         self.ledger = ledger
@@ -46,6 +47,8 @@ class Readers:
         self.trace = trace
         self.network = network
         self.removed = removed  # the last entry that the journal holds no more
+        # After an append that failed, the service may not know yet what is durable.
+        self._behind = behind
         self.waiting: list[Look] = []
         self.seen: Counter[tuple[str, str]] = Counter()
         self.followers: list[Follower] = []
@@ -116,7 +119,7 @@ class Readers:
             if answer.status == 401 and token in self.clients.texts.values():
                 if look.caller.token in ledger.tokens:
                     self._wrong("a token is good until it is revoked", str(look))
-            elif answer.status != 401:
+            elif answer.status != 401 and not self._behind():
                 check(answer)
 
         self._send(call, look.what, told)

@@ -97,6 +97,7 @@ class Simulation:
             trace,
             self.network,
             lambda: self.disk.place.start,
+            self._behind,
         )
         self.readers.plan(plan.looks)
         self.disk = Disk()
@@ -280,6 +281,10 @@ class Simulation:
         self.network.cut()
         if life is not None:
             life.front.kill()
+
+    def _behind(self) -> bool:
+        """Whether the service does not know all that is durable."""
+        return self.life is not None and self.life.service.records.seq != self.disk.last
 
     def _wait(self, time: int) -> None:
         """Time passes within a step."""
