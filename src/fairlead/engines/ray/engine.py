@@ -29,6 +29,7 @@ from fairlead.engines.interface import (
 from fairlead.engines.ray import (
     book,
     command,
+    desk,
     files,
     function,
     launcher,
@@ -40,7 +41,7 @@ from fairlead.engines.ray import pinning as pins
 from fairlead.engines.ray.cluster import node_of_row, options_of
 from fairlead.engines.ray.ear import Ear, got
 
-BY_VALUE = (book, command, files, function, launcher, looping, pins, sightings, verdict)
+BY_VALUE = (book, command, desk, files, function, launcher, looping, pins, sightings, verdict)
 """What runs on the nodes goes there as it is: they need not have Fairlead."""
 
 NAMESPACE = "fairlead"
@@ -288,7 +289,7 @@ class RayEngine:
             if head is None:
                 raise EngineError("Ray's head is not there")
             return (
-                ray.remote(concurrency_groups=launcher.GROUPS)(launcher.Launcher)
+                ray.remote(concurrency_groups=looping.GROUPS)(launcher.Launcher)
                 .options(
                     name=LAUNCHER,
                     namespace=self._namespace,

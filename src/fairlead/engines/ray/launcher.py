@@ -13,22 +13,28 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 import ray
 
 from fairlead.engines.ray.book import Book, KnownAttempt, mark_of
 from fairlead.engines.ray.command import run_command, sweep
+from fairlead.engines.ray.desk import Desk
 from fairlead.engines.ray.files import remove
 from fairlead.engines.ray.function import run_function
-from fairlead.engines.ray.looping import all_of, follow, go_first, go_on
+from fairlead.engines.ray.looping import (
+    DRIVE,
+    HEAR,
+    all_of,
+    follow,
+    go_first,
+    go_on,
+    in_group,
+)
 from fairlead.engines.ray.pinning import Pins
 from fairlead.engines.ray.sightings import Sightings
 from fairlead.engines.ray.verdict import Key, Tree, ended, lost, of_error, of_result
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 GRACE = 5.0
 """Seconds between asking a task to end and forcing it."""
@@ -45,25 +51,8 @@ AT_ONCE = 50
 
 _NO_LAUNCHER = "the launcher in Ray that had it is gone"
 
-DRIVE, HEAR = "drive", "hear"
-"""Ray's groups of calls: those that one driver makes, one after the other, and those that wait for
-news."""
 
-GROUPS = {DRIVE: 1, HEAR: 3}
-"""How many calls of each group go on at the same time."""
-
-
-def _in_group(group: str) -> Callable[[F], F]:
-    """Marks a method as one of that group's."""
-
-    def marked(method: F) -> F:
-        ray.method(concurrency_group=group)(method)
-        return method
-
-    return marked
-
-
-class Launcher:
+class Launcher(Desk):
     """See above. Keys are (job, task, number); everything told and heard is plain data."""
 
     def __init__(self, name: str, namespace: str, pinning: str) -> None:
@@ -90,7 +79,7 @@ class Launcher:
 
     # What drivers call.
 
-    @_in_group(DRIVE)
+    @in_group(DRIVE)
     def hello(self, service: str) -> Tree:
         """A new driver of that service. Refused while another service's driver is there."""
         with self._lock:
@@ -103,14 +92,14 @@ class Launcher:
             self._work.notify_all()
             return {"incarnation": self._incarnation, "epoch": self._epoch}
 
-    @_in_group(HEAR)
+    @in_group(HEAR)
     def nodes(self, epoch: int) -> list[Tree]:
         """The nodes that are alive."""
         with self._lock:
             self._check(epoch)
             return self._sightings.listed()
 
-    @_in_group(DRIVE)
+    @in_group(DRIVE)
     def turn(self, epoch: int, told: list[tuple[str, Any]]) -> list[int]:
         """Does what it is told, in that order: ("launch", (batch, calls)), ("acknowledge", reports
         by key and kind), ("cancel", keys), ("forget", keys). The jobs whose calls are not known:
@@ -130,7 +119,7 @@ class Launcher:
                         self._forget(about)
         return missing
 
-    @_in_group(HEAR)
+    @in_group(HEAR)
     def news(self, epoch: int, turn: int, seen: int, patience: float) -> tuple[int, list[Tree]]:
         """The reports after number `seen`, as soon as there are any, and the number of the last.
         Waits so long at most, and no longer than until the next reconciliation."""
@@ -186,7 +175,7 @@ class Launcher:
         for node, there in sorted(places.items()):
             self._pins.on(node, remove).remote(self._service, there)
 
-    @_in_group(DRIVE)
+    @in_group(DRIVE)
     def reconcile(self, epoch: int, batch: list[Tree], sure: bool) -> Tree:
         """Only these should be there. `sure`: what is not known was never launched; otherwise an
         earlier launcher may have started it, and it is lost."""
@@ -233,29 +222,6 @@ class Launcher:
                 # A command is watched on its node: this is for functions, and for what hangs.
                 extra = 2 * GRACE if attempt.kind == "command" else 0.0
                 self._when(limit + extra, attempt.key, "time_limit")
-
-    def function(self, job: int) -> str:
-        """The function of a job's call, pickled, as text."""
-        with self._lock:
-            return str(self._book.calls[job]["function"])
-
-    def keep(self, data: bytes) -> str:
-        """Keeps data in the object store until the job that names it is forgotten."""
-        name = uuid.uuid4().hex
-        # Owned by this actor from here on, not by the script that sent it.
-        reference = ray.put(data)
-        with self._lock:
-            self._book.kept[name] = reference
-        return name
-
-    def kept(self, name: str) -> list[Any]:
-        """A reference to what is kept."""
-        with self._lock:
-            return [self._book.kept[name]]
-
-    def results(self, keys: list[Key]) -> list[Tree | None]:
-        """What these attempts returned, as `locate` has it."""
-        return [self.locate(key, "result") for key in keys]
 
     # Attempts.
 

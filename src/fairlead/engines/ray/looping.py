@@ -12,7 +12,11 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+import ray
+
 T = TypeVar("T")
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def go_on(*loops: Callable[[], None]) -> None:
@@ -56,3 +60,21 @@ def all_of(queue: SimpleQueue[T]) -> list[T]:
         while True:
             found.append(queue.get_nowait())
     return found
+
+
+DRIVE, HEAR = "drive", "hear"
+"""Ray's groups of calls: those that one driver makes, one after the other, and those that wait for
+news."""
+
+GROUPS = {DRIVE: 1, HEAR: 3}
+"""How many calls of each group go on at the same time."""
+
+
+def in_group(group: str) -> Callable[[F], F]:
+    """Marks a method as one of that group's."""
+
+    def marked(method: F) -> F:
+        ray.method(concurrency_group=group)(method)
+        return method
+
+    return marked
