@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from fairlead.engines.interface import Assignment, Attempt, Engine, Lost, Report
@@ -14,8 +13,8 @@ from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineChanged, TaskFailed
 from fairlead.scheduling.kernels.tables import UNLIMITED
 from fairlead.service import loop, machines, reach, reports, snapshots, submitting, taking
-from fairlead.service.api import events, jobs
-from fairlead.service.api.feed import CHUNK, Feed, GoneError
+from fairlead.service.api import jobs
+from fairlead.service.api.feed import Feed
 from fairlead.service.draft import Draft
 from fairlead.service.journal.entry import (
     CorruptJournalError,
@@ -244,18 +243,6 @@ def _read_what_can_be_read(was: Any) -> Any:
     return follow
 
 
-def _joined_too_early(was: Any) -> Any:
-    def join(self: Any, draft: Draft, name: str, machine: Any, record: Any) -> None:
-        if record is None:
-            was(self, draft, name, machine, record)
-            return
-        kept, record.given_up = record.given_up, {}
-        was(self, draft, name, machine, record)
-        record.given_up = kept
-
-    return join
-
-
 def _revoked_in_memory(was: Any) -> Any:
     def note(self: Draft, kind: str, **body: Any) -> None:
         if kind == "token_revoked":
@@ -321,16 +308,6 @@ def _any_token(was: Any) -> Any:
         return caller.tenant is not None or bool(was(live, caller, tenant))
 
     return may_see
-
-
-def _all_that_is_there(_was: Any) -> Any:
-    def earlier(live: Any, seq: int) -> Any:
-        entries = list(islice(live.store.read(seq), CHUNK))
-        if not entries or entries[0].seq != seq + 1:
-            raise GoneError("removed")
-        return entries
-
-    return earlier
 
 
 def _one_entry_less(was: Any) -> Any:
@@ -433,10 +410,6 @@ MUTANTS: dict[str, Mutant] = {
         _instead((Keeper, "keep", _go_on_when_taken)),
         ("a service whose journal is taken stops",),
     ),
-    "joins-before-it-is-empty": Mutant(
-        _instead((machines.Machines, "_join", _joined_too_early)),
-        ("a machine that returns is empty",),
-    ),
     "revocation-not-durable": Mutant(
         _instead((Draft, "note", _revoked_in_memory)),
         (
@@ -482,10 +455,6 @@ MUTANTS: dict[str, Mutant] = {
     "others-see-all": Mutant(
         _instead((jobs, "may_see", _any_token)),
         ("tenants see only their own", "owners see their own, and nobody else"),
-    ),
-    "event-before-it-is-known-to-be-durable": Mutant(
-        _instead((events, "earlier", _all_that_is_there)),
-        ("what happens is told",),
     ),
     "event-left-out": Mutant(
         _instead((Feed, "after", _one_entry_less)),

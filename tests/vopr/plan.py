@@ -250,6 +250,8 @@ def _incidents(
             length = random.randrange(SECOND // 2, 50 * SECOND)
             if fault is Fault.NODE_HANGS_LONG:
                 length = random.randrange(65 * SECOND, 200 * SECOND)
+            elif fault is Fault.NODE_CUT_OFF:  # short: what runs there is still there after it
+                length = random.randrange(2 * SECOND, 15 * SECOND)
             elif fault in (Fault.NODE_SHRINKS, Fault.NODE_GROWS):
                 length = random.randrange(10 * SECOND, 150 * SECOND)
             elif fault is Fault.ENGINE_DOWN:
