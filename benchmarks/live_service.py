@@ -88,15 +88,30 @@ class Nowhere:
         """How many there were."""
         return self._last
 
+    def start(self) -> int:
+        """All of them are gone."""
+        return self._last
+
     def read(self, after: int = 0) -> Iterator[Entry]:
         """There are none."""
         return iter(()[after:])
+
+    def until(self, time: int) -> int:  # noqa: ARG002  none is of any time
+        """As `start`."""
+        return self._last
 
     def keep(self, seq: int, snapshot: bytes) -> None:
         """Forgets it."""
 
     def snapshot(self) -> None:
         """There is none."""
+
+    def snapshots(self) -> list[tuple[int, bytes]]:
+        """There is none."""
+        return []
+
+    def forget(self, seq: int) -> None:
+        """They are forgotten already."""
 
     def close(self) -> None:
         """There is nothing to let go of."""
