@@ -194,11 +194,11 @@ def without(data: bytes, *names: str) -> bytes:
 
 def test_what_a_newer_version_added_is_as_in_a_new_core() -> None:
     core = crowded(None)
-    data = without(dump(core), "whole.soonest", "job.due", "stamp", "machine.mark")
+    data = without(dump(core), "whole.soonest", "job.due", "fits", "machine.mark")
     other = load(data)
     assert other.state.whole[0]["soonest"] == 0
     assert other.digest() == core.digest()
-    assert other.state.stamp.shape == core.state.stamp.shape
+    assert other.state.fits.shape == core.state.fits.shape
 
 
 def test_a_new_field_of_the_whole_begins_as_in_a_new_core() -> None:

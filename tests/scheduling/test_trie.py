@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fairlead.scheduling.kernels import happen, people
+from fairlead.scheduling.kernels.near import next_near
 from fairlead.scheduling.kernels.search import next_job
 from fairlead.scheduling.kernels.signature import signatures
 from fairlead.scheduling.kernels.state import State
@@ -44,8 +45,8 @@ def enrol(state: State, rng: np.random.Generator, tenant: int, terms: int) -> in
     )
 
 
-def least(state: State, jobs: list[int], m: int) -> int:
-    """Who is next on the machine, by looking at every job."""
+def least(state: State, jobs: list[int], *machines: int) -> int:
+    """Who is next on any of the machines, by looking at every job."""
     found = [
         (
             float(
@@ -56,8 +57,11 @@ def least(state: State, jobs: list[int], m: int) -> int:
             j,
         )
         for j in jobs
-        if (state.demand[j] <= state.room[m]).all()
-        and not (state.needs[j] & ~state.satisfies[m]).any()
+        if any(
+            (state.demand[j] <= state.room[m]).all()
+            and not (state.needs[j] & ~state.satisfies[m]).any()
+            for m in machines
+        )
     ]
     return min(found)[2] if found else NONE
 
@@ -82,6 +86,28 @@ def test_the_search_finds_the_least_that_fits(seed: int) -> None:
             jobs.append(enrol(state, rng, [*tenants, NONE][int(rng.integers(5))], terms))
         m = int(rng.integers(12))
         assert next_job(state.handle, m) == least(state, jobs, m)
+        some = rng.choice(12, int(rng.integers(1, 13)), replace=False).tolist()
+        assert next_of(state, some) == least(state, jobs, *some)
+
+
+def next_of(state: State, machines: list[int]) -> int:
+    """Who is next on any of the machines, if nobody is fresh: what a decision would begin with."""
+    whole = state.whole[0]
+    jobs = np.flatnonzero((state.job["used"] == 1) & (state.job["active"] == 1))
+    fresh = state.job["fresh"][jobs].copy(), state.node["fresh"].copy()
+    state.job["fresh"][jobs], state.node["fresh"] = 0, 0
+    dirty = state.machine["dirty"].copy()
+    state.machine["dirty"] = 0
+    state.machine["dirty"][machines] = 1
+    state.dirty[: len(machines)] = machines
+    whole["dirty"], whole["heap"], whole["near"] = len(machines), -1, 0
+    whole["decided"] += 1
+    found = next_near(state.handle)
+    state.job["fresh"][jobs], state.node["fresh"] = fresh
+    state.machine["dirty"] = dirty
+    whole["dirty"] = int(dirty.sum())
+    state.dirty[: whole["dirty"]] = np.flatnonzero(dirty)
+    return int(found)
 
 
 def test_an_empty_trie_has_nobody() -> None:

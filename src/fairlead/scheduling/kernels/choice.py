@@ -46,17 +46,20 @@ def choose(s: Handle, rule: Any, j: int) -> int:
     if w.picky == 0:
         return next_permitted(s, j, 0)
     if w.choice != j:
-        size = 0
+        size, least = 0, 0
         m = next_permitted(s, j, 0)
         while m >= 0:
             s.fits[size] = m
             s.score[size] = rule.score(s, j, m)
+            if _before(s, size, least):
+                least = size
             size += 1
             m = next_permitted(s, j, m + 1)
-        for at in range(size // 2 - 1, -1, -1):
-            _sink(s, at, size)
+        if size > 0:
+            _swap(s, 0, least)
         w.choice = j
         w.choices = size
+        w.sorted = 0
     elif w.choices > 0:
         # It has just used the first.
         if permitted(s, j, s.fits[0]):
@@ -64,19 +67,11 @@ def choose(s: Handle, rule: Any, j: int) -> int:
         else:
             w.choices -= 1
             _swap(s, 0, w.choices)
-        _sink(s, 0, w.choices)
+        if w.sorted:
+            _sink(s, 0, w.choices)
+        else:
+            # Most jobs launch once and another one is next: only now is a heap worth it.
+            w.sorted = 1
+            for at in range(w.choices // 2 - 1, -1, -1):
+                _sink(s, at, w.choices)
     return s.fits[0] if w.choices > 0 else NONE
-
-
-@inner
-def choose_dirty(s: Handle, rule: Any, j: int) -> int:
-    """The best of the machines whose room grew; NONE if there is none."""
-    w = s.whole[0]
-    best, least = NONE, 0.0
-    for i in range(w.dirty):
-        m = s.dirty[i]
-        if s.machine[m].dirty and permitted(s, j, m):
-            score = rule.score(s, j, m) if w.picky else 0.0
-            if best < 0 or score < least or (score == least and m < best):
-                best, least = m, score
-    return best

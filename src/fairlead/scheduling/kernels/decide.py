@@ -13,7 +13,6 @@ import numpy as np
 from fairlead.scheduling.kernels.changes import (
     LAUNCHED,
     freshen,
-    freshen_all,
     link,
     reenter,
     ring,
@@ -22,13 +21,14 @@ from fairlead.scheduling.kernels.changes import (
     unreserve,
     use,
 )
-from fairlead.scheduling.kernels.choice import choose, choose_dirty
+from fairlead.scheduling.kernels.choice import choose
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.levels import hold, level
+from fairlead.scheduling.kernels.levels import hold
 from fairlead.scheduling.kernels.line import hope, look
-from fairlead.scheduling.kernels.permission import gang_fits, permitted, within_caps
+from fairlead.scheduling.kernels.near import choose_near, next_near, shrink
+from fairlead.scheduling.kernels.permission import gang_fits
 from fairlead.scheduling.kernels.rooms import take
-from fairlead.scheduling.kernels.search import first_job, next_job
+from fairlead.scheduling.kernels.search import next_job
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE, UNLIMITED, Full, Said
 from fairlead.scheduling.kernels.trail import mix
@@ -69,6 +69,7 @@ def launch(s: Handle, j: int, m: int) -> None:
     task.attempt += 1
     task.launched = w.now
     task.pieces = take(s, m, j)
+    shrink(s, m)
     link(s, t, m)
     job.held += 1
     if job.total != UNLIMITED:
@@ -120,117 +121,17 @@ def _please(s: Handle, j: int) -> None:
 
 
 @inner
-def _comes_before(s: Handle, a: int, b: int) -> bool:
-    x, y = level(s, a), level(s, b)
-    return x < y or (x == y and s.job[a].seq < s.job[b].seq)
-
-
-@inner
-def _machine_of(s: Handle, rule: Any, j: int, together: int) -> int:
-    """The machine for a job that was found for a dirty one."""
-    if together > 1:
-        return choose(s, rule, j)
-    if s.whole[0].dirty == 1:
-        return s.dirty[0]
-    return choose_dirty(s, rule, j)
-
-
-@inner
-def _heap_before(s: Handle, a: int, b: int) -> bool:
-    x, y = s.heap[a], s.heap[b]
-    if s.key[x] != s.key[y]:
-        return s.key[x] < s.key[y]
-    p, q = s.job[s.best[x]].seq, s.job[s.best[y]].seq
-    return p < q or (p == q and x < y)
-
-
-@inner
-def _heap_sink(s: Handle, at: int) -> None:
-    size = s.whole[0].heap
-    while True:
-        least = at
-        for child in (2 * at + 1, 2 * at + 2):
-            if child < size and _heap_before(s, child, least):
-                least = child
-        if least == at:
-            return
-        s.heap[at], s.heap[least] = s.heap[least], s.heap[at]
-        at = least
-
-
-@inner
-def _ask(s: Handle, m: int) -> bool:
-    """Finds who is next on a dirty machine; without anybody it is dirty no more."""
-    j = next_job(s, m)
-    if j < 0:
-        s.machine[m].dirty = 0
-        return False
-    s.best[m] = j
-    s.key[m] = level(s, j)
-    s.stamp[m] = s.whole[0].launched
-    return True
-
-
-@inner
-def _stands(s: Handle, m: int) -> bool:
-    """Is who was found for a dirty machine still the one? If its level did not rise, nobody else
-    comes before it."""
-    j = s.best[m]
-    return (
-        s.job[j].active == 1
-        and level(s, j) == s.key[m]
-        and permitted(s, j, m)
-        and within_caps(s, j, 1)
-        and gang_fits(s, j)
-    )
-
-
-@inner
-def _ask_jobs(s: Handle) -> None:
-    """Many machines are dirty: each waiting job is asked once for all of them, instead of each
-    machine for a job after every launch. The pairs are the same: on the other machines nobody
-    who waits could be placed."""
+def _next(s: Handle) -> int:
+    """Who is next; NONE if nobody may be placed anywhere."""
     w = s.whole[0]
-    for t in range(w.tenants):
-        if s.tenant[t].used and s.tenant[t].root >= 0:
-            freshen_all(s, t)
-    for i in range(w.dirty):
-        s.machine[s.dirty[i]].dirty = 0
-    w.dirty = 0
-
-
-@inner
-def _dirty_job(s: Handle) -> int:
-    """Who is next on any dirty machine; NONE if nobody. Levels rise and room shrinks while all is
-    decided, so what was found for a machine stays a lower bound; where a level fell, all are
-    asked again."""
-    w = s.whole[0]
-    if w.dirty == 1:
-        m = s.dirty[0]
-        if s.machine[m].dirty and _ask(s, m):
-            return s.best[m]
-        w.dirty = 0
+    if w.root < 0:
         return NONE
-    if w.heap < 0 or w.fell:
-        w.fell = 0
-        w.heap = 0
-        for i in range(w.dirty):
-            m = s.dirty[i]
-            if s.machine[m].dirty and _ask(s, m):
-                s.heap[w.heap] = m
-                w.heap += 1
-        for at in range(w.heap // 2 - 1, -1, -1):
-            _heap_sink(s, at)
-    while w.heap > 0:
-        m = s.heap[0]
-        if s.stamp[m] == w.launched or _stands(s, m):
-            return s.best[m]
-        if not _ask(s, m):
-            w.heap -= 1
-            s.heap[0] = s.heap[w.heap]
-        _heap_sink(s, 0)
-    w.dirty = 0
-    return NONE
+    if s.node[w.root].fresh or w.dirty > 1:
+        return next_near(s)
+    if w.dirty == 0:
+        return NONE
+    w.heap = -1
+    return next_job(s, s.dirty[0])
 
 
 @kernel
@@ -243,21 +144,9 @@ def decide(s: Handle, rule: Any) -> int:
         w.decided += 1
         w.heap = -1
         ring(s)
-        if w.dirty > 1 and w.dirty > w.active:
-            _ask_jobs(s)
     w.choice = NONE
     while True:
-        j = _dirty_job(s) if w.dirty > 0 else NONE
-        fresh = first_job(s, True) if w.root >= 0 and s.node[w.root].fresh else NONE
-        m = NONE
-        if fresh >= 0 and (j < 0 or fresh == j or _comes_before(s, fresh, j)):
-            j = fresh
-            if s.job[j].gang <= 1 or gang_fits(s, j):
-                m = choose(s, rule, j)
-            if m < 0:
-                s.job[j].fresh = 0
-                settle(s, j)
-                continue
+        j = _next(s)
         if j < 0:
             break
         job = s.job[j]
@@ -266,8 +155,16 @@ def decide(s: Handle, rule: Any) -> int:
             return OUT_FULL
         if w.tasks + together > len(s.task):
             return TASKS_FULL
+        if not job.fresh and together == 1:
+            m = choose_near(s, rule, j)
+        elif job.gang <= 1 or gang_fits(s, j):
+            m = choose(s, rule, j)
+        else:
+            m = NONE
         if m < 0:
-            m = _machine_of(s, rule, j, together)
+            job.fresh = 0
+            settle(s, j)
+            continue
         launch(s, j, m)
         liked = job.likes and _likes(s, j, m)
         for _ in range(together - 1):
@@ -282,6 +179,7 @@ def decide(s: Handle, rule: Any) -> int:
         s.machine[s.dirty[i]].dirty = 0
     w.dirty = 0
     w.heap = -1
+    w.near = 0
     w.deciding = 0
     look(s)
     return NOT_FULL

@@ -192,7 +192,7 @@ def look(s: Handle) -> None:
         if w.relook:
             # It stays the one while no other level comes below its own.
             w.relook = 0
-            j = first_job(s, False)
+            j = first_job(s)
             if j < 0:
                 w.first = NONE
                 return

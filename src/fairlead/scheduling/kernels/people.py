@@ -67,6 +67,8 @@ def new_job(s: Handle) -> int:
     job.patience = 0
     job.checked = 0
     job.alarmed = 0
+    job.tried = 0
+    job.owner = 0
     job.unit = 0
     job.scale = 0.0
     job.mu = 0.0

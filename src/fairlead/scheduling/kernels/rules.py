@@ -16,6 +16,7 @@ from numba import types
 from numba.experimental import structref
 
 from fairlead.scheduling.kernels.compiling import kernel
+from fairlead.scheduling.kernels.records import borrowed
 from fairlead.scheduling.kernels.state import STATE, Handle
 
 SCORE = types.float64(STATE, types.int64, types.int64)
@@ -23,7 +24,7 @@ SCORE = types.float64(STATE, types.int64, types.int64)
 Score = Callable[[Handle, int, int], float]
 
 
-@structref.register
+@borrowed
 class RuleType(types.StructRef):  # type: ignore[misc]  # Numba has no types
     """The type of the record that holds a rule."""
 

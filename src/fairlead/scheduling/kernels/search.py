@@ -1,8 +1,9 @@
-"""Who is next: the job of least (level, seq) that may be placed, by branch and bound.
+"""Who is next on one machine, and who is first in line, by branch and bound.
 
-A walk goes down the trie of tenants and into the tries of their jobs, the lesser child first, and
-leaves out whatever cannot come before the best one found: by its level, by the least demand below
-a node, by the terms that all below need.
+The least is that of (level, seq). A walk goes down the trie of tenants and into the tries of their
+jobs, the lesser child first, and leaves out whatever cannot come before the best one found: by its
+level, by the least demand below a node, by the terms that all below need. `near` does the same for
+several machines at once.
 """
 
 from __future__ import annotations
@@ -21,9 +22,6 @@ from fairlead.scheduling.kernels.permission import (
 from fairlead.scheduling.kernels.rooms import UP
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NEVER, NONE
-
-NOWHERE = -1
-"""Instead of a machine: who is next at all, wherever."""
 
 
 @inner
@@ -45,11 +43,16 @@ def _allowed(s: Handle, j: int, m: int) -> bool:
     job = s.job[j]
     if job.gang > 1 and not gang_fits(s, j):
         return False
-    if m < 0:
-        return True
     if job.spread and on_machine(s, j, m):
         return False
     return s.machine[m].reserved < 0 or let_in(s, j, m)
+
+
+@inner
+def owned(s: Handle, m: int) -> bool:
+    """May nobody but the job that it is reserved for be placed on the machine?"""
+    machine = s.machine[m]
+    return machine.reserved >= 0 and (machine.pledged == 1 or machine.until == NEVER)
 
 
 @kernel
@@ -61,12 +64,10 @@ def next_job(s: Handle, m: int) -> int:
     resources, words = need.shape[1], terms.shape[1]
     best = NONE
     bound, bound_seq = np.inf, int64(NEVER)
-    machine = s.machine[m]
-    if machine.state != UP:
+    if s.machine[m].state != UP:
         return NONE
-    if machine.reserved >= 0 and (machine.pledged or machine.until == NEVER):
-        # Nobody else may be placed there.
-        owner = int64(machine.reserved)
+    if owned(s, m):
+        owner = int64(s.machine[m].reserved)
         if (
             s.job[owner].active
             and permitted(s, owner, m)
@@ -137,9 +138,9 @@ def next_job(s: Handle, m: int) -> int:
 
 
 @inner
-def first_job(s: Handle, fresh: bool) -> int:
-    """The active job of least (level, seq) that its tenant's limits do not hold back: of the
-    fresh ones, or of those for whom nothing is reserved. NONE if there is none."""
+def first_job(s: Handle) -> int:
+    """The active job of least (level, seq) for which nothing is reserved, and that its tenant's
+    limits do not hold back. NONE if there is none."""
     node, stack, need = s.node, s.stack, s.need
     best = NONE
     bound, bound_seq = np.inf, int64(NEVER)
@@ -152,8 +153,6 @@ def first_job(s: Handle, fresh: bool) -> int:
         n = stack[top]
         here = node[n]
         if here.key > bound or (here.key == bound and here.seq >= bound_seq):
-            continue
-        if fresh and not here.fresh:
             continue
         if here.left >= 0:
             top = _push(s, top, n)
@@ -170,8 +169,6 @@ def first_job(s: Handle, fresh: bool) -> int:
             level = tenant.offset + here.key / tenant.rate
             if level > bound or (level == bound and here.seq >= bound_seq):
                 continue
-            if fresh and not here.fresh:
-                continue
             if tenant.capped:
                 fits = True
                 for r in range(need.shape[1]):
@@ -185,7 +182,7 @@ def first_job(s: Handle, fresh: bool) -> int:
                 continue
             j = int64(here.owner)
             job = s.job[j]
-            if job.reserved > 0 and not fresh:
+            if job.reserved > 0:
                 continue
             gang = job.gang if job.waiting >= job.gang else int64(1)
             if gang > 1 and not within_caps(s, j, gang):

@@ -16,6 +16,7 @@ from numba import types
 from numba.experimental import structref
 
 from fairlead.scheduling.kernels.compiling import kernel
+from fairlead.scheduling.kernels.records import borrowed
 from fairlead.scheduling.kernels.tables import (
     FLOATS,
     INTS,
@@ -37,7 +38,7 @@ Records = Any
 """An array of records: the type checker does not see their fields."""
 
 
-@structref.register
+@borrowed
 class StateType(types.StructRef):  # type: ignore[misc]  # Numba has no types
     """The type of the record that kernels get."""
 
@@ -51,6 +52,9 @@ class Proxy(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no typ
 
 
 structref.define_boxing(StateType, Proxy)
+
+NODES = ("node", "need", "terms", "front")
+"""The arrays that have as many rows as there are nodes."""
 
 Handle = Any
 """The record as kernels get it: its fields are known to Numba alone."""
@@ -77,11 +81,12 @@ STATE = StateType(
 
 @kernel
 def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
-    whole, machine, job, tenant, task, node, out, alarm,
-    capacity, free, room, piece, tree_room, demand, limit, used, need, rank, target, runs,
-    satisfies, tree_terms, needs, prefers, terms,
-    dirty, heap, best, stamp, stack, fits, unit, column, have, satisfied,
-    key, score,
+    whole, machine, job, tenant, task, node, out, alarm, front,
+    capacity, free, room, piece, tree_room, near_room, demand, limit, used, need,
+    rank, target, runs,
+    satisfies, tree_terms, near_terms, needs, prefers, terms,
+    dirty, stack, fits, unit, column, have, satisfied,
+    score,
 ):  # fmt: skip
     s: Any = structref.new(STATE)
     s.whole = whole
@@ -92,11 +97,13 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.node = node
     s.out = out
     s.alarm = alarm
+    s.front = front
     s.capacity = capacity
     s.free = free
     s.room = room
     s.piece = piece
     s.tree_room = tree_room
+    s.near_room = near_room
     s.demand = demand
     s.limit = limit
     s.used = used
@@ -106,20 +113,17 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.runs = runs
     s.satisfies = satisfies
     s.tree_terms = tree_terms
+    s.near_terms = near_terms
     s.needs = needs
     s.prefers = prefers
     s.terms = terms
     s.dirty = dirty
-    s.heap = heap
-    s.best = best
-    s.stamp = stamp
     s.stack = stack
     s.fits = fits
     s.unit = unit
     s.column = column
     s.have = have
     s.satisfied = satisfied
-    s.key = key
     s.score = score
     return s
 
@@ -158,7 +162,7 @@ class State:
             whole[name] = NONE
         whole["reserve_after"] = NEVER
         whole["picky"] = 1
-        for name in ("node", "need", "terms"):
+        for name in NODES:
             self._resize(name, 4 * rows)
         self._regrow_tree()
         self._renew()
@@ -171,11 +175,13 @@ class State:
     node: Records
     out: Records
     alarm: Records
+    front: Records
     capacity: Ints
     free: Ints
     room: Ints
     piece: Ints
     tree_room: Ints
+    near_room: Ints
     demand: Ints
     limit: Ints
     used: Ints
@@ -185,18 +191,15 @@ class State:
     runs: Ints
     satisfies: Words
     tree_terms: Words
+    near_terms: Words
     needs: Words
     prefers: Words
     terms: Words
     dirty: Ints
-    heap: Ints
-    best: Ints
-    stamp: Ints
     stack: Ints
     fits: Ints
     have: Ints
     satisfied: Ints
-    key: npt.NDArray[np.float64]
     score: npt.NDArray[np.float64]
 
     @property
@@ -220,7 +223,7 @@ class State:
         if table in ("job", "tenant"):
             # Each active job and each active tenant has a leaf, and a node above it.
             nodes = 2 * (len(self.job) + len(self.tenant))
-            for name in ("node", "need", "terms"):
+            for name in NODES:
                 self._resize(name, nodes)
         self._renew()
 
@@ -265,6 +268,8 @@ class State:
         up = self.machine["state"] == 1
         self.tree_room = np.full((2 * leaves, self.resources), -1, np.int64)
         self.tree_terms = np.zeros((2 * leaves, self.words), np.uint64)
+        self.near_room = np.zeros((2 * leaves, self.resources), np.int64)
+        self.near_terms = np.zeros((2 * leaves, self.words), np.uint64)
         self.tree_room[leaves : leaves + len(up)][up] = self.room[up]
         self.tree_terms[leaves : leaves + len(up)][up] = self.satisfies[up]
         first = leaves

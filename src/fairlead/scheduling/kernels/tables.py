@@ -75,7 +75,7 @@ MACHINE = np.dtype(
         ("reserved", np.int32),  # the job that it is reserved for
         ("group", np.int32),  # machines of one group are alike for advice
         ("until", np.int64),  # the reservation's expected start, NEVER where unknown
-        ("mark", np.int64),  # set where a walk over tasks wants to know a machine again
+        ("mark", np.int64),  # its leaf in the tree over the machines whose room grew
     ],
     align=True,
 )
@@ -110,6 +110,8 @@ JOB = np.dtype(
         ("since", np.int64),  # patience runs from here
         ("checked", np.int64),  # the decision in which its gang was last found not to fit
         ("alarmed", np.int64),  # it is among the alarms
+        ("tried", np.int64),  # the decision in which no machine whose room grew took it
+        ("owner", np.int64),  # the search in which one of these machines was its alone
         ("unit", np.int64),  # a held task in units of 1 / SHARE
         ("scale", np.float64),
         ("mu", np.float64),  # held / scale
@@ -190,6 +192,16 @@ OUT = np.dtype(
 
 ALARM = np.dtype([("time", np.int64), ("seq", np.int64), ("job", np.int32)], align=True)
 
+FRONT = np.dtype(
+    [
+        ("key", np.float64),  # the least level below the node
+        ("seq", np.int64),
+        ("node", np.int32),
+        ("tenant", np.int32),  # whose trie it is in; NONE: that of the tenants
+    ],
+    align=True,
+)
+
 WHOLE = np.dtype(
     [
         ("now", np.int64),
@@ -212,11 +224,14 @@ WHOLE = np.dtype(
         ("active", np.int64),  # how many jobs are
         ("dirty", np.int64),  # how many machines are in `dirty`
         ("deciding", np.int64),  # a decision was left for a larger table
-        ("heap", np.int64),  # how many of the dirty machines are in the heap of a decision
+        ("heap", np.int64),  # how many nodes are still to be looked at; -1: all
+        ("near", np.int64),  # leaves of the tree over the dirty machines; 0: there is none
+        ("owned", np.int64),  # those of them where only one job may be placed
+        ("begun", np.int64),  # searches over them, ever
+        ("reshaped", np.int64),  # some trie got another shape since
         ("out", np.int64),
         ("alarms", np.int64),
         ("fell", np.int64),  # some level fell since the heap was made
-        ("mark", np.int64),
         ("fifo", np.int64),  # all levels are 0
         ("reserve_after", np.int64),  # NEVER: off
         ("first", np.int64),  # job seq that is first in line, NONE
@@ -231,6 +246,7 @@ WHOLE = np.dtype(
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)
         ("choice", np.int64),  # the job whose candidates are in `fits`, NONE
         ("choices", np.int64),  # how many they are
+        ("sorted", np.int64),  # they are a heap; else only the first is the least
         ("groups", np.int64),  # of machines, in advice; 0: no advice
         ("launched", np.int64),  # tasks, ever
         ("soonest", np.int64),  # when the next alarm rings, NEVER
@@ -247,6 +263,7 @@ TABLES = {
     "node": NODE,
     "out": OUT,
     "alarm": ALARM,
+    "front": FRONT,
 }
 """Arrays of records."""
 
@@ -256,6 +273,7 @@ INTS = (
     "room",  # (machines, R) the largest demand that fits: `free`, or what its pieces can take
     "piece",  # (machines, P) free units of each device
     "tree_room",  # (2 * leaves, R) the largest `room` below a node of the tree over machines
+    "near_room",  # as `tree_room`, of the tree over the machines whose room grew
     "demand",  # (jobs, R)
     "limit",  # (tenants, R)
     "used",  # (tenants, R) held by all below
@@ -267,15 +285,13 @@ INTS = (
 WORDS = (
     "satisfies",  # (machines, W) terms that a machine satisfies
     "tree_terms",  # (2 * leaves, W) terms that some machine below satisfies
+    "near_terms",
     "needs",  # (jobs, W)
     "prefers",  # (jobs, W)
     "terms",  # (nodes, W) terms that all below need
 )
 LISTS = (
     "dirty",  # (machines,) whose room grew
-    "heap",  # (machines,) those of them for which somebody waits, least first
-    "best",  # (machines,) the job found for it
-    "stamp",  # (machines,) tasks launched when it was found
     "stack",  # a walk's
     "fits",  # (machines,) candidates of one job
     "unit",  # (R,) units in a piece, 0: no device
@@ -283,15 +299,13 @@ LISTS = (
     "have",  # (R,) machines present that have any of the resource
     "satisfied",  # (64 W,) machines present that satisfy the term
 )
-FLOATS = (
-    "key",  # (machines,) the level of `best`
-    "score",  # (machines,) of the candidates in `fits`
-)
+FLOATS = ("score",)
+"""(machines,) of the candidates in `fits`"""
 
 ROWS = {
     "machine": (
         *("capacity", "free", "room", "piece", "satisfies"),
-        *("dirty", "heap", "best", "stamp", "fits", *FLOATS),
+        *("dirty", "fits", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
     "tenant": ("limit", "used"),

@@ -113,6 +113,7 @@ def lift(s: Handle, n: int) -> None:
 def insert(s: Handle, root: int, leaf: int) -> int:
     """Adds a leaf, whose signature nothing in the trie has. Returns the new root."""
     node = s.node
+    s.whole[0].reshaped = 1
     if root < 0:
         node[leaf].parent = NONE
         return leaf
@@ -154,6 +155,7 @@ def insert(s: Handle, root: int, leaf: int) -> int:
 def remove(s: Handle, root: int, leaf: int) -> int:
     """Takes a leaf out, which stays a node. Returns the new root."""
     node = s.node
+    s.whole[0].reshaped = 1
     parent = node[leaf].parent
     if parent < 0:
         return NONE

@@ -1,0 +1,365 @@
+"""Who is next, best first: fresh jobs on all machines, the others on those whose room grew.
+
+A decision goes once through the tries of waiting jobs for all these machines together: a heap
+holds the nodes that are still to be looked at, the least (level, seq) first. A node goes where no
+fresh job is below it and no machine has the room and the terms for all that is. Room shrinks and
+levels rise while all is decided, so that what was left out stays out, and what a node says stays a
+lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
+anew.
+
+The machines are the leaves of a tree in the order of their slots, as in `rooms`. One that is
+reserved so that nobody but its owner may be placed there has no room in it: the owner is asked
+apart. See docs/decisions/0152-best-first.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.permission import (
+    cap_room,
+    gang_fits,
+    let_in,
+    on_machine,
+    permitted,
+    within_caps,
+)
+from fairlead.scheduling.kernels.rooms import NOTHING, UP
+from fairlead.scheduling.kernels.search import owned
+from fairlead.scheduling.kernels.state import Handle, int64
+from fairlead.scheduling.kernels.tables import NONE
+
+
+@inner
+def _gather(s: Handle) -> None:
+    """The tree over the machines whose room grew, anew."""
+    w, room, terms = s.whole[0], s.near_room, s.near_terms
+    kept = 0
+    for i in range(w.dirty):
+        if s.machine[s.dirty[i]].dirty:
+            s.dirty[kept] = s.dirty[i]
+            kept += 1
+    w.dirty = kept
+    if kept > 1:
+        s.dirty[:kept].sort()
+    leaves = 1
+    while leaves < kept:
+        leaves *= 2
+    w.near = leaves
+    w.owned = 0
+    for i in range(leaves):
+        at = leaves + i
+        able = False
+        m = int64(0)
+        if i < kept:
+            m = s.dirty[i]
+            s.machine[m].mark = at
+            able = s.machine[m].state == UP
+            if able and owned(s, m):
+                able = False
+                w.owned += 1
+        for r in range(room.shape[1]):
+            room[at, r] = s.room[m, r] if able else -1
+        for k in range(terms.shape[1]):
+            terms[at, k] = s.satisfies[m, k] if able else NOTHING
+    for at in range(leaves - 1, 0, -1):
+        for r in range(room.shape[1]):
+            room[at, r] = max(room[2 * at, r], room[2 * at + 1, r])
+        for k in range(terms.shape[1]):
+            terms[at, k] = terms[2 * at, k] | terms[2 * at + 1, k]
+
+
+@inner
+def shrink(s: Handle, m: int) -> None:
+    """After a launch on a machine: if its room had grown, the tree is brought up to it."""
+    w, machine, room = s.whole[0], s.machine[m], s.near_room
+    if w.near == 0 or w.heap < 0 or not machine.dirty:
+        return
+    at = machine.mark
+    if room[at, 0] < 0:
+        return  # its owner's
+    for r in range(room.shape[1]):
+        room[at, r] = s.room[m, r]
+    at //= 2
+    while at > 0:
+        changed = False
+        for r in range(room.shape[1]):
+            most = max(room[2 * at, r], room[2 * at + 1, r])
+            if room[at, r] != most:
+                room[at, r] = most
+                changed = True
+        if not changed:
+            return
+        at //= 2
+
+
+@inner
+def _onward(at: int) -> int:
+    """The next node to the right that is not below this one; 0 if there is none."""
+    while at & 1:
+        at //= 2
+    return at + 1 if at > 0 else 0
+
+
+@inner
+def _holds(s: Handle, n: int) -> bool:
+    """Is a fresh job below a node, or has any of the machines the least room and all the terms
+    that it needs?"""
+    if s.node[n].fresh:
+        return True
+    need, terms = s.need, s.terms
+    room, satisfies = s.near_room, s.near_terms
+    leaves = s.whole[0].near
+    at = 1
+    while at > 0:
+        fits = True
+        for r in range(need.shape[1]):
+            if need[n, r] > room[at, r]:
+                fits = False
+        for k in range(terms.shape[1]):
+            if terms[n, k] & ~satisfies[at, k]:
+                fits = False
+        if not fits:
+            at = _onward(at)
+        elif at >= leaves:
+            return True
+        else:
+            at = 2 * at
+    return False
+
+
+@inner
+def _next_place(s: Handle, j: int, at: int) -> int:
+    """The first leaf of a machine where a task of the job may be placed, from node `at` of the
+    tree on; 0 if there is none."""
+    room, satisfies, demand = s.near_room, s.near_terms, s.demand
+    leaves = s.whole[0].near
+    job = s.job[j]
+    patient = job.patient
+    while at > 0:
+        fits = True
+        for r in range(demand.shape[1]):
+            if demand[j, r] > room[at, r]:
+                fits = False
+        for k in range(satisfies.shape[1]):
+            wanted = s.needs[j, k]
+            if patient:
+                wanted |= s.prefers[j, k]
+            if wanted & ~satisfies[at, k]:
+                fits = False
+        if not fits:
+            at = _onward(at)
+        elif at < leaves:
+            at = 2 * at
+        else:
+            m = s.dirty[at - leaves]
+            if (s.machine[m].reserved < 0 or let_in(s, j, m)) and not (
+                job.spread and on_machine(s, j, m)
+            ):
+                return at
+            at = _onward(at)
+    return 0
+
+
+@inner
+def _own_place(s: Handle, j: int, start: int) -> int:
+    """The first machine in the list, from there on, that is the job's alone and takes a task of
+    it; as many as there are if there is none."""
+    w = s.whole[0]
+    if s.job[j].owner != w.begun:
+        return w.dirty
+    for i in range(start, w.dirty):
+        m = s.dirty[i]
+        if s.machine[m].reserved == j and owned(s, m) and permitted(s, j, m):
+            return i
+    return w.dirty
+
+
+@inner
+def _may_be_placed(s: Handle, j: int) -> bool:
+    """May a task of the job be placed on any of the machines? If not, it may not for the rest of
+    the decision. A fresh job may, as far as its tenant's limits say."""
+    w, job = s.whole[0], s.job[j]
+    if job.fresh:
+        return job.gang <= 1 or job.waiting < job.gang or within_caps(s, j, job.gang)
+    if job.tried == w.decided or not gang_fits(s, j):
+        return False
+    if _next_place(s, j, 1) > 0 or _own_place(s, j, 0) < w.dirty:
+        return True
+    job.tried = w.decided
+    return False
+
+
+@inner
+def choose_near(s: Handle, rule: Any, j: int) -> int:
+    """The best of the machines whose room grew; NONE if there is none."""
+    w = s.whole[0]
+    if w.dirty == 1:
+        return s.dirty[0]
+    best, least = NONE, 0.0
+    leaves = w.near
+    at = _next_place(s, j, 1)
+    while at > 0:
+        m = s.dirty[at - leaves]
+        if not w.picky:
+            best = m
+            break
+        score = rule.score(s, j, m)
+        if best < 0 or score < least or (score == least and m < best):
+            best, least = m, score
+        at = _next_place(s, j, _onward(at))
+    i = _own_place(s, j, 0)
+    while i < w.dirty:
+        m = s.dirty[i]
+        score = rule.score(s, j, m) if w.picky else 0.0
+        if best < 0 or score < least or (score == least and m < best):
+            best, least = m, score
+        i = _own_place(s, j, i + 1)
+    return best
+
+
+@inner
+def _level_of(s: Handle, n: int, t: int) -> float:
+    """The least level below a node: of the tenants' trie, or of tenant t's."""
+    if t < 0:
+        return s.node[n].key
+    return s.tenant[t].offset + s.node[n].key / s.tenant[t].rate
+
+
+@inner
+def _before(s: Handle, a: int, b: int) -> bool:
+    x, y = s.front[a], s.front[b]
+    return x.key < y.key or (x.key == y.key and x.seq < y.seq)
+
+
+@inner
+def _swap(s: Handle, a: int, b: int) -> None:
+    x, y = s.front[a], s.front[b]
+    key, seq, node, tenant = x.key, x.seq, x.node, x.tenant
+    x.key, x.seq, x.node, x.tenant = y.key, y.seq, y.node, y.tenant
+    y.key, y.seq, y.node, y.tenant = key, seq, node, tenant
+
+
+@inner
+def _sink(s: Handle) -> None:
+    """The first in the heap is as it is: it goes to where it belongs."""
+    size = s.whole[0].heap
+    at = 0
+    while 2 * at + 1 < size:
+        least = 2 * at + 1
+        if least + 1 < size and _before(s, least + 1, least):
+            least += 1
+        if not _before(s, least, at):
+            return
+        _swap(s, at, least)
+        at = least
+
+
+@inner
+def _push(s: Handle, n: int, t: int) -> None:
+    w = s.whole[0]
+    at = w.heap
+    w.heap += 1
+    entry = s.front[at]
+    entry.key = _level_of(s, n, t)
+    entry.seq = s.node[n].seq
+    entry.node = n
+    entry.tenant = t
+    while at > 0 and _before(s, at, (at - 1) // 2):
+        _swap(s, at, (at - 1) // 2)
+        at = (at - 1) // 2
+
+
+@inner
+def _pop(s: Handle) -> None:
+    w = s.whole[0]
+    w.heap -= 1
+    if w.heap > 0:
+        _swap(s, 0, w.heap)
+        _sink(s)
+
+
+@inner
+def _begin(s: Handle) -> None:
+    """The heap, anew: all who wait, and the owners of machines that are nobody else's."""
+    w = s.whole[0]
+    if w.heap < 0 or w.near == 0:
+        _gather(s)
+    w.fell = 0
+    w.reshaped = 0
+    w.heap = 0
+    w.begun += 1
+    if w.root >= 0 and _holds(s, w.root):
+        _push(s, w.root, NONE)
+    if w.owned > 0:
+        for i in range(w.dirty):
+            m = s.dirty[i]
+            if s.machine[m].state == UP and owned(s, m):
+                j = int64(s.machine[m].reserved)
+                job = s.job[j]
+                if job.active and job.owner != w.begun:
+                    job.owner = w.begun
+                    _push(s, int64(job.leaf), int64(job.tenant))
+
+
+@inner
+def _capped(s: Handle, n: int, t: int) -> bool:
+    """Do the limits of a tenant keep all below a node from being placed?"""
+    for r in range(s.need.shape[1]):
+        if s.need[n, r] > 0 and s.need[n, r] > cap_room(s, t, r):
+            return True
+    return False
+
+
+@inner
+def _part(s: Handle, n: int, t: int) -> None:
+    """The first in the heap gives way to the two below it."""
+    node, top = s.node, s.front[0]
+    left, right = int64(node[n].left), int64(node[n].right)
+    a, b = node[left], node[right]
+    if b.key < a.key or (b.key == a.key and b.seq < a.seq):
+        left, right = right, left
+    other = _holds(s, right)
+    if _holds(s, left):
+        top.node = left  # the lesser one: as little as what it stands for
+        if other:
+            _push(s, right, t)
+    elif other:
+        top.node = right
+        top.key = _level_of(s, right, t)
+        top.seq = node[right].seq
+        _sink(s)
+    else:
+        _pop(s)
+
+
+@kernel
+def next_near(s: Handle) -> int:
+    """The active job of least (level, seq) that is fresh, or may be placed on a machine whose room
+    grew; NONE if there is none."""
+    w, node = s.whole[0], s.node
+    if w.heap < 0 or w.fell or w.reshaped:
+        _begin(s)
+    while w.heap > 0:
+        top = s.front[0]
+        n, t = int64(top.node), int64(top.tenant)
+        here = node[n]
+        key = _level_of(s, n, t)
+        if key != top.key or here.seq != top.seq:
+            top.key = key  # it rose
+            top.seq = here.seq
+            _sink(s)
+        elif t >= 0 and s.tenant[t].capped and _capped(s, n, t):
+            s.tenant[t].cut = 1
+            _pop(s)
+        elif here.left >= 0:
+            _part(s, n, t)
+        elif t < 0:
+            top.tenant = here.owner
+            top.node = s.tenant[here.owner].root
+        elif _may_be_placed(s, int64(here.owner)):
+            return int64(here.owner)
+        else:
+            _pop(s)
+    return NONE
