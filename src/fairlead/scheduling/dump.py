@@ -2,7 +2,8 @@
 
 The bytes say what they hold: arrays by name with their types and shapes, all else as JSON. Reading
 them runs nothing of what they say. A dump of an older version that lacks an array or a field gets
-what a new core has there; one that has more than is known is refused.
+what a new core has there; what older versions had and this one has not is passed over by its name,
+and a dump that has more than is known is refused.
 """
 
 from __future__ import annotations
@@ -42,6 +43,19 @@ VERSION = 1
 START = b"fairlead core\n"
 DTYPES = ("|i1", "<i4", "<i8", "<u8", "<f8")
 
+SCRATCH = {
+    "front": "node",
+    "near_room": "tree_room",
+    "near_terms": "tree_terms",
+    "fits": "machine",
+    "score": "machine",
+}
+"""Arrays in which a decision works, each with the one that is as long. They say nothing between two
+decisions, so they are not written, and are made anew."""
+
+RETIRED = ("heap", "best", "stamp", "key", "whole.mark")
+"""Arrays and fields that older versions wrote and nothing reads any more."""
+
 Array = npt.NDArray[Any]
 Tree = dict[str, Any]
 
@@ -60,7 +74,7 @@ class Dump:
     def written(self) -> bytes:
         """The bytes: the same of equal cores that were told the same."""
         columns = [
-            (name, column) for table in FIELDS for name, column in _columns(table, self.arrays)
+            (name, column) for table in self.arrays for name, column in _columns(table, self.arrays)
         ]
         kept = [_without_zeros(column) for _, column in columns]
         ids = self.ids
@@ -93,7 +107,7 @@ def take(core: Core) -> Dump:
         stopping = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
         stopping["slots"] = slots
     return Dump(
-        {name: getattr(core.state, name).copy() for name in FIELDS},
+        {name: getattr(core.state, name).copy() for name in FIELDS if name not in SCRATCH},
         Ids(
             ids.units,
             machine_at=dict(ids.machine_at),
@@ -210,12 +224,14 @@ def _read(data: bytes) -> tuple[Tree, dict[str, Array]]:
 
 
 def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
-    known = {f"{table}.{name}" for table, dtype in TABLES.items() for name in dtype.names or ()}
-    known |= {name for name in FIELDS if name not in TABLES}
-    strange = next((name for name in columns if name not in known), None)
+    tables = [table for table in TABLES if table not in SCRATCH]
+    known = {f"{table}.{name}" for table in tables for name in TABLES[table].names or ()}
+    known |= {name for name in FIELDS if name not in TABLES and name not in SCRATCH}
+    old = {name for name in columns if name in RETIRED or name.partition(".")[0] in SCRATCH}
+    strange = next((name for name in columns if name not in known | old), None)
     if strange is not None:
         raise _refused(f"it has {strange}, which is not known", "use the newer Fairlead")
-    rows = {table: len(columns[f"{table}.{TABLES[table].names[0]}"]) for table in TABLES}  # type: ignore[index]  # records have names
+    rows = {table: len(columns[f"{table}.{TABLES[table].names[0]}"]) for table in tables}  # type: ignore[index]  # records have names
     parent = {name: table for table, names in ROWS.items() for name in names}
     for table, count in rows.items():
         fresh = getattr(state, table)
@@ -228,7 +244,7 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
                 array[name] = column
         setattr(state, table, array)
     for name in FIELDS:
-        if name in TABLES:
+        if name in TABLES or name in SCRATCH:
             continue
         fresh = getattr(state, name)
         column = columns.get(name)
@@ -240,6 +256,9 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
         if name in ("unit", "column") and not np.array_equal(column, fresh):
             raise _refused(f"its {name} is that of other resources")
         setattr(state, name, np.array(column, fresh.dtype, order="C"))
+    for name, like in SCRATCH.items():
+        fresh = getattr(state, name)
+        setattr(state, name, np.zeros((len(getattr(state, like)), *fresh.shape[1:]), fresh.dtype))
 
 
 # Names
