@@ -26,7 +26,7 @@ SETTINGS: list[tuple[str, type[Any], Field[Any]]] = [
 
 MICROSECONDS = (
     *("reserve_after", "preempt_after", "time", "quarantine", "quarantine_most"),
-    *("node_interval", "lost_after", "given_up_for", "advise_every"),
+    *("node_interval", "lost_after", "given_up_for", "journal_keep", "advise_every"),
 )
 
 
