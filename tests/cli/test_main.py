@@ -23,13 +23,19 @@ GENERATIONS = str(EXAMPLES / "gpu-generations")
 
 def python(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
     """A process of the checkout's own command line, with an input that does not end."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "fairlead", *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=env,
-    )
+    # Whoever runs the tests in the background of a script has Ctrl-C ignored, and children inherit
+    # that; not so while a handler is set here.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "fairlead", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
