@@ -276,7 +276,7 @@ class Driver:
                     self._make_room(int(online.state.machine["tasks"][slot]))
                 online.leave(change.machine)
             case Kind.EVICT:
-                task = self._newest(online.slot(change.machine))
+                task = online.newest(change.machine, self._task_side["key"])
                 if task != NONE:
                     self._make_room(1)
                     self._lose(task)
@@ -334,16 +334,6 @@ class Driver:
             self._task_out,
             task,
         )
-
-    def _newest(self, slot: int) -> int:
-        """The task that was launched last on a machine; NONE where there is none."""
-        state, newest = self.online.state, NONE
-        task = int(state.machine["first"][slot])
-        while task != NONE:
-            if newest == NONE or self._task_side["key"][task] > self._task_side["key"][newest]:
-                newest = task
-            task = int(state.task["machine_next"][task])
-        return newest
 
     # What was measured
 

@@ -119,6 +119,16 @@ class Online:
         """The slot of a machine that is there."""
         return int(self._slot[machine])
 
+    def newest(self, machine: int, started: Ints) -> int:
+        """The task of the machine that was launched last; NONE where there is none. `started` is
+        the more, the later a task was."""
+        newest, task = NONE, int(self.state.machine["first"][self.slot(machine)])
+        while task != NONE:
+            if newest == NONE or started[task] > started[newest]:
+                newest = task
+            task = int(self.state.task["machine_next"][task])
+        return newest
+
     def refresh(self) -> None:
         """After machines changed: the scales of all jobs that are here or come next."""
         if not self._stale:
