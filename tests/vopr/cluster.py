@@ -235,6 +235,17 @@ class Cluster:
         else:
             slow = 60 * SECOND if self.chance.hit(Fault.CANCEL_SLOW) else SECOND // 10
             self.at(self.now + slow, lambda: self._end(run, Cause.STOPPED, 15))
+            self._perhaps_gone(run.machine)
+
+    def _perhaps_gone(self, name: str) -> None:
+        """Where nodes vanish at all, some do so while a task on them is told to stop: at any other
+        moment that would hardly be met."""
+        chance = self.chance
+        if Fault.NODE_VANISHES not in chance.rates or chance.calm or chance.left <= 0:
+            return
+        draws = chance.stream("gone while stopping")
+        if draws.random() < 0.4:
+            self.happen(Fault.NODE_VANISHES, name, draws.randrange(SECOND, 50 * SECOND))
 
     # Reports
 
