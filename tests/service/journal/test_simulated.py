@@ -90,6 +90,8 @@ def test_the_service_launches_when_and_where_the_simulator_does(policy: str, cas
             placement=result.placement,
             options=CoreOptions(reserve_after=options.reserve_after, whole=options.whole),
             tenants=workload.tenants,
+            resources=tuple(r.name for r in workload.resources),
+            devices=tuple(r.name for r in workload.resources if r.piece),
             node_interval=10**15,
         )
         store = MemoryStore(Place())
