@@ -52,8 +52,9 @@ def main() -> None:
     parent = os.getppid()
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # A terminal's Ctrl-C is the service's affair. Handlers, for an ignored signal would be ignored
-    # by everything that is started here.
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    # by everything that is started here, as some are where the service is started in a script's
+    # background.
+    for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, lambda *_: None)
     os.umask(0o022)
     lock = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
