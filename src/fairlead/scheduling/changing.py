@@ -4,7 +4,6 @@ what follows from these is made anew."""
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 import numpy as np
 
@@ -72,20 +71,8 @@ def _copy(core: Core, new: Core) -> None:
         setattr(new.state, name, getattr(core.state, name).copy())
     for name in ("fifo", "picky", "reserve_after"):
         new.state.whole[0][name] = mine[name]
-    ids = core.ids
-    new.book.ids = replace(
-        ids,
-        machines=dict(ids.machines),
-        machine_at=dict(ids.machine_at),
-        jobs=dict(ids.jobs),
-        job_at=dict(ids.job_at),
-        tenants=dict(ids.tenants),
-        tenant_at=dict(ids.tenant_at),
-        tasks={j: dict(numbers) for j, numbers in ids.tasks.items()},
-        terms=dict(ids.terms),
-        term_users=dict(ids.term_users),
-        free_terms=list(ids.free_terms),
-    )
+    new.book.ids = core.ids.copied()
+    new.book.ids.tasks = {j: dict(numbers) for j, numbers in core.ids.tasks.items()}
     if not new.placement.guided:
         new.state.advise(0)
     new.state.widen(new.state.words)  # kernels see the arrays as they are now

@@ -100,28 +100,19 @@ class Dump:
 
 def take(core: Core) -> Dump:
     """The core as it is now, between two of its decisions."""
-    ids, book = core.ids, core.book
-    stopping = None
+    book, stopping = core.book, None
     if core.stopping is not None:
         slots, memory = core.stopping.memory()
         stopping = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
         stopping["slots"] = slots
     return Dump(
         {name: getattr(core.state, name).copy() for name in FIELDS if name not in SCRATCH},
-        Ids(
-            ids.units,
-            machine_at=dict(ids.machine_at),
-            job_at=dict(ids.job_at),
-            tenant_at=dict(ids.tenant_at),
-            terms=dict(ids.terms),
-            term_users=dict(ids.term_users),
-            free_terms=list(ids.free_terms),
-        ),
+        core.ids.copied(),
         {
             "policy": book.scaler.spec,
             "placement": core.placement.name,
             "options": {name: getattr(core.options, name) for name in Options.__dataclass_fields__},
-            "units": [[unit.name, str(unit.unit), unit.piece] for unit in ids.units],
+            "units": [[unit.name, str(unit.unit), unit.piece] for unit in core.ids.units],
             "stopping": stopping,
             "pending": [_plain_decision(each) for each in core.pending],
             "rejected": [list(each) for each in book.rejected],

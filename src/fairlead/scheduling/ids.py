@@ -42,6 +42,21 @@ class Ids:
     term_users: dict[Term, int] = field(default_factory=dict)
     free_terms: list[int] = field(default_factory=list)
 
+    def copied(self) -> Ids:
+        """Tables of one's own, without `tasks`. The values are frozen, and shared."""
+        return Ids(
+            self.units,
+            machines=dict(self.machines),
+            machine_at=dict(self.machine_at),
+            jobs=dict(self.jobs),
+            job_at=dict(self.job_at),
+            tenants=dict(self.tenants),
+            tenant_at=dict(self.tenant_at),
+            terms=dict(self.terms),
+            term_users=dict(self.term_users),
+            free_terms=list(self.free_terms),
+        )
+
     def amounts(self, about: About, amounts: Mapping[str, Fraction]) -> list[int]:
         """The amounts of all resources in their units; 0 where nothing is said. Refuses what is
         finer than a unit, too large, or of a resource that is not among them."""

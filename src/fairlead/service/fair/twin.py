@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.ids import Ids
 from fairlead.scheduling.kernels.state import FIELDS
 from fairlead.scheduling.kernels.tables import Full
 from fairlead.scheduling.preemption import Memory
@@ -66,20 +65,7 @@ def still(core: Core) -> Still:
         new = np.zeros(array.shape, array.dtype)  # costs nothing where nothing is written
         new[:rows] = array[:rows]
         setattr(state, name, new)
-    ids = core.ids
-    # The values that names stand for are frozen: only the tables are copied.
-    book.ids = Ids(
-        units=ids.units,
-        machines=dict(ids.machines),
-        machine_at=dict(ids.machine_at),
-        jobs=dict(ids.jobs),
-        job_at=dict(ids.job_at),
-        tenants=dict(ids.tenants),
-        tenant_at=dict(ids.tenant_at),
-        terms=dict(ids.terms),
-        term_users=dict(ids.term_users),
-        free_terms=list(ids.free_terms),
-    )
+    book.ids = core.ids.copied()
     book.state, book.rejected = state, list(core.book.rejected)
     book.forget_sums()
     other.book, other.pending, other.checked = book, list(core.pending), False
