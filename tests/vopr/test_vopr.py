@@ -30,6 +30,11 @@ def test_nothing_is_lost_and_nothing_doubled(cases: int) -> None:
     assert not lacking, f"never met: {lacking}\n{table(found)}"
 
 
+def test_a_quarantine_that_ends_as_the_machine_is_asked_back_keeps_nobody_waiting() -> None:
+    failure, _ = run(draw(1875))
+    assert failure is None, str(failure)
+
+
 @pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_a_planted_bug_is_caught(name: str) -> None:
     for seed in range(CAUGHT_WITHIN):

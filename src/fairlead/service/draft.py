@@ -34,6 +34,7 @@ class Draft:
     cancels: list[Attempt] = field(default_factory=list)
     gone: set[Attempt] = field(default_factory=set)
     quarantined: set[str] = field(default_factory=set)
+    released: set[str] = field(default_factory=set)
     drains: dict[str, bool] = field(default_factory=dict)
     numbers: int = 0  # of jobs that were used
     submitted: dict[str, int] = field(default_factory=dict)  # name: number

@@ -135,6 +135,7 @@ class Machines:
                 _leave(draft, record, node.problem or "the machine does not answer")
         elif record.quarantine is not None and time >= record.quarantine.until:
             draft.note("quarantine_ended", machine=name)
+            draft.released.add(name)
             if not draft.drains.get(name, record.drained):
                 draft.tell(MachineDrained(time, name, back=True), why="trouble")
 

@@ -145,7 +145,8 @@ def _drain(draft: Draft, request: DrainMachine) -> Value:
     draft.note("drain_asked", machine=name, back=back)
     draft.drains[name] = not back
     if back and state is MachineState.DRAINING:
-        if record.quarantine is None and name not in draft.quarantined:
+        kept = record.quarantine is not None and name not in draft.released
+        if not kept and name not in draft.quarantined:
             draft.tell(MachineDrained(draft.time, name, back=True), why="admin")
     elif not back and state is MachineState.UP:
         draft.tell(MachineDrained(draft.time, name), why="admin")
