@@ -24,7 +24,7 @@ import ray
 
 from fairlead.engines.ray.engine import LAUNCHER, NAMESPACE
 from tests.engines.ray_ground import Ground
-from tests.service.kills import AT_MOST, Killing, Victim, counted, is_over, wait_until_ready
+from tests.service.kills import Killing, Victim, ended, wait_until_ready
 
 
 @dataclass
@@ -98,15 +98,7 @@ def run(folder: Path, seed: int, kills: int, address: str) -> dict[str, Any]:
                 killing.kill(Victim.SPAWNER)
             time.sleep(draw.uniform(0.0, 0.2))
         killing.kill(draw.choice((Victim.SERVICE, Victim.BOTH)))
-    killing.start()
-    end = time.monotonic() + AT_MOST
-    while (killing.waiting or not is_over(killing)) and time.monotonic() < end:
-        killing.submit()
-        time.sleep(0.2)
-    assert killing.process is not None
-    killing.process.terminate()
-    code = killing.process.wait(60)
-    return counted(killing) | {"exit code of the service": code}
+    return ended(killing)
 
 
 def main() -> None:

@@ -187,6 +187,11 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
                 killing.kill(killing.random.choice((Victim.SPAWNER, Victim.SHIM)))
             time.sleep(killing.random.uniform(0.0, 0.1))
         killing.kill(killing.random.choice((Victim.SERVICE, Victim.SERVICE, Victim.BOTH)))
+    return ended(killing)
+
+
+def ended(killing: Killing) -> dict[str, Any]:
+    """What came of everything, once a last service had the time to bring it to its end."""
     killing.start()
     end = time.monotonic() + AT_MOST
     while (killing.waiting or not is_over(killing)) and time.monotonic() < end:

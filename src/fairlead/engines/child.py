@@ -6,7 +6,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -14,8 +14,9 @@ from threading import Event, Lock, Thread
 from typing import IO, Any
 
 from fairlead.engines.frames import BrokenFrameError, read_frame, write_frame
-from fairlead.engines.interface import Attempt, EngineError, Node, Report, Started
+from fairlead.engines.interface import EngineError, Node
 from fairlead.engines.messages import Tree, node_of, report_of
+from fairlead.engines.unacknowledged import Unacknowledged
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ class Child:
         self.calls: set[str] = set()  # that it has, by key
         self.calls_size = 0
         self._failure: tuple[int, str] | None = None
-        self._reports: dict[tuple[Attempt, type[Report]], Report] = {}
+        self.reports = Unacknowledged()
         self._wake = wake
         self.heard = self.started
         self.away = ""  # why the engine cannot be reached now
@@ -87,19 +88,8 @@ class Child:
         with self._lock:
             self.round += 1
             self.reconciled, self._failure = False, None
-            self._reports.clear()
+            self.reports.clear()
         return self.round
-
-    def reports(self) -> list[Report]:
-        """What it said and nobody acknowledged."""
-        with self._lock:
-            return list(self._reports.values())
-
-    def drop(self, reports: Sequence[Report]) -> None:
-        """These are acknowledged."""
-        with self._lock:
-            for report in reports:
-                self._reports.pop((report.attempt, type(report)), None)
 
     def failure(self) -> str | None:
         """Why what it was told since the last reconciliation was perhaps not done."""
@@ -199,10 +189,7 @@ class Child:
                 self._failure = (self.round, frame["lost"])
                 self.away = frame["lost"]  # until it can be asked again
                 logger.warning("the engine cannot be reached: %s", self.away)
-            for report in reports:
-                if not isinstance(report, Started):
-                    self._reports.pop((report.attempt, Started), None)
-                self._reports[report.attempt, type(report)] = report
+            self.reports.take(reports)
         self._wake()
 
     def _see(self, frame: Tree) -> None:

@@ -111,11 +111,11 @@ class RemoteEngine:
         child.tell({"method": "launch", "batch": trees, "calls": new, "fresh": fresh})
 
     def poll(self) -> Sequence[Report]:
-        return self._reconciled().reports()
+        return self._reconciled().reports.all()
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
         child = self._reconciled()
-        child.drop(reports)
+        child.reports.drop(reports)
         trees = [plain_report(report) for report in reports]
         child.tell({"method": "acknowledge", "reports": trees})
 

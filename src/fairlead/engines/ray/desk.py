@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from abc import ABC, abstractmethod
 from typing import Any
 
 import ray
@@ -11,15 +12,15 @@ from fairlead.engines.ray.book import Book
 from fairlead.engines.ray.verdict import Key, Tree
 
 
-class Desk:
+class Desk(ABC):
     """Answers from the book, under the launcher's lock."""
 
     _lock: Any
     _book: Book
 
+    @abstractmethod
     def locate(self, key: Key, stream: str) -> Tree | None:
         """Where an output of an attempt is: see `Book.locate`."""
-        raise NotImplementedError
 
     def function(self, job: int) -> str:
         """The function of a job's call, pickled, as text."""

@@ -3,16 +3,17 @@ done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 import ray
 
-from fairlead.engines.interface import Attempt, EngineError, Report, Started
+from fairlead.engines.interface import EngineError
 from fairlead.engines.messages import report_of
 from fairlead.engines.ray.verdict import Tree
+from fairlead.engines.unacknowledged import Unacknowledged
 
 WAIT = 1.0
 """Seconds for which the launcher keeps a question for news where there are none."""
@@ -32,22 +33,10 @@ class Ear:
         self.trouble = ""
         self._launcher, self._epoch, self._round = launcher, epoch, told["round"]
         self._patience, self._wake = patience, wake
-        self._lock = Lock()
         self._closed = False
-        self._reports: dict[tuple[Attempt, type[Report]], Report] = {}
-        self._take(told["reports"])
+        self.reports = Unacknowledged()
+        self.reports.take(map(report_of, told["reports"]))
         Thread(target=self._hear, args=(told["seen"],), name="news of Ray", daemon=True).start()
-
-    def reports(self) -> list[Report]:
-        """What was reported and not acknowledged, oldest first."""
-        with self._lock:
-            return list(self._reports.values())
-
-    def drop(self, reports: Sequence[Report]) -> None:
-        """These are acknowledged."""
-        with self._lock:
-            for report in reports:
-                self._reports.pop((report.attempt, type(report)), None)
 
     def follow(self, answer: Any) -> None:
         """Sees to it that this was done, or is known not to be."""
@@ -56,13 +45,6 @@ class Ear:
     def close(self) -> None:
         """Hears nothing any more."""
         self._closed = True
-
-    def _take(self, trees: Sequence[Tree]) -> None:
-        with self._lock:
-            for report in map(report_of, trees):
-                if not isinstance(report, Started):
-                    self._reports.pop((report.attempt, Started), None)
-                self._reports[report.attempt, type(report)] = report
 
     def _hear(self, seen: int) -> None:
         while not (self._closed or self.trouble):
@@ -73,7 +55,7 @@ class Ear:
                 self._fail(str(error))
                 return
             if trees and not self._closed:
-                self._take(trees)
+                self.reports.take(map(report_of, trees))
                 self._wake()
 
     def _answered(self, answer: Future[Any]) -> None:

@@ -146,11 +146,11 @@ class RayEngine:
         ear = self._check()
         if self._later:
             self._tell()
-        return ear.reports()
+        return ear.reports.all()
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
         ear = self._check()
-        ear.drop(reports)
+        ear.reports.drop(reports)
         told = [(_key(r.attempt), "started" if isinstance(r, Started) else "end") for r in reports]
         self._later.append(("acknowledge", told))
 
