@@ -60,6 +60,16 @@ def test_policies_are_named_in_one_way(capsys: pytest.CaptureFixture[str]) -> No
     assert len({str(row["digest"]) for row in found}) == 3
 
 
+def test_every_policy_of_the_papers_study_has_a_share_for_every_job(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Some jobs of the trace ask for no CPU, of which `cmmf(cpu)` would have no share.
+    words = ("tsf-study(machines=40, jobs=300, tasks=3000)", "--repeat", "2", "--workers", "1")
+    found = runs(capsys, *words, "--policies", "tsf,drf,cdrf,cmmf:cpu,cmmf:memory,fifo")
+    assert [row["placed"] for row in found] == [3000] * 12
+    assert len({row["digest"] for row in found}) == 12
+
+
 def test_two_processes_give_what_one_gives(capsys: pytest.CaptureFixture[str]) -> None:
     words = (RANDOM, "--policies", "tsf,fifo", "--repeat", "2")
     one = runs(capsys, *words, "--workers", "1")

@@ -258,6 +258,8 @@ def test_every_generator_and_parameter_is_in_the_reference(name: str) -> None:
         ("tsf-study(times=uniform, vary=1)", "vary=1; write at least 0 and less than 1"),
         ("tsf-study(constraints=all)", "there are no constraints called `all`; there are none, "),
         ("tsf-study(mean=-1)", "a negative time or load"),
+        ("tsf-study(least=2)", "least=2; write from 0 to 1"),
+        ("month(days=-1)", "a negative time or load"),
         ("tsf-study(trace=nowhere.csv)", "nowhere.csv: there is no such file"),
         ("google-hour(mean=1, load=1)", "has a mean and a load; write one of them"),
         ("google-hour(nodes=nowhere.csv)", "nowhere.csv: there is no such file"),

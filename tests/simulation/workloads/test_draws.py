@@ -357,6 +357,16 @@ def test_the_tsf_study_has_the_sizes_of_its_figure_8() -> None:
     assert (column(workload, "durations") == 3600 * 10**6).all()
 
 
+def test_every_task_of_the_study_asks_for_a_little_of_each_resource() -> None:
+    asked, drawn = (
+        column(registry.generate(f"tsf-study({more})", 1), "demand") for more in ("", "least=0")
+    )
+    assert drawn.min() == 0
+    assert asked.min() == UNIT // 10_000
+    # A job that had no machine is another one, so only those that had one are compared.
+    assert (np.maximum(drawn, UNIT // 10_000) == asked).all(1).mean() > 0.99
+
+
 def test_jobs_of_the_first_hour_come_as_in_the_trace() -> None:
     submit = column(registry.generate("google-hour(machines=1000, jobs=50000)", 1), "submit")
     assert (submit == 0).mean() == pytest.approx(0.8624, abs=0.01)

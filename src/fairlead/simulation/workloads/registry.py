@@ -14,14 +14,14 @@ from fairlead.simulation.workload import Workload
 
 # Read only when somebody asks for one: a generator's numbers cost nothing to the others.
 GENERATORS = {
-    "google-hour": "google_hour",
-    "tsf-study": "tsf_study",
-    "choosy-study": "choosy_study",
-    "overload": "overload",
-    "month": "month",
-    "table-ii": "table_ii",
-    "kdf-6.3": "kdf_6_3",
-    "random": "random_small",
+    "google-hour": "after_google:google_hour",
+    "tsf-study": "after_google:tsf_study",
+    "choosy-study": "choosy_study:generate",
+    "overload": "after_google:overload",
+    "month": "after_google:month",
+    "table-ii": "table_ii:generate",
+    "kdf-6.3": "kdf_6_3:generate",
+    "random": "random_small:generate",
 }
 
 Generator = Callable[..., Workload]
@@ -72,8 +72,9 @@ def _read(spec: str) -> Spec:
 
 
 def _function(name: str) -> Generator:
-    module = importlib.import_module(f"fairlead.simulation.workloads.{GENERATORS[name]}")
-    return cast(Generator, module.generate)
+    module, _, function = GENERATORS[name].partition(":")
+    found = importlib.import_module(f"fairlead.simulation.workloads.{module}")
+    return cast(Generator, getattr(found, function))
 
 
 def _parameters(function: Generator) -> list[inspect.Parameter]:

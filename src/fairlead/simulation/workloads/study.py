@@ -16,6 +16,7 @@ from fairlead.simulation.workloads.first_hour import (
     COUNTED,
     TASK_TIMES,
     arrivals,
+    counts,
     draw_jobs,
     to_total,
 )
@@ -25,28 +26,44 @@ from fairlead.simulation.workloads.machines import RESOURCES, UNIT, sample, tabl
 OWN = UNIT // 10_000
 """Units behind the fourth digit: what a job has of its own where all jobs differ."""
 
+DAY = 86_400.0
+"""Seconds."""
+
 
 @dataclass(frozen=True)
 class Study:
-    """A workload after Google's trace. `options` are the parameters as the user may write them."""
+    """A workload after Google's trace. A user may write most of this, and `after_google` says
+    which generator takes what: names, types and defaults are those of here."""
 
     name: str
-    seed: int
     machines: int
     jobs: int
     tasks: int = 0  # in all; 0: as drawn
     each: int = 0  # tasks of every job; 0: as drawn
-    at_start: float = 1.0  # the part of the jobs that is there at time 0
+    at_start: float | None = None  # the part of the jobs that is there at time 0; None: as counted
     span: float = 3600.0  # seconds in which the others come
+    days: float = 0.0  # in which the others come, instead of the span; 0: it is the span
     times: str = "google"
     mean: float = 0.0  # seconds; 0: that of the times, or by the load
     load: float = 0.0  # 0: by the mean
     alpha: float = 1.9
     vary: float = 0.2
     constraints: str = "sharma"
+    least: float = 0.0001  # of each resource, in parts of the largest machine
     distinct: bool = False
     nodes: str = ""
     trace: str = ""
+    seed: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """The time in which jobs come."""
+        return self.days * DAY or self.span
+
+    @property
+    def first(self) -> float:
+        """The part of the jobs that is there at time 0."""
+        return counts().at_start if self.at_start is None else self.at_start
 
 
 def build(study: Study) -> Workload:
@@ -56,15 +73,17 @@ def build(study: Study) -> Workload:
     machines = sample(study.machines, study.nodes, seed)
     attributes = kinds.attributes(study.machines, seed)
     drawn = draw_jobs(study.jobs, study.trace, seed)
-    units = np.rint(drawn.demand * UNIT).astype(np.int64)
+    asked = np.rint(drawn.demand * UNIT).astype(np.int64)
+    least = max(round(study.least * UNIT), 1 if study.distinct else 0)
+    units = np.maximum(asked, least)
     if study.distinct:
-        units = -(-np.maximum(units, 1) // OWN) * OWN
+        units = -(-units // OWN) * OWN
     needs = kinds.needs(study.jobs, seed)
     can = runnable(needs, units, attributes, machines.capacity)
     other = _others(can, seed)
     units = units[other] - _own(study.jobs) if study.distinct else units[other]
     jobs = Jobs(
-        submit=arrivals(study.jobs, study.at_start, study.span, seed),
+        submit=arrivals(study.jobs, study.first, study.seconds, seed),
         demand=units,
         tasks=_sizes(study, drawn.tasks),
         mean=np.ones(study.jobs),
@@ -72,16 +91,17 @@ def build(study: Study) -> Workload:
         spread=drawn.spread[other],
     )
     times = Times(shape_of(study.times), study.vary, study.alpha, TASK_TIMES)
-    loads = load(jobs, machines.capacity.sum(0), study.span)
+    loads = load(jobs, machines.capacity.sum(0), study.seconds)
     mean = study.load / float(loads.max()) if study.load else study.mean
     mean = mean or quantile_mean(TASK_TIMES)
     jobs = replace(jobs, mean=jobs.mean * mean)
     cpu, memory = (loads * mean).tolist()
-    offered = f"Load, Σ tasks × demand × mean time ÷ (capacity × {study.span:g} s)"
+    offered = f"Load, Σ tasks × demand × mean time ÷ (capacity × {study.seconds:g} s)"
     notes = (
         _source(study),
         machines.note,
         kinds.note,
+        _least(study, int((asked < least).any(1).sum())),
         _replaced(int((~can).sum()), study.jobs),
         f"Task times: {_times(study)}, with a mean of {mean:.6g} s.",
         f"{offered}: cpu {cpu:.4f}, memory {memory:.4f}; a load that is asked for is the larger.",
@@ -114,10 +134,10 @@ def _check(study: Study) -> None:
         )
     if study.load and study.mean:
         raise InputError(Mistake(f"{about} has a mean and a load", "write one of them"))
-    if min(study.load, study.mean) < 0 or study.span <= 0:
+    if min(study.load, study.mean, study.days) < 0 or study.seconds <= 0:
         raise InputError(Mistake(f"{about}: a negative time or load", "write more than 0"))
-    if not 0 <= study.at_start <= 1:
-        raise InputError(Mistake(f"{about}: at_start={study.at_start:g}", "write from 0 to 1"))
+    if not 0 <= study.least <= 1:
+        raise InputError(Mistake(f"{about}: least={study.least:g}", "write from 0 to 1"))
 
 
 def _others(can: np.ndarray[tuple[int], np.dtype[np.bool_]], seed: int) -> Ints:
@@ -174,10 +194,17 @@ def _replaced(jobs: int, among: int) -> str:
     )
 
 
+def _least(study: Study, jobs: int) -> str:
+    return (
+        f"{jobs} of {study.jobs} jobs would ask for less than {study.least:g} of a resource, or "
+        f"for none: they ask for so much (least={study.least:g})."
+    )
+
+
 def _more(study: Study) -> tuple[str, ...]:
-    come = f"{study.at_start:.2%} of the jobs are there at time 0, the others come evenly at random"
+    come = f"{study.first:.2%} of the jobs are there at time 0, the others come evenly at random"
     notes = ["Each job is its own tenant.", "Times of tasks do not depend on the job."]
-    notes.append(f"{come} over {study.span:g} s.")
+    notes.append(f"{come} over {study.seconds:g} s.")
     if not study.trace and not study.each:
         notes.append(
             "Demands depend on the size of the job by five classes of size only; within a class "
@@ -200,6 +227,7 @@ def _options(study: Study) -> dict[str, str]:
     return {
         "times": study.times,
         "constraints": study.constraints,
-        "at_start": f"{study.at_start:g}",
-        "span": f"{study.span:g}",
+        "at_start": f"{study.first:g}",
+        "span": f"{study.seconds:g}",
+        "least": f"{study.least:g}",
     }
