@@ -15,7 +15,11 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.simulation.distance import Distance, Whose, measured
+from fairlead.simulation.distances import Distances
 from fairlead.simulation.exact_now import Snapshot, Tenants, exact_now
+from fairlead.simulation.options import Options
+from fairlead.simulation.run import simulate
+from fairlead.simulation.workloads.registry import generate
 from tests.tolerances import CERTIFICATE, close
 
 NOBODY = Tenants(np.zeros(0, np.int64), np.zeros(0))
@@ -246,3 +250,16 @@ def test_jobs_of_one_tenant_are_added_up() -> None:
     assert found is not None
     assert found.tenants == 2
     assert found.rmse == pytest.approx(0.0)
+
+
+def test_shares_that_are_many_powers_of_ten_apart_are_found() -> None:
+    # Tasks that ask for nearly no memory beside those that ask for most of a machine: the simplex
+    # alone gives up on this moment.
+    study = "tsf-study(machines=100, jobs=450, tasks=18000, times=exponential, mean=600)"
+    moment = 3_000_000_000
+    distances = Distances(moment)
+    options = Options(until=moment)
+    simulate(generate(study, 0), policy="cmmf:memory", sinks=[distances], options=options)
+    assert distances.summary is not None
+    assert distances.summary.samples == 1
+    assert 0 < distances.summary.rmse < 5

@@ -21,6 +21,7 @@ _COST = 1e5
 _FINEST = 1e-10
 _COARSER = (1e-8, 1e-6)
 _OPTIONS: dict[str, bool | int | float | str] = {
+    "solver": "choose",  # the simplex, for a linear program
     "output_flag": False,
     "presolve": "off",
     "threads": 1,
@@ -30,6 +31,7 @@ _OPTIONS: dict[str, bool | int | float | str] = {
     "dual_feasibility_tolerance": 1e-8,
     "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
 }
+_INSIDE: dict[str, bool | int | float | str] = {"solver": "ipm", "presolve": "on"}
 _NO_LIMIT = 2**31 - 1
 # Groups find their places at the start in so many turns, unless there are few in each.
 _TURNS, _AT_LEAST = 64, 4
@@ -40,8 +42,7 @@ class Simplex:
 
     def __init__(self) -> None:
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
-        for option, value in _OPTIONS.items():
-            self._highs.setOptionValue(option, value)
+        _set(self._highs, _OPTIONS)
 
     def rise(self, problem: Rise, most_pivots: int = _NO_LIMIT) -> Risen | None:
         """The highest level with its proof; None if so many pivots do not suffice. SolverError,
@@ -123,6 +124,11 @@ class Simplex:
         )
 
 
+def _set(highs: highspy.Highs, options: dict[str, bool | int | float | str]) -> None:
+    for option, value in options.items():
+        highs.setOptionValue(option, value)
+
+
 def rise(problem: Rise) -> Risen:
     """The highest level of a single problem, as `Simplex.rise` finds it."""
     risen = Simplex().rise(problem)
@@ -196,6 +202,14 @@ def _solve(highs: highspy.Highs) -> bool:
         highs.run()
         status = highs.getModelStatus()
     highs.setOptionValue("primal_feasibility_tolerance", _FINEST)
+    if status == highspy.HighsModelStatus.kUnknown:
+        # Shares that are apart by many powers of ten: no pivot is good enough, a path through the
+        # inside is, and it ends in a corner, too.
+        _set(highs, _INSIDE)
+        highs.clearSolver()
+        highs.run()
+        status = highs.getModelStatus()
+        _set(highs, {name: _OPTIONS[name] for name in _INSIDE})
     if status == highspy.HighsModelStatus.kIterationLimit:
         return False
     if status != highspy.HighsModelStatus.kOptimal:
