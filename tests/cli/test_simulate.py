@@ -130,6 +130,27 @@ def test_a_folder_with_other_things_in_it_is_refused(
     assert "holds no study" in refused(capsys, TABLE_II, "--out", str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("study.json", "{", "this is not JSON"),
+        ("study.json", "[" * 100_000, "nested too deeply"),
+        ("study.json", '{"schema": "fairlead.simulation.study/9"}', "is fairlead.simulation"),
+        ("study.json", '{"schema": "fairlead.simulation.study/1", "settings": 7}', "no settings"),
+        ("tsf,first-fit,0/run.json", "7", "is of no schema"),
+        ("tsf,first-fit,0/run.json", '{"schema": "fairlead.simulation.run/1"}', "not a run's file"),
+    ],
+)
+def test_a_damaged_file_of_a_study_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, text: str, sentence: str
+) -> None:
+    words = ("simulate", TABLE_II, "--placement", "first-fit", "--workers", "1")
+    out = str(tmp_path / "out")
+    run(capsys, *words, "--out", out)
+    (tmp_path / "out" / name).write_text(text, encoding="utf-8")
+    assert sentence in refused(capsys, *words[1:], "--out", out)
+
+
 def test_people_get_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(capsys, "simulate", TABLE_II, "--policies", "tsf,fifo", "--workers", "1")
     rows = [line.split() for line in out.splitlines() if line.startswith(("tsf", "fifo"))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +19,15 @@ from fairlead.audit.finding import (
     Witness,
 )
 from fairlead.model.errors import InputError, Mistake
+from fairlead.model.json_tree import json_tree
 from fairlead.model.reading import read
 from fairlead.model.report import json_text, rounded
 from fairlead.model.shares import Tasks
 from fairlead.model.writing import write
 
 SCHEMA = "fairlead.witness/1"
+
+WHOLE = "give a whole witness"
 
 Tree = dict[str, object]
 
@@ -75,10 +77,7 @@ def witness_json(witness: Witness) -> str:
 
 def witness_from_json(text: str, file: str = "the witness") -> Written:
     """What a witness file says. Raises InputError where it is none."""
-    try:
-        tree = json.loads(text)
-    except ValueError as error:
-        raise InputError(Mistake(f"{file} is not JSON: {error}", "give a witness file")) from error
+    tree = json_tree(text, file, "give a witness file")
     if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
         raise InputError(
             Mistake(f"{file} is no witness", f'its "schema" must be "{SCHEMA}"; see --witness DIR')
@@ -93,13 +92,15 @@ def witness_from_json(text: str, file: str = "the witness") -> Written:
             Mistake(f'{file}: "tasks" is {tree["tasks"]!r}', "write divisible or whole")
         ) from error
     who = _field(tree, "who", list, file)
+    if not who:
+        raise InputError(Mistake(f'{file}: "who" names nobody', WHOLE))
     return Written(
         property=str(_field(tree, "property", str, file)),
         policy=str(_field(tree, "policy", str, file)),
         tasks=tasks,
         who=tuple(str(name) for name in who),
-        before=float(_field(tree, "before", (int, float), file)),
-        after=float(_field(tree, "after", (int, float), file)),
+        before=_number(tree, "before", file),
+        after=_number(tree, "after", file),
         unit=str(_field(tree, "unit", str, file)),
         input=_input(_field(tree, "input", str, file), f"{file}, input"),
         changed=None if changed is None else _input(changed, f"{file}, changed"),
@@ -117,14 +118,17 @@ def _moment(value: object, file: str) -> Moment | None:
         raise InputError(Mistake(f'{file}: "lottery" is {value!r}', right)) from error
 
 
-def _field(
-    tree: dict[str, object], name: str, kind: type | tuple[type, ...], file: str
-) -> Any:  # of that kind
+def _number(tree: dict[str, object], name: str, file: str) -> float:
     value = tree.get(name)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise InputError(
-            Mistake(f'{file}: "{name}" is missing or of the wrong kind', "give a whole witness")
-        )
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e300:
+        raise InputError(Mistake(f'{file}: "{name}" is missing or no number of at least 0', WHOLE))
+    return float(value)
+
+
+def _field(tree: dict[str, object], name: str, kind: type, file: str) -> Any:  # of that kind
+    value = tree.get(name)
+    if not isinstance(value, kind):
+        raise InputError(Mistake(f'{file}: "{name}" is missing or of the wrong kind', WHOLE))
     return value
 
 

@@ -18,11 +18,9 @@ from fairlead.simulation.result import Result
 from fairlead.simulation.run import simulate
 from fairlead.simulation.sinks import Sink
 from fairlead.simulation.source import Source, kept
+from fairlead.simulation.study_files import RUN, RUN_SCHEMA, STUDY, STUDY_SCHEMA, content_of
 from fairlead.simulation.tables import write_whole
 from fairlead.simulation.workload import Workload
-
-STUDY, RUN = "study.json", "run.json"
-STUDY_SCHEMA, RUN_SCHEMA = "fairlead.simulation.study/1", "fairlead.simulation.run/1"
 
 RECORDS = ("jobs", "tasks", "shares", "utilisation")
 """The tables that a run can write, besides the distance."""
@@ -79,8 +77,8 @@ def done(study: Study, policy: str, seed: int) -> Result | None:
     if there is None or not (there / RUN).is_file():
         return None
     try:
-        return Result(**json.loads((there / RUN).read_text(encoding="utf-8"))["result"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Result(**content_of(there / RUN, RUN_SCHEMA)["result"])
+    except (KeyError, TypeError) as error:
         raise InputError(
             Mistake(f"{there / RUN} is not a run's file", "remove the folder to run it again")
         ) from error
@@ -95,7 +93,9 @@ def claim(study: Study) -> None:
     file = study.out / STUDY
     try:
         if file.is_file():
-            before = json.loads(file.read_text(encoding="utf-8"))["settings"]
+            before = content_of(file, STUDY_SCHEMA).get("settings")
+            if not isinstance(before, dict):
+                raise InputError(Mistake(f"{file} has no settings", "give another --out"))
             other = sorted(key for key in settings if settings[key] != before.get(key))
             if other:
                 was = ", ".join(f"{key} was {json.dumps(before.get(key))}" for key in other)
@@ -113,10 +113,6 @@ def claim(study: Study) -> None:
         study.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{study.out} cannot be written: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            Mistake(f"{file} is not the file of a study", "give another --out")
-        ) from error
     write_whole(file, text_of({"schema": STUDY_SCHEMA, "settings": settings}))
 
 

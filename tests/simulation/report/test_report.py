@@ -196,7 +196,8 @@ def test_a_run_without_some_tables_has_the_rest(own: Path) -> None:
             lambda path: next(path.glob("*/run.json")).write_text('{"schema": "other/9"}'),
             "is other/9, not fairlead.simulation.run/1",
         ),
-        (lambda path: next(path.glob("*/run.json")).write_text("{"), "cannot be read"),
+        (lambda path: next(path.glob("*/run.json")).write_text("{"), "this is not JSON"),
+        (lambda path: next(path.glob("*/run.json")).write_bytes(b"\xff"), "cannot be read"),
         (
             lambda path: next(path.glob("*/run.json")).write_text(
                 '{"schema": "fairlead.simulation.run/1"}'

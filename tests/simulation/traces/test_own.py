@@ -308,7 +308,7 @@ def test_a_wrong_description_is_refused(
 
 def test_a_description_that_is_no_json_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "trace.json").write_text('{\n "schema": }')
-    with pytest.raises(InputError, match=r"trace.json:2:12: this is no JSON"):
+    with pytest.raises(InputError, match=r"trace.json:2:12: this is not JSON"):
         load([tmp_path])
 
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn, TypeVar
 
-from fairlead.model.errors import InputError, Mistake, Place
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.json_tree import json_tree
 from fairlead.model.names import MOST_NAMES, compress, expand
 from fairlead.model.proof import PoolProof, Proof, Round, Scale
 from fairlead.model.shares import MachineClass, Placement, Stop
@@ -62,7 +63,7 @@ def proof_to_json(proof: Proof) -> str:
 def proof_from_json(text: str, file: str = "<proof>") -> Proof:
     """The proof in the text of a file. Raises InputError where it is not one; whether it holds is
     another question."""
-    tree = _Reader(_parsed(text, file), file, "")
+    tree = _Reader(json_tree(text, file, RIGHT), file, "")
     found = tree.keys("schema", "policy", "view", "classes", "scales", "jobs", "rounds", "pools")
     if found["schema"].text() != PROOF_SCHEMA:
         found["schema"].refuse(f'this is "{found["schema"].text()}", not "{PROOF_SCHEMA}"')
@@ -114,33 +115,6 @@ def _placement_trees(placements: Placements) -> list[dict[str, object]]:
         }
         for name, places in placements
     ]
-
-
-def _parsed(text: str, file: str) -> object:
-    def refuse(what: str) -> NoReturn:
-        raise InputError(Mistake(f"{file} is not a proof: {what}", RIGHT))
-
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            keys = [key for key, _ in pairs]
-            refuse(f'"{next(key for key in keys if keys.count(key) > 1)}" is there twice')
-        return found
-
-    try:
-        tree: object = json.loads(
-            text,
-            object_pairs_hook=unique,
-            parse_constant=lambda word: refuse(f"{word} is not a number"),
-        )
-    except json.JSONDecodeError as error:
-        place = Place(file, error.lineno, error.colno)
-        raise InputError(Mistake(f"this is not JSON: {error.msg}", RIGHT, place)) from None
-    except RecursionError:
-        refuse("it is nested too deeply")
-    except ValueError:  # a number of too many digits
-        refuse("a number in it is too long")
-    return tree
 
 
 class _Reader:

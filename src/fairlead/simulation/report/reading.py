@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +12,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from fairlead.model.errors import InputError, Mistake
+from fairlead.simulation.study_files import RUN, RUN_SCHEMA, STUDY, STUDY_SCHEMA, content_of
 from fairlead.simulation.tables import schema_of
-
-STUDY, RUN = "study.json", "run.json"
-STUDY_SCHEMA, RUN_SCHEMA = "fairlead.simulation.study/1", "fairlead.simulation.run/1"
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ def read_folder(path: Path, first: str | None = None) -> Folder:
                 "give the folder of `fairlead simulate --out`",
             )
         )
-    study = _json(path / STUDY, STUDY_SCHEMA)
+    study = content_of(path / STUDY, STUDY_SCHEMA)
     settings = study.get("settings")
     runs = [_run(file) for file in sorted(path.glob(f"*/{RUN}"))]
     if not runs:
@@ -106,40 +103,22 @@ def read_folder(path: Path, first: str | None = None) -> Folder:
 
 
 def _run(file: Path) -> Run:
-    content = _json(file, RUN_SCHEMA)
+    content = content_of(file, RUN_SCHEMA)
     try:
-        result = dict(content["result"])  # type: ignore[call-overload]  # checked by the except
+        result = dict(content["result"])
         return Run(
             folder=file.parent,
             policy=str(result["policy"]),
             placement=str(result["placement"]),
             seed=int(result["seed"]),
             workload=str(content["workload"]),
-            notes=tuple(str(note) for note in content.get("notes", ())),  # type: ignore[attr-defined]  # as above
+            notes=tuple(str(note) for note in content.get("notes", ())),
             result=result,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             Mistake(f"{file} lacks {error}", "remove its folder and simulate again")
         ) from error
-
-
-def _json(file: Path, schema: str) -> dict[str, object]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            Mistake(f"{file} cannot be read: {error}", "simulate again into another folder")
-        ) from error
-    found = content.get("schema") if isinstance(content, dict) else None
-    if found != schema:
-        raise InputError(
-            Mistake(
-                f"{file} is {found or 'of no schema'}, not {schema}",
-                "use the version of Fairlead that wrote it",
-            )
-        )
-    return dict(content)
 
 
 def _columns(file: Path, schema: str, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from fairlead.model.constraint import Label
 from fairlead.model.errors import InputError, Mistake
+from fairlead.model.json_tree import json_tree
 from fairlead.model.machine import label_values
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
@@ -166,8 +166,8 @@ def _machines(directory: Path, form: Form, resources: Sequence[Resource]) -> Mac
 def _labels(text: str, path: Path) -> FrozenMap[Label]:
     """Numbers are kept as they were written."""
     try:
-        found = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-    except json.JSONDecodeError as error:
+        found = json_tree(text, str(path), number=Decimal)
+    except InputError as error:
         what = f"{path}: the labels {text!r} are no JSON"
         raise InputError(Mistake(what, 'write as in {"zone": "east"}')) from error
     if not isinstance(found, dict):

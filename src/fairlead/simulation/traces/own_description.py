@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fairlead.model.errors import InputError, Mistake, Mistakes, Place
+from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.json_tree import json_tree
 from fairlead.model.quantity import exact
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
@@ -49,14 +49,12 @@ def read_description(file: Path) -> TraceDescription:
 
 def _described(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(unreadable(str(file), error)) from error
     except UnicodeDecodeError as error:
         raise InputError(Mistake(f"{file} is not UTF-8 text", "save it as UTF-8")) from error
-    except json.JSONDecodeError as error:
-        place = Place(str(file), error.lineno, error.colno)
-        raise InputError(Mistake(f"this is no JSON: {error.msg}", "", place)) from error
+    found = json_tree(text, str(file))
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         was = found.get("schema") if isinstance(found, dict) else None
         raise InputError(

@@ -1,0 +1,32 @@
+"""The two JSON files of a study's folder: its settings, and each finished run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.json_tree import json_tree
+
+STUDY, RUN = "study.json", "run.json"
+STUDY_SCHEMA, RUN_SCHEMA = "fairlead.simulation.study/1", "fairlead.simulation.run/1"
+
+
+def content_of(file: Path, schema: str) -> dict[str, Any]:
+    """What the file says, which is of this schema. Raises InputError."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            Mistake(f"{file} cannot be read: {error}", "simulate again into another folder")
+        ) from error
+    content = json_tree(text, str(file), "simulate again into another folder")
+    found = content.get("schema") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or found != schema:
+        raise InputError(
+            Mistake(
+                f"{file} is {found or 'of no schema'}, not {schema}",
+                "use the version of Fairlead that wrote it",
+            )
+        )
+    return content
