@@ -179,7 +179,7 @@ machines:
         ("", "f.yaml:1:1: nothing is written here; write machines, tenants, devices or jobs"),
         ("# only a comment", "f.yaml:1:1: nothing is written here"),
         ("---\n---\n", "f.yaml:1:1: nothing is written here"),
-        ("5", 'f.yaml:1:1: "5" stands where keys with values should'),
+        ("5", 'f.yaml:1:1: "5" stands where keys with values should; write machines: [{name: "a['),
         ("[a]", "f.yaml:1:1: a list stands where keys with values should"),
         (
             '{"schema": "fairlead.proof/1", "policy": "tsf", "rounds": []}',
@@ -192,6 +192,11 @@ machines:
         ("a:\n\t- b", "tabs cannot indent YAML: write spaces"),
         ("machines: [{name: a[1-2]}]", 'put a range of names in quotes: "a[01-25]"'),
         ("a: *x", "f.yaml:1:4: this is not YAML: found undefined alias"),
+        ("a: *x", "an alias (*name) needs an anchor (&name) before it"),
+        ("%YAML 9.9\n---\na: b", "leave out the line that begins with %YAML"),
+        ("nodes: []", 'f.yaml:1:1: unknown key "nodes"; did you mean "machines"?'),
+        ("catalogue: []", "a catalogue is no input: give it by --buy or --catalogue"),
+        ("a: > x", "put text that begins with > or | in quotes"),
         ("a: @x", "put text that begins with such a sign in quotes"),
         ('a: "x', "f.yaml:1:6: this is not YAML: found unexpected end of stream"),
         ("a: x\x00", "f.yaml:1:5: the character '\\x00' cannot stand in YAML or JSON"),
@@ -223,6 +228,19 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_place(text: str, sentenc
         ("{capacity: {cpu: 1}}", "2:5: machine: it has no name; write name: a01, or name:"),
         ("{name: [b1], capacity: {cpu: 1}}", "2:12: machine, name: a list stands where a text"),
         ("{name: , capacity: {cpu: 1}}", "2:12: machine, name: there is no value"),
+        ('{name: "", capacity: {cpu: 1}}', "2:12: machine: a name cannot be empty"),
+        ("{name: b1, capacity: {cpu:1}}", "no value; write a space after the colon: cpu: 1"),
+        (
+            '{name: b1, capacity: {memory: "1,5"}}',
+            '"1,5" is not a quantity; write 1.5 with a point',
+        ),
+        ("{name: b1, capacity: 4}", "should; write capacity: {cpu: 16, memory: 64GiB}"),
+        (
+            "{name: b1, capacity: {cpu: {n: 4}}}",
+            "should; write one amount, as in capacity: {cpu: 1",
+        ),
+        ("{name: b1, capacity: {}, count: 4}", 'write a range of names instead, as in name: "a['),
+        ("b1", "should; write {name: a01, capacity: {cpu: 16, memory: 64GiB}}"),
         ("{name: b c, capacity: {cpu: 1}}", '2:12: machine "b c", name: a name of a machine holds'),
         ('{name: "b[2-1]", capacity: {}}', '2:12: machine "b[2-1]", name: the range 2-1 runs'),
         ('{name: "b[1,1]", capacity: {}}', '2:12: machine "b[1,1]", name: the range names a'),
@@ -255,7 +273,8 @@ def test_a_mistaken_machine_has_its_place(entry: str, sentence: str) -> None:
     ("field", "sentence"),
     [
         ("tasks: 1.5", '4:12: job "j", tasks: 1.5 is not a number of tasks'),
-        ("tasks: many", '4:12: job "j", tasks: "many" is not a quantity'),
+        ("tasks: many", '4:12: job "j", tasks: "many" is not a number of tasks; write a positive'),
+        ("tasks: unlimited", "write a positive whole number, or leave it out for no limit"),
         ("where: a b", '4:12: job "j", where: the constraint does not parse: b comes where a req'),
         ("where: !x", "4:12: job \"j\", where: '!x' is a tag in YAML, and tags mean nothing here;"),
         ("where: [a]", '4:12: job "j", where: a list stands where a text or number should'),
@@ -272,8 +291,17 @@ def test_a_mistaken_machine_has_its_place(entry: str, sentence: str) -> None:
         ("tenant: t", '4:13: job "j", tenant: there is no tenant "t"'),
         ("demand: {cpu: 1}", '4:5: job "j": the key "demand" is written twice; the first has its'),
         (
-            "needs: {cpu: 1}",
-            '4:5: job "j": unknown key "needs"; keys here are name, tenant, demand',
+            "colour: red",
+            '4:5: job "j": unknown key "colour"; keys here are name, tenant, demand',
+        ),
+        ("needs: {cpu: 1}", '4:5: job "j": unknown key "needs"; did you mean "demand"?'),
+        ("nodeSelector: a", '4:5: job "j": unknown key "nodeSelector"; did you mean "where"?'),
+        ("replicas: 4", '4:5: job "j": unknown key "replicas"; did you mean "tasks"?'),
+        ("weight: 4", "weights: declare one under tenants:, and name it by tenant:"),
+        ("tenant: [a]", '4:13: job "j", tenant: a list stands where a text or number should'),
+        (
+            "machines: {a: 1}",
+            'a mapping stands where a list should; write machines: ["a[01-25]", b7]',
         ),
     ],
 )
@@ -282,6 +310,13 @@ def test_a_mistaken_job_has_its_place(field: str, sentence: str) -> None:
         f"tenants: [{{name: u}}]\njobs: [{{name: j, demand: {{cpu: 1}},\n    {field} }}]"
     )
     assert_among(sentence, mistakes(text))
+
+
+def test_a_message_shows_what_would_move_the_cursor() -> None:
+    text = with_machines('jobs: [{name: "a\\e[31mb\\nc", demand: {cpu: 1}}]')
+    (found,) = mistakes(text)
+    assert found.startswith('f.yaml:2:15: job "a\\x1b[31mb\\nc": the name')
+    assert found.isprintable()
 
 
 def test_mistakes_between_things_have_their_places() -> None:

@@ -48,14 +48,18 @@ class Mistake:
         sentence += self.what
         if self.right:
             sentence += f"; {self.right}"
+        if not sentence.isprintable():  # a name may hold what would move the cursor
+            sentence = "".join(c if c.isprintable() else repr(c)[1:-1] for c in sentence)
         return f"{sentence}\n{self.context}" if self.context else sentence
 
 
 def subject(about: About) -> str:
     """What a mistake is about, in words: `job "train", demand, cpu`."""
     kind, *rest = about
+    if str(kind).startswith("--"):  # an option of a command, with what was given to it
+        rest = ["", *rest]
     words = [f'{kind} "{rest[0]}"' if rest and rest[0] != "" else str(kind)]
-    return ", ".join(words + [str(part) for part in rest[1:] if isinstance(part, str)])
+    return ", ".join(words + [part for part in rest[1:] if isinstance(part, str)])
 
 
 def caret(text: str, position: int, length: int = 1) -> str:

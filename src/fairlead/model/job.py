@@ -172,14 +172,12 @@ def _demand(demand: Mapping[str, Amount]) -> FrozenMap[Fraction]:
 
 
 def _tasks(tasks: Amount) -> Fraction:
+    right = "write a positive whole number, or leave it out for no limit"
+    if isinstance(tasks, str) and not any(char.isdigit() for char in tasks):
+        raise InputError(Mistake(f'"{tasks[:60]}" is not a number of tasks', right))
     number = exact(tasks)
     if number.denominator != 1 or number <= 0:
-        raise InputError(
-            Mistake(
-                f"{written(number)} is not a number of tasks",
-                "write a positive whole number, or leave it out for no limit",
-            )
-        )
+        raise InputError(Mistake(f"{written(number)} is not a number of tasks", right))
     return number
 
 

@@ -12,6 +12,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.hints import Known
 from fairlead.model.names import expand
+from fairlead.model.shapes import example, meant
 
 DEEPEST = 50
 """Levels of nesting. What people write has six; each level costs a stack frame of the reader."""
@@ -140,7 +141,13 @@ def _syntax(file: str, text: str, error: yaml.MarkedYAMLError) -> Mistake:
     before = lines[line - 1] if 0 < line <= len(lines) else ""
     problem = " ".join(part for part in (error.problem, error.context) if part)
     right = "see the line, and the one before it, for a missing quote, bracket, colon or space"
-    if "\t" in written[: column + 1]:
+    if "undefined alias" in problem:
+        right = "an alias (*name) needs an anchor (&name) before it; put text with a * in quotes"
+    elif "incompatible YAML document" in problem:
+        right = "leave out the line that begins with %YAML"
+    elif "block scalar" in problem:
+        right = "put text that begins with > or | in quotes"
+    elif "\t" in written[: column + 1]:
         right = "tabs cannot indent YAML: write spaces"
     elif _RANGE.search(written) or _RANGE.search(before):
         right = 'put a range of names in quotes: "a[01-25]"'
@@ -189,7 +196,8 @@ class Source:
     ) -> dict[str, Node] | None:
         """The values by their keys, `<<` merged in; None with a mistake if it is no mapping."""
         if not isinstance(node, MappingNode) or node.tag != _MAPPING:
-            self.wrong(node, about, f"{said(node)} stands where keys with values should")
+            what = f"{said(node)} stands where keys with values should"
+            self.wrong(node, about, what, example(about, allowed))
             return None
         self._count(node, len(node.value))
         values: dict[str, Node] = {}
@@ -219,7 +227,7 @@ class Source:
         return values
 
     def _unknown(self, key: ScalarNode, about: About, allowed: Sequence[str]) -> None:
-        otherwise = f"keys here are {', '.join(allowed)}"
+        otherwise = meant(key.value, allowed) or f"keys here are {', '.join(allowed)}"
         self.wrong(
             key, about, f'unknown key "{key.value[:60]}"', Known(allowed).hint(key.value, otherwise)
         )
@@ -246,7 +254,7 @@ class Source:
     def sequence(self, node: Node, about: About) -> list[Node] | None:
         """The items; None with a mistake if it is no list."""
         if not isinstance(node, SequenceNode) or node.tag != _SEQUENCE:
-            self.wrong(node, about, f"{said(node)} stands where a list should")
+            self.wrong(node, about, f"{said(node)} stands where a list should", example(about))
             return None
         self._count(node, len(node.value))
         items: list[Node] = node.value
@@ -255,13 +263,18 @@ class Source:
     def text(self, node: Node, about: About) -> str | None:
         """The text of a scalar as written; None with a mistake if it is something else."""
         if not isinstance(node, ScalarNode):
-            self.wrong(node, about, f"{said(node)} stands where a text or number should")
+            what = f"{said(node)} stands where a text or number should"
+            self.wrong(node, about, what, example(about))
             return None
         tag = self._text_tag(node, about)
         if tag is None:
             return None
         if is_null(node):
-            self.wrong(node, about, "there is no value", "write one, or leave the key out")
+            right = "write one, or leave the key out"
+            key = str(about[-1]) if about else ""
+            if ":" in key:  # {cpu:4} is one key without a value
+                right = f"write a space after the colon: {key.replace(':', ': ', 1)}"
+            self.wrong(node, about, "there is no value", right)
             return None
         value: str = node.value
         return value

@@ -124,6 +124,8 @@ def _hint(text: str) -> str:
         return "write a number such as 4, 0.5, 500m or 64GiB"
     digits, unit = match.groups()
     number = re.sub(r"[_,' ]", "", digits)
+    if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", digits) and not re.fullmatch(r".*,[0-9]{3}", digits):
+        return f"write {digits.replace(',', '.')}{unit} with a point"
     if unit in ("", "m", "B") or re.fullmatch(r"([kMGTP]|[KMGTP]i)B?", unit):
         return f"write {number}{unit} without spaces or separators"
     letter = unit[0].upper()

@@ -192,7 +192,10 @@ class _Reader:
         thing = None
         if values is not None:
             if kind is MACHINE:
-                values["name"] = names[0] if names else kind.needed["name"].stand_in
+                # An empty name is left as it is: the machine will refuse it.
+                values["name"] = (
+                    names[0] if names else values["name"] and kind.needed["name"].stand_in
+                )
             thing = self._make(source, node, kind, values, about)
             self._count(source, node, thing)
         if len(self.mistakes) > before:

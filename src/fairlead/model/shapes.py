@@ -1,0 +1,102 @@
+"""What belongs where, for who wrote another shape, or a key as other tools call it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlead.model.errors import About
+
+_EXAMPLES = {
+    "machines": 'machines: [{name: "a[01-25]", capacity: {cpu: 16}}]',
+    "tenants": "tenants: [{name: vision, weight: 2}]",
+    "jobs": "jobs: [{name: train, demand: {cpu: 4}}]",
+    "devices": "devices: [gpu]",
+    "catalogue": "catalogue: [{name: a100-node, price: 150000, capacity: {gpu: 8}}]",
+    "machine": "{name: a01, capacity: {cpu: 16, memory: 64GiB}}",
+    "tenant": "{name: vision, weight: 2}",
+    "job": "{name: train, demand: {cpu: 4, memory: 12GiB}}",
+    "capacity": "capacity: {cpu: 16, memory: 64GiB}",
+    "demand": "demand: {cpu: 4, memory: 12GiB}",
+    "limit": "limit: {gpu: 40}",
+    "labels": "labels: {zone: east}",
+    "env": "env: {MODE: fast}",
+    "where": 'where: "zone = east, gpu-model in (a100, h100)"',
+    "prefer": 'prefer: "zone = east"',
+}
+_LIST_OF_MACHINES = '["a[01-25]", b7]'
+_ENTRIES = ("machine", "tenant", "job")
+_OF_RESOURCES = ("capacity", "demand", "limit")
+
+_CALLED = {
+    "nodes": "machines",
+    "hosts": "machines",
+    "servers": "machines",
+    "users": "tenants",
+    "teams": "tenants",
+    "groups": "tenants",
+    "queues": "tenants",
+    "workloads": "jobs",
+    "resources": "capacity",
+    "allocatable": "capacity",
+    "attributes": "labels",
+    "tags": "labels",
+    "features": "labels",
+    "share": "weight",
+    "shares": "weight",
+    "quota": "limit",
+    "cap": "limit",
+    "max": "limit",
+    "requests": "demand",
+    "requires": "demand",
+    "needs": "demand",
+    "count": "tasks",
+    "replicas": "tasks",
+    "parallelism": "tasks",
+    "selector": "where",
+    "nodeselector": "where",
+    "constraint": "where",
+    "constraints": "where",
+    "whitelist": "machines",
+    "blacklist": "exclude",
+    "user": "tenant",
+    "team": "tenant",
+    "queue": "tenant",
+}
+"""What Slurm, Kubernetes and others call it, in small letters, and its name here."""
+
+_ELSEWHERE = {
+    "weight": "tenants have weights: declare one under tenants:, and name it by tenant:",
+    "limit": "tenants have limits: declare one under tenants:, and name it by tenant:",
+    "pool": "tenants have pools: declare one under tenants:, and name it by tenant:",
+    "count": 'write a range of names instead, as in name: "a[01-25]"',
+    "catalogue": "a catalogue is no input: give it by --buy or --catalogue, from another folder",
+}
+"""Keys that belong to something else, and to what."""
+
+
+def example(about: About, allowed: Sequence[str] | None = None) -> str:
+    """`write ...`: what may stand at this place, where these keys are allowed; empty where nothing
+    is known of it."""
+    if not about:
+        key = next((key for key in allowed or () if key in _EXAMPLES), None)
+        return f"write {_EXAMPLES[key]}" if key else ""
+    last = str(about[-1])
+    if len(about) == 2 and about[0] in _ENTRIES:
+        return f"write {_EXAMPLES[str(about[0])]}"
+    if len(about) == 3 and about[0] == "job" and last in ("machines", "exclude"):
+        return f"write {last}: {_LIST_OF_MACHINES}"
+    if len(about) == 3 and about[0] == "tenant" and last == "pool":
+        return f"write pool: {_LIST_OF_MACHINES}"
+    if len(about) == 4 and about[2] in _OF_RESOURCES:
+        return f"write one amount, as in {_EXAMPLES[str(about[2])]}"
+    if last in _EXAMPLES and len(about) in (1, 3) and last not in _ENTRIES:
+        return f"write {_EXAMPLES[last]}"
+    return ""
+
+
+def meant(key: str, allowed: Sequence[str]) -> str:
+    """What the writer of a key that does not stand here may have meant; empty if unknown."""
+    name = _CALLED.get(key.lower().replace("-", "").replace("_", ""))
+    if name in allowed:
+        return f'did you mean "{name}"?'
+    return _ELSEWHERE.get(key, "")
