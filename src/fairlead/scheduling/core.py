@@ -12,6 +12,7 @@ from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.digest import digest
 from fairlead.scheduling.events import Event
 from fairlead.scheduling.following import advice_changed
+from fairlead.scheduling.held import pieces_of
 from fairlead.scheduling.ids import Ids, Unit
 from fairlead.scheduling.invariants import check
 from fairlead.scheduling.kernels.decide import decide
@@ -216,14 +217,5 @@ class Core:
 
     def _pieces(self, bits: int) -> tuple[tuple[str, int], ...]:
         """The devices whose bits are set, by resource and index."""
-        if not bits:
-            return ()
-        found = []
-        for unit, first in zip(self.ids.units, self.state.column.tolist(), strict=True):
-            if unit.piece:
-                found += [
-                    (unit.name, piece)
-                    for piece in range(self.state.most_pieces)
-                    if bits >> (first + piece) & 1
-                ]
-        return tuple(found)
+        units = self.ids.units
+        return tuple((units[r].name, piece) for r, piece in pieces_of(self.state, bits))

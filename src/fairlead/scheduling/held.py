@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairlead.scheduling.kernels.state import State
+
 Pieces = tuple[tuple[int, int], ...]
 """Devices that a task holds: pairs of resource and index of the piece."""
 
 BOUNDLESS = 1 << 62
+
+
+def pieces_of(state: State, bits: int) -> Pieces:
+    """The devices whose bits are set."""
+    if not bits:
+        return ()
+    return tuple(
+        (r, piece)
+        for r, (unit, first) in enumerate(
+            zip(state.unit.tolist(), state.column.tolist(), strict=True)
+        )
+        if unit
+        for piece in range(state.most_pieces)
+        if bits >> (first + piece) & 1
+    )
 
 
 @dataclass(frozen=True, slots=True)

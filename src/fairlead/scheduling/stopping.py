@@ -10,7 +10,7 @@ import numpy as np
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.book import Book
 from fairlead.scheduling.events import GuaranteesChanged
-from fairlead.scheduling.held import BOUNDLESS, Held, HeldJob, HeldMachine, HeldTask
+from fairlead.scheduling.held import BOUNDLESS, Held, HeldJob, HeldMachine, HeldTask, pieces_of
 from fairlead.scheduling.kernels.happen import advance, stop
 from fairlead.scheduling.kernels.pledges import pledge, release
 from fairlead.scheduling.kernels.state import Ints
@@ -122,7 +122,7 @@ def held(book: Book, only: Sequence[int] | None) -> Held:
             number=int(task["number"]),
             machine=int(task["machine"]),
             launched=int(task["launched"]),
-            pieces=_pieces(book, int(task["pieces"])),
+            pieces=pieces_of(state, int(task["pieces"])),
             stopping=task["state"] == TaskState.STOPPING,
         )
         for task in state.task[slots]
@@ -194,17 +194,6 @@ def _room(book: Book, j: int) -> int:
                 room = min(room, max(limit - int(state.used[t, r]), 0) // need)
         t = int(state.tenant[t]["parent"])
     return room
-
-
-def _pieces(book: Book, bits: int) -> tuple[tuple[int, int], ...]:
-    state = book.state
-    return tuple(
-        (r, piece)
-        for r, unit in enumerate(state.unit.tolist())
-        if unit
-        for piece in range(state.most_pieces)
-        if bits >> (int(state.column[r]) + piece) & 1
-    )
 
 
 def _slots(book: Book) -> Mapping[int, int]:

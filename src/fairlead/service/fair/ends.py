@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.held import Held, HeldMachine, Pieces, Room
+from fairlead.scheduling.held import Held, HeldMachine, Pieces, Room, pieces_of
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.fair.causes import could_run
 
@@ -113,23 +113,11 @@ def _tasks(core: Core, m: int, slot: int) -> list[_Task]:
         job = int(task["job"])
         if job != slot:
             demand = tuple(state.demand[job].tolist())
-            pieces = _pieces(core, int(task["pieces"]))
+            pieces = pieces_of(state, int(task["pieces"]))
             number, launched = int(task["number"]), int(task["launched"])
             found.append(_Task(job, number, demand, pieces, launched))
         at = int(task["machine_next"])
     return sorted(found, key=lambda task: (-task.launched, task.job, task.number))
-
-
-def _pieces(core: Core, bits: int) -> Pieces:
-    """The devices whose bits are set."""
-    state = core.state
-    return tuple(
-        (r, piece)
-        for r, unit in enumerate(state.unit.tolist())
-        if unit
-        for piece in range(state.most_pieces)
-        if bits >> (int(state.column[r]) + piece) & 1
-    )
 
 
 def _holds(room: Room, demand: tuple[int, ...], count: int) -> bool:
