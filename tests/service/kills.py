@@ -1,8 +1,9 @@
 """`kill -9` of a real service, of the process that starts its tasks, of both, and of the shells
 above tasks, again and again, while clients submit: a program that counts.
 
-`python -m tests.service.kills FOLDER SEED KILLS` prints what it counted as JSON. Ctrl-C stops the
-killing early; what was done until then is counted."""
+`python -m tests.service.kills FOLDER SEED KILLS` prints what it counted as JSON, and on the way, on
+stderr, how far it is. Nearly all its time is that of starts of the service: some seconds a kill.
+Ctrl-C stops the killing early; what was done until then is counted."""
 
 from __future__ import annotations
 
@@ -44,6 +45,9 @@ GOES_ON = (JobState.PENDING, JobState.RUNNING)
 
 MOST_LOSSES = 3
 """How often a task is tried again where nothing is said of retries."""
+
+TOLD = 10
+"""So many starts are between two words on how far it is."""
 
 AT_MOST = 600.0
 """Seconds until everything is over once the killing has stopped."""
@@ -170,8 +174,13 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
         killing.enough = True
 
     signal.signal(signal.SIGINT, stop)
+    began, starts = time.monotonic(), 0
     while len(killing.kills) < kills and not killing.enough:
         killing.start()
+        starts += 1
+        if starts % TOLD == 0:
+            passed = time.monotonic() - began
+            sys.stderr.write(f"{len(killing.kills)} of {kills} kills in {passed:.0f} s\n")
         if killing.random.random() < 0.8:
             wait_until_ready(killing)
             life = killing.random.uniform(0.0, 2.5)
