@@ -60,7 +60,10 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
 def test_mistakes_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "f.yaml"
     path.write_text("machines: 5")
-    assert refused(path) == [f'{path}:1:11: machines: "5" stands where a list should']
+    assert refused(path) == [
+        f'{path}:1:11: machines: "5" stands where a list should;'
+        ' write machines: [{name: "a[01-25]", capacity: {cpu: 16}}]'
+    ]
 
 
 def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:

@@ -240,3 +240,21 @@ def test_thousands_of_jobs_are_all_listed_and_levels_are_abbreviated(
     lines = run(capsys, "allocate", str(file)).splitlines()
     assert len(lines) == 2 + 1 + 1500 + 1 + 2
     assert "and 1496 more" in lines[-1]
+
+
+def test_machines_of_a_spread_are_told_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(
+        'machines: [{name: "m[1-2]", capacity: {cpu: 4}}, {name: m3, capacity: {cpu: 8}}]\n'
+        "jobs: [{name: a, demand: {cpu: 1}, spread: true}]\n",
+        encoding="utf-8",
+    )
+    assert run(capsys, "allocate", str(file)).count("spread of a on m[1-3]") == 2
+
+
+def test_whole_tasks_have_no_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["allocate", str(EXAMPLES / "pools"), "--tasks", "whole"]
+    assert main([*words, "--proof", str(tmp_path / "proof.json")]) == Exit.BAD_INPUT
+    assert "whole tasks have no proof to write" in capsys.readouterr().err

@@ -233,3 +233,27 @@ def test_the_policy_may_be_mistyped(write: Path, capsys: pytest.CaptureFixture[s
     write.write_text(MACHINES + "jobs: [{name: a, demand: {cpu: 1}}]", encoding="utf-8")
     assert main(["explain", "a", str(write), "--policy", "drff"]) == Exit.BAD_INPUT
     assert "did you mean `drf`?" in capsys.readouterr().err
+
+
+def test_machines_of_a_spread_are_told_together(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = explained(write, "jobs: [{name: a, demand: {cpu: 1}, spread: true}]", "a", capsys)
+    assert text.count("It has a task on") == 1
+    assert "- It has a task on each of m[1-3], and `spread` allows no second one there." in text
+
+
+def test_like_machines_are_advised_once(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = "{name: b, demand: {cpu: 1}, tasks: 1, machines: [m1]}"
+    jobs = f"jobs: [{{name: a, demand: {{cpu: 1}}, spread: true}}, {other}]"
+    text = explained(write, jobs, "a", capsys)
+    assert "One more machine like m1 (4 cpu and 64Gi memory): 4 tasks, 1 more." in text
+    assert "One more machine like m2" not in text
+
+
+def test_a_slip_in_what_runs_nowhere_has_a_hint(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = "jobs: [{name: a, demand: {cpu: 1}, where: 'zoen = east'}]"
+    text = explained(write, jobs, "a", capsys)
+    assert 'hint: job a: no machine has the label zoen; did you mean "zone"?' in text

@@ -83,6 +83,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["compare", FIGURE_4, "--policies", "tfs,dfr,tsf"], "no policy `dfr`; did you mean"),
         (["verify", FIGURE_4], "the following arguments are required: PROOF"),
         (["verify", FIGURE_4, "nowhere.json"], "the proof nowhere.json cannot be read"),
+        (["verify", FIGURE_4, "nowhere.json"], "that `fairlead allocate --proof` wrote, after the"),
+        (["help", "alocate"], "no command 'alocate'; did you mean 'allocate'?"),
+        (["completion", "tcsh"], "invalid choice: 'tcsh'"),
     ],
 )
 def test_a_mistake_is_a_sentence_on_stderr_and_nothing_on_stdout(

@@ -45,6 +45,13 @@ def test_amounts_of_bytes_have_a_unit() -> None:
     assert amounts([2**40, 2**39, 0]) == ["1Ti", "0.5Ti", "0"]
 
 
+def test_amounts_are_in_the_unit_in_which_the_largest_is_short() -> None:
+    assert amount(7e12, "scratch") == "7T scratch"
+    assert amounts([28e12, 7e12, 0]) == ["28T", "7T", "0"]
+    assert amounts([64 * 2**30, 1e9]) == ["64Gi", "0.931323Gi"]
+    assert amount(1_000_000, "iops") == "1000000 iops"
+
+
 @pytest.mark.parametrize(
     ("count", "text"), [(1, "1 task"), (1.0000000001, "1 task"), (0, "0 tasks"), (1.5, "1.5 tasks")]
 )

@@ -22,6 +22,7 @@ from fairlead.audit.whatif_units import shares_by, units
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.hints import Known
 from fairlead.model.quantity import written_plain
+from fairlead.model.words import listing
 
 TRIED = 12
 """Offers that are tried at most: those that are worth most per money by the prices."""
@@ -103,8 +104,12 @@ def buy(
     before = solve(given, rule)
     known = [share.name for share in before.allocation.tenants]
     if tenant is not None and tenant not in known:
+        otherwise = f"the tenants are {listing(known, most=5)}"
+        own = next((job.tenant for job in given.jobs if job.name == tenant), None)
+        if own is not None:
+            otherwise = f"the tenant of this job is {own}"
         raise InputError(
-            Mistake(f'there is no tenant "{tenant}"', Known(known).hint(tenant, "name one of them"))
+            Mistake(f'there is no tenant "{tenant}"', Known(known).hint(tenant, otherwise))
         )
     affordable = [offer for offer in offers if _most(offer, budget) > 0]
     if not affordable:

@@ -124,7 +124,7 @@ def _removed(change: Removed, given: Input) -> Input:
         _machine(given, name)
     machines = [machine for machine in given.cluster.machines if machine.name not in gone]
     if not machines:
-        raise InputError(Mistake("no machine is left"))
+        raise InputError(Mistake("no machine is left", "leave at least one"))
 
     def left(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if name not in gone)

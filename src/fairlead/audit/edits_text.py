@@ -16,7 +16,7 @@ from fairlead.model.errors import InputError, Mistake, Mistakes
 from fairlead.model.hints import Known
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
-from fairlead.model.names import MOST_NAMES, expand_all
+from fairlead.model.names import MOST_NAMES, compress, expand_all
 from fairlead.model.quantity import exact, quantities
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.tenant import positive
@@ -24,6 +24,7 @@ from fairlead.model.words import listing
 from fairlead.sharing.changes import parts
 
 _TIMES = re.compile(r"\s*(?P<count>[0-9]+)\s+[x×*]\s+(?P<what>\S.*?)\s*")
+_ALMOST = re.compile(r"(?P<count>[0-9]+)\s*[x×*]?\s*(?P<what>\S+)")
 _STEM = re.compile(r"(?P<stem>.*?[^-_.0-9])[-_.]?[0-9]+")
 
 
@@ -55,6 +56,8 @@ def read_edits(
             found += mistakes.attempt((f"{option} {text}",), reader, text) or ()
     for edit in _twice(found):
         mistakes.append(Mistake(f"{edit} is set twice", "say it once"))
+    if twice := _gone_twice(found):
+        mistakes.append(Mistake(f"{listing(compress(twice))} is removed twice", "say it once"))
     mistakes.report()
     return tuple(found)
 
@@ -74,6 +77,15 @@ def _twice(edits: Iterable[Edit]) -> list[str]:
                 continue
         seen[key] = seen.get(key, 0) + 1
     return [key for key, times in seen.items() if times > 1]
+
+
+def _gone_twice(edits: Iterable[Edit]) -> list[str]:
+    """The machines that two of the changes remove."""
+    seen: dict[str, int] = {}
+    for edit in edits:
+        for name in dict.fromkeys(edit.machines) if isinstance(edit, Remove) else ():
+            seen[name] = seen.get(name, 0) + 1
+    return [name for name, times in seen.items() if times > 1]
 
 
 class _Asked:
@@ -98,6 +110,19 @@ class _Asked:
         """`h01`, `4 x h01`, `4 x h[01-03]`, `4 x h` (h01 to h03), `4 x OFFER`."""
         match = _TIMES.fullmatch(text)
         count, what = (int(match["count"]), match["what"]) if match else (1, text.strip())
+        if match is None and what not in self._machines and (meant := _ALMOST.fullmatch(what)):
+            count_, name = meant["count"], meant["what"]
+            if name in (*self._machines, *self._stems, *self._offers):
+                raise InputError(
+                    Mistake(f'"{what}" is not how many of which', f'write "{count_} x {name}"')
+                )
+        if any(char.isspace() for char in what):
+            raise InputError(
+                Mistake(
+                    f'"{what}" is no machine',
+                    'write how many of which, a whole number first: "4 x h01"',
+                )
+            )
         if not 1 <= count <= MOST_NAMES:
             raise InputError(
                 Mistake(f"{count} machines cannot be added", f"write 1 to {MOST_NAMES}")
@@ -256,6 +281,5 @@ def budget_of(text: str) -> Fraction:
     try:
         return positive(exact(text))
     except InputError as error:
-        raise InputError(
-            Mistake(f"{text} is no budget: {error.mistakes[0].what}", "write a positive number")
-        ) from error
+        (mistake,) = error.mistakes
+        raise InputError(Mistake(f"{text} is no budget: {mistake.what}", mistake.right)) from error

@@ -82,5 +82,6 @@ def _unknown(name: str) -> Mistake:
     from difflib import get_close_matches
 
     close = get_close_matches(name.lower(), list(PROPERTIES), n=1)
+    close = close or [known for known in PROPERTIES if name and name.lower() in known]
     known = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(PROPERTIES)}"
     return Mistake(f"no property `{name}`", known)

@@ -128,13 +128,14 @@ def check_target(file: str, inputs: list[str]) -> None:
 def write_proof(file: str, allocation: Allocation) -> None:
     """Writes the proof, whole or not at all."""
     from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.shares import Tasks
     from fairlead.sharing.certificate import proof_to_json
 
     if allocation.proof is None:
-        raise InputError(
-            Mistake(
-                f"{allocation.policy} has no proof to write: a mechanism fills no levels",
-                "leave out --proof, or choose a policy",
-            )
-        )
+        what = f"{allocation.policy} has no proof to write: a mechanism fills no levels"
+        right = "leave out --proof, or choose a policy"
+        if allocation.tasks is Tasks.WHOLE:
+            what = "whole tasks have no proof to write: only exact shares have levels to prove"
+            right = "leave out --proof, or --tasks whole"
+        raise InputError(Mistake(what, right))
     write_whole(file, proof_to_json(allocation.proof))

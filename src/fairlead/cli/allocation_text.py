@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 
 from fairlead.cli.screen import Screen, shown, table
+from fairlead.cli.slips import slips
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
@@ -23,6 +24,7 @@ from fairlead.sharing.explanation import Stops, has_all, stops_of
 
 _BAR = 16  # columns that the longest bar takes
 _WIDE = 100  # columns of a terminal that has room for long bars
+_NARROW = 72  # columns below which there is no room for bars
 _MOST = 2  # ranges of names that a cell shows before it counts the rest
 _FEW = 200  # machines whose names are merged into ranges across classes
 _FROZEN = 4  # who froze at a level, likewise
@@ -50,6 +52,7 @@ def allocation_lines(
     if notes:
         yield ""
         yield from (f"warning: {shown(note)}" for note in notes)
+        yield from (f"hint: {shown(hint)}" for hint in slips(cluster, jobs, allocation.jobs))
 
 
 def whole_lines(whole: Whole, screen: Screen) -> Iterator[str]:
@@ -85,7 +88,7 @@ def shares_table(
     stops = stops_of(cluster, jobs, allocation)
     ranges = Ranges(allocation.classes)
     most = max((tenant.share for tenant in allocation.tenants), default=0.0)
-    bars = screen.width is not None and screen.blocks
+    bars = screen.width is not None and screen.blocks and screen.width >= _NARROW
     longest = _BAR if (screen.width or 0) >= _WIDE else _BAR // 2
     some_finite = any(limit is not None for limit in limits.values())
     header = ["tenant", "weight", "share"] + [""] * bars + ["tasks"] + ["of"] * some_finite
@@ -237,15 +240,19 @@ def reason(job: JobShare, limit: Fraction | None, stops: Stops, ranges: Ranges) 
 
 
 def _names(stops: Iterable[Stop], ranges: Ranges, waiting: Set[str]) -> str:
-    """The stops in few words, those of one resource together."""
+    """The stops in few words, those of one resource together, and those of one job's spread."""
     by_resource: dict[str, list[int]] = {}
+    by_spread: dict[str, list[int]] = {}
     others = []
     for stop in stops:
-        if stop.resource is not None and stop.tenant is None and stop.machine_class is not None:
+        if stop.tenant is not None or stop.machine_class is None:
+            others.append(stop_name(stop, ranges, waiting))
+        elif stop.resource is not None:
             by_resource.setdefault(stop.resource, []).append(stop.machine_class)
         else:
-            others.append(stop_name(stop, ranges, waiting))
+            by_spread.setdefault(stop.job or "", []).append(stop.machine_class)
     names = [f"{resource} on {ranges(by_resource[resource])}" for resource in sorted(by_resource)]
+    names += [f"spread of {shown(job)} on {ranges(by_spread[job])}" for job in sorted(by_spread)]
     names += others
     if len(names) > _STOPS + 1:
         names = [*names[:_STOPS], f"{len(names) - _STOPS} more"]

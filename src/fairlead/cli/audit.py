@@ -164,7 +164,8 @@ def run(args: argparse.Namespace) -> int:
             else:
                 found.append(one)
         if not found:
-            raise InputError(Mistake(reason) for one in refused for reason in one.reasons)
+            reasons = dict.fromkeys(reason for one in refused for reason in one.reasons)
+            raise InputError(map(Mistake, reasons))
         # The sentences are about the input as it is, the witnesses about less of it.
         small = _smaller(found, given, args.shrink, tell) if args.json or args.witness else found
     if args.witness:

@@ -36,7 +36,12 @@ MOST = 200
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument("shell", choices=("bash", "zsh", "fish", "names"), help="which shell")
+    parser.add_argument(
+        "shell",
+        choices=("bash", "zsh", "fish", "names"),
+        metavar="bash|zsh|fish",
+        help="which shell",
+    )
     parser.add_argument(
         "kind", nargs="?", choices=(JOBS, MACHINES, TENANTS), help=argparse.SUPPRESS
     )

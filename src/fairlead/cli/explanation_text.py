@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fairlead.cli.allocation_text import machines_of
 from fairlead.cli.screen import Screen, shown, wrapped
+from fairlead.cli.slips import slips
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
 from fairlead.model.report import LISTS, exclusions, nowhere_sentence
@@ -32,6 +33,8 @@ def explanation_lines(
 ) -> Iterator[str]:
     """The explanation as paragraphs under headings."""
     yield from wrapped(" ".join(answer(why)), screen)
+    for hint in slips(cluster, (why.job,), (why.share,)):
+        yield from wrapped(f"hint: {shown(hint)}", screen)
     if why.share.nowhere is None:
         yield ""
         yield screen.bold("Where it can run")
@@ -40,10 +43,13 @@ def explanation_lines(
         yield screen.bold("What stopped it")
         yield from wrapped(stopped(why), screen, "  ")
         own = [scarce for scarce in why.scarce if scarce.own and not why.satisfied]
-        for scarce in own[:_STOPS]:
-            yield from _bullet(_scarce(why, scarce), screen)
-        if len(own) > _STOPS:
-            more = counted(len(own) - _STOPS, "more place")
+        texts = [_scarce(why, scarce) for scarce in own if not _spreads(scarce)]
+        if spread := [scarce for scarce in own if _spreads(scarce)]:
+            texts.append(_spread(why, spread))
+        for text in texts[:_STOPS]:
+            yield from _bullet(text, screen)
+        if len(texts) > _STOPS:
+            more = counted(len(texts) - _STOPS, "more place")
             yield from _bullet(f"The same is so in {more}", screen)
         if others := [_what(why, scarce) for scarce in why.scarce if not scarce.own]:
             yield from _bullet(
@@ -139,12 +145,22 @@ def stopped(why: Explanation) -> str:
     )
 
 
+def _spreads(scarce: Scarce) -> bool:
+    """Is it stopped by having a task on each machine of a class?"""
+    return scarce.stop.job is not None and scarce.stop.machine_class is not None
+
+
+def _spread(why: Explanation, scarce: Sequence[Scarce]) -> str:
+    classes = {each.stop.machine_class for each in scarce}
+    groups = [group for group in why.allocation.classes if group.index in classes]
+    names = [name for group in groups for name in group.machines]
+    each = "each of " if len(names) > 1 else ""
+    on = listing(compress(names), most=_NAMES)
+    return f"It has a task on {each}{on}, and `spread` allows no second one there"
+
+
 def _scarce(why: Explanation, scarce: Scarce) -> str:
     stop = scarce.stop
-    if stop.job is not None and stop.machine_class is not None:
-        machines = machines_of(stop.machine_class, why.allocation.classes)
-        each = "each of " if scarce.total > 1 else ""
-        return f"It has a task on {each}{machines}, and `spread` allows no second one there"
     if stop.job is not None:
         return (
             "It may have at most one task on a machine (`spread`), and the cluster has"
@@ -198,6 +214,7 @@ def advice(
 ) -> Iterator[str]:
     """The changes, each with what it would bring: tried, or bounded by the prices."""
     machine = {machine.name: machine for machine in cluster.machines}
+    told: set[tuple[str, str]] = set()
     for change in changes:
         if tried and change.tasks is not None:
             more = number(change.tasks - why.share.tasks, _DIGITS)
@@ -208,7 +225,18 @@ def advice(
             brings = "there is room to gain, by the prices"
         else:
             brings = f"at first about {number(change.slope, _DIGITS)} tasks more, by the prices"
+        if change.kind is Kind.MACHINE and change.machines is not None:
+            # Classes may be told apart by names only: one machine of them is enough.
+            one = (_has(machine[change.machines.machines[0]]), brings)
+            if one in told:
+                continue
+            told.add(one)
         yield sentence(f"{_change(why, change, machine)}: {brings}")
+
+
+def _has(machine: Machine) -> str:
+    capacity = machine.capacity
+    return listing([amount(float(capacity[name]), name) for name in capacity if capacity[name]])
 
 
 def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> str:
@@ -219,9 +247,7 @@ def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> st
             return f"{_more(change)} in the cluster"
         return f"{_more(change)}{', spread over' if len(names) > 1 else ' on'} {on}"
     if change.kind is Kind.MACHINE:
-        capacity = machine[names[0]].capacity
-        has = listing([amount(float(capacity[name]), name) for name in capacity if capacity[name]])
-        return f"One more machine like {names[0]} ({has})"
+        return f"One more machine like {names[0]} ({_has(machine[names[0]])})"
     if change.kind is Kind.LIMIT:
         return f"{_more(change)} in the limit of {shown(change.subject)}"
     if change.kind is Kind.SPREAD:

@@ -159,7 +159,7 @@ def run(words: list[str]) -> int:
     while words and words[0] == "--debug":
         words = words[1:]
     if not words or words[0] in ("-h", "--help", "help"):
-        if len(words) > 1 and words[1] in COMMANDS:
+        if len(words) > 1 and words[0] == "help":
             return run([words[1], "--help"])
         print(usage(), end="")
         return Exit.OK

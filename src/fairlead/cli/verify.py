@@ -54,12 +54,13 @@ def _text(file: str) -> str:
 
     from fairlead.model.errors import InputError, Mistake
 
+    right = "give the file that `fairlead allocate --proof` wrote, after the input"
     try:
         return Path(file).read_text(encoding="utf-8")
     except OSError as error:
-        mistake = Mistake(f"the proof {file} cannot be read: {error.strerror}")
+        mistake = Mistake(f"the proof {file} cannot be read: {error.strerror}", right)
     except UnicodeDecodeError:
-        mistake = Mistake(f"the proof {file} is not UTF-8 text")
+        mistake = Mistake(f"the proof {file} is not UTF-8 text", right)
     raise InputError(mistake)
 
 

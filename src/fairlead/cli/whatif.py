@@ -100,10 +100,6 @@ def _check(args: argparse.Namespace) -> None:
         raise InputError(Mistake("no file is given", "give a file, or --live"))
     edits = any(getattr(args, name) for name in CHANGES)
     kinds = [edits, args.to is not None, args.buy is not None]
-    if sum(kinds) == 0:
-        raise InputError(
-            Mistake("nothing is changed", 'say what, as in --add "4 x h01", or --to FILE')
-        )
     if sum(kinds) > 1:
         raise InputError(
             Mistake("changes, --to and --buy are three questions", "ask one of them at a time")
@@ -115,6 +111,10 @@ def _check(args: argparse.Namespace) -> None:
     for name, value in (("--budget", args.budget), ("--for", args.tenant)):
         if value is not None and args.buy is None:
             raise InputError(Mistake(f"{name} without --buy", "give a catalogue to buy from"))
+    if sum(kinds) == 0:
+        raise InputError(
+            Mistake("nothing is changed", 'say what, as in --add "4 x h01", or --to FILE')
+        )
     if args.solves < 1:
         raise InputError(Mistake(f"--solves {args.solves} is too small", "write at least 1"))
 

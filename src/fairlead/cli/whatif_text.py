@@ -208,7 +208,7 @@ def summary(found: WhatIf) -> Iterator[str]:
             "The tasks that make a share of 1 change too:"
             f" {listing(names, most=3)}. A share can fall while its tasks rise."
         )
-    if not found.bottlenecks:
+    if not found.bottlenecks and found.jobs:
         yield f"{found.before.allocation.policy} fills no levels, so it names no bottlenecks."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _BINARY = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20))
+_DECIMAL = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6))
 _IRREGULAR = {
     "holds": "hold",
     "says": "say",
@@ -33,11 +34,19 @@ def number(value: float | None, digits: int = 6) -> str:
 def amounts(values: Iterable[float], digits: int = 6) -> list[str]:
     """Amounts of one resource, all in the unit that suits the largest of them.
 
-    From 2^20 on that is Mi, Gi, Ti or Pi: nobody has a million of what is not bytes.
+    From 2^20 on that is Mi, Gi, Ti or Pi: nobody has a million of what is not bytes. Where the
+    largest is shorter in M, G, T or P (`7T`, not `6.36646Ti`) that is how it was written.
     """
     values = list(values)
     largest = max(map(abs, values), default=0.0)
-    suffix, size = next(((text, unit) for text, unit in _BINARY if largest >= unit), ("", 1))
+    units = [
+        next(((text, unit) for text, unit in kind if largest >= unit), ("", 1))
+        for kind in (_BINARY, _DECIMAL)
+        if largest >= 2**20
+    ]
+    suffix, size = min(
+        units or [("", 1)], key=lambda unit: len(number(largest / unit[1], digits) + unit[0])
+    )
     return [f"{number(value / size, digits)}{suffix if value else ''}" for value in values]
 
 

@@ -137,7 +137,9 @@ def _scale(
     stated: dict[str, float] = {}
     for each in proof.scales:
         if each.machine_class == number:
-            if each.job in stated or each.job not in given.seen.job or not 0 < each.tasks < np.inf:
+            if each.job not in given.seen.job:
+                raise CertificateError(f"it has a scale of job {each.job}, which the input has not")
+            if each.job in stated or not 0 < each.tasks < np.inf:
                 raise CertificateError(f"the scale {each.tasks} is stated for job {each.job}")
             stated[each.job] = each.tasks
     runs = classes.runs
