@@ -10,7 +10,7 @@ import numpy as np
 from fairlead.model.allocation import Allocation
 from fairlead.model.check import check, with_implied_tenants
 from fairlead.model.eligibility import nowhere
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import CertificateError, InputError, Mistake, SolverError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import PoolProof, Proof, Round, Scale
@@ -48,7 +48,8 @@ def allocate(
 
     With whole tasks: the exact one rounded to whole tasks on each machine, which were seen to fit.
     `policy` is written as on the command line (`"tsf"`, `"kdf(k=3, gpu=2)"`). Raises InputError
-    for what the caller got wrong and InternalError where the answer fails its check.
+    for what the caller got wrong, and where numbers lie so far apart that no answer passes its
+    check; InternalError where one fails it for another reason.
     """
     if tasks not in [kind for each in Tasks for kind in (each, each.value)]:
         raise InputError(Mistake(f"tasks are not {tasks!r}", "use 'divisible' or 'whole'"))
@@ -60,6 +61,20 @@ def allocate(
 
         return by_whole_mechanism(cluster, jobs, policy)
     rule = parse(policy) if isinstance(policy, str) else policy
+    try:
+        return _allocated(cluster, jobs, rule, Tasks(tasks))
+    except (SolverError, CertificateError) as error:
+        from fairlead.sharing.spans import far_apart  # where something is wrong only
+
+        if mistakes := tuple(far_apart(cluster, jobs)):
+            raise InputError(mistakes) from error
+        raise
+
+
+def _allocated(
+    cluster: Cluster, jobs: tuple[Job, ...], rule: Policy | Mechanism, tasks: Tasks
+) -> Allocation:
+    """The allocation by a policy or a mechanism, checked."""
     problem = compile_problem(cluster, jobs)
     if isinstance(rule, Mechanism):
         found = _by_mechanism(cluster, problem, rule)
@@ -67,7 +82,7 @@ def allocate(
         found = _by_each_machine(cluster, problem, rule)
     else:
         found = _by_policy(cluster, problem, rule)
-    if tasks in (Tasks.WHOLE, Tasks.WHOLE.value):
+    if tasks is Tasks.WHOLE:
         from fairlead.sharing.integral.answer import rounded_answer
 
         return rounded_answer(

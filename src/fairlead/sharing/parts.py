@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fairlead.model.errors import SolverError
 from fairlead.sharing.captive import Plan, guess, plan, stop_by_plan
 from fairlead.sharing.coalesce import Groups
 from fairlead.sharing.guards import Guards, Prices
@@ -251,6 +252,8 @@ class Parts:
         tiny = worth * np.count_nonzero(worth) <= _NO_PRICE * worth.sum()
         own[(rate > 0) & tiny] = 0.0
         total = float(own @ rate)
+        if total <= 0:
+            raise SolverError("no price is left of a level: numbers lie too far apart")
         part.loss = (cost - own[:, None]) / total
         spread = None
         if self._any_spreads:
