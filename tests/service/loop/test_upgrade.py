@@ -1,0 +1,53 @@
+"""After an upgrade: what another version left of a journal is folded anew, or read as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.service.journal.entry import CorruptJournalError
+from fairlead.service.journal.memory import MemoryStore
+from fairlead.service.recovery import follow, newest
+from fairlead.service.snapshots import START, load
+from tests.service.loop.stage import Stage, job
+
+
+@pytest.mark.parametrize(
+    ("mine", "other"),
+    [
+        (START, b"fairlead snapshot 0\n"),
+        (b'"version":3', b'"version":2'),
+        (b'"version":1', b'"version":0'),
+    ],
+    ids=["the frame", "the records", "the core"],
+)
+def test_a_snapshot_of_another_version_is_passed_over_for_the_entries(
+    mine: bytes, other: bytes
+) -> None:
+    stage = Stage()
+    stage.submit(job("x", 2))
+    stage.settle(1)
+    stage.service.close()
+    assert stage.service.core is not None
+    before = stage.service.core.digest(), stage.service.records
+    ((seq, data),) = stage.place.snapshots.items()
+    assert data.count(mine) == 1
+    changed = data.replace(mine, other)
+    with pytest.raises(CorruptJournalError):
+        load(changed)
+    stage.place.snapshots[seq] = changed
+    again = MemoryStore(stage.place)
+    core, records = newest(again)
+    assert (core, records.seq) == (None, 0)  # the entries are folded from the first one
+    core = follow(again, core, records)
+    assert core is not None
+    assert (core.digest(), records) == before
+
+
+def test_after_a_clean_stop_nothing_that_an_older_version_decided_is_decided_again() -> None:
+    stage = Stage()
+    stage.submit(job("x", 2))
+    stage.settle(1)
+    stage.service.close()
+    core, records = newest(MemoryStore(stage.place))
+    assert core is not None
+    assert records.seq == len(stage.place.rows)
