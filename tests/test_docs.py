@@ -115,6 +115,24 @@ def test_what_a_page_shows_of_python_is_what_happens(
     assert not wrong, "".join(wrong)
 
 
+LESSONS = [page for page in PAGES if page.parent.name in ("tutorial", "howto")]
+
+
+@pytest.mark.parametrize("page", LESSONS, ids=name_of)
+def test_a_reader_is_told_which_file_to_write(page: Path) -> None:
+    """The comment that names the file of a block is seen by nobody who reads the page."""
+    text = page.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    untold = []
+    for block in blocks(text):
+        if block.file is not None:
+            before = "\n".join(lines[: block.first - 2])
+            section = without_blocks(before[max(0, before.rfind("\n## ")) :])
+            if f"`{block.file}`" not in section:
+                untold.append(f"line {block.first}: {block.file}")
+    assert untold == []
+
+
 def test_every_example_is_shown_somewhere() -> None:
     commands = [
         entry.words
