@@ -13,7 +13,8 @@ import pytest
 
 from fairlead.model.errors import InputError, OutputError
 from fairlead.simulation.measures import FORMS
-from fairlead.simulation.tables import Form, Table, dictionary, schema_of, write_whole
+from fairlead.simulation.study_files import write_file
+from fairlead.simulation.tables import Form, Table, dictionary, schema_of
 
 FORM = Form(
     "fairlead.test/1",
@@ -75,11 +76,11 @@ def test_a_place_that_cannot_be_written_to_is_an_output_error(tmp_path: Path) ->
     with pytest.raises(OutputError, match="cannot be written"):
         Table(tmp_path / "file" / "some.csv", FORM)
     with pytest.raises(OutputError, match="cannot be written"):
-        write_whole(tmp_path / "file" / "some.json", "{}")
+        write_file(tmp_path / "file" / "some.json", "{}")
 
 
 def test_texts_are_written_whole(tmp_path: Path) -> None:
-    write_whole(tmp_path / "new" / "some.json", json.dumps({"ä": 1}))
+    write_file(tmp_path / "new" / "some.json", json.dumps({"ä": 1}))
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["some.json"]
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.inputs import add_files, add_policy, as_csv, read, say, write_whole
+from fairlead.cli.inputs import add_files, add_policy, as_csv, read, say
 
 if TYPE_CHECKING:
     from fairlead.model.allocation import Allocation
@@ -127,9 +127,12 @@ def check_target(file: str, inputs: list[str]) -> None:
 
 def write_proof(file: str, allocation: Allocation) -> None:
     """Writes the proof, whole or not at all."""
+    from pathlib import Path
+
     from fairlead.model.errors import InputError, Mistake
     from fairlead.model.shares import Tasks
     from fairlead.sharing.certificate import proof_to_json
+    from fairlead.whole_file import write_whole
 
     if allocation.proof is None:
         what = f"{allocation.policy} has no proof to write: a mechanism fills no levels"
@@ -138,4 +141,4 @@ def write_proof(file: str, allocation: Allocation) -> None:
             what = "whole tasks have no proof to write: only exact shares have levels to prove"
             right = "leave out --proof, or --tasks whole"
         raise InputError(Mistake(what, right))
-    write_whole(file, proof_to_json(allocation.proof))
+    write_whole(Path(file), proof_to_json(allocation.proof))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from fairlead.cli.inputs import add_live, read, say, write_whole
+from fairlead.cli.inputs import add_live, read, say
 
 if TYPE_CHECKING:
     from fairlead.audit.finding import Finding, Input
@@ -169,7 +169,16 @@ def run(args: argparse.Namespace) -> int:
         # The sentences are about the input as it is, the witnesses about less of it.
         small = _smaller(found, given, args.shrink, tell) if args.json or args.witness else found
     if args.witness:
-        _write_witnesses(small, args.witness)
+        from fairlead.cli.witness_files import write_witnesses
+
+        write_witnesses(
+            (
+                (one.policy, one.property + _moment(one), one.witness)
+                for one in small
+                if one.witness is not None
+            ),
+            args.witness,
+        )
     if args.json:
         from fairlead.cli.audit_text import sentence_of, tree
         from fairlead.model.report import json_text
@@ -299,23 +308,8 @@ def _smaller(
     return smaller
 
 
-def _write_witnesses(found: Sequence[Finding], directory: str) -> None:
-    import re
-    from pathlib import Path
-
-    from fairlead.audit.witness import witness_json
-    from fairlead.model.errors import OutputError
-
-    try:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{directory} cannot be made: {error.strerror}") from error
-    for one in found:
-        if one.witness is not None:
-            policy = re.sub(r"[^A-Za-z0-9.-]+", "_", one.policy).strip("_")
-            moment = "" if one.lottery is None else f"-{one.lottery.value}"
-            file = Path(directory, f"{policy}-{one.property}{moment}.json")
-            write_whole(str(file), witness_json(one.witness) + "\n")
+def _moment(finding: Finding) -> str:
+    return "" if finding.lottery is None else f"-{finding.lottery.value}"
 
 
 def _table(args: argparse.Namespace) -> int:
@@ -341,7 +335,16 @@ def _table(args: argparse.Namespace) -> int:
         tell("smaller witnesses")
         table = with_smaller(table, audit_table.TRIES if args.shrink is None else args.shrink)
     if args.witness:
-        audit_table.write_witnesses(table, args.witness)
+        from fairlead.cli.witness_files import write_witnesses
+
+        write_witnesses(
+            (
+                (policy, row, cell.witness)
+                for (policy, row), cell in table.cells.items()
+                if cell.witness is not None
+            ),
+            args.witness,
+        )
     if args.json:
         say([json_text(audit_table.tree(table))])
     else:

@@ -9,8 +9,6 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fairlead.cli.inputs import write_whole
-
 if TYPE_CHECKING:
     from fairlead.audit.table import Cell, Counts, Judged, Part, Run, Table
     from fairlead.audit.table_paper import Row
@@ -230,23 +228,3 @@ def _differing(table: Table) -> Iterator[str]:
             if says is False and cell.witness is None:
                 why = _reason(table, policy, row) or "and none was found here"
                 yield f"The paper has a blank for {policy}, {title}: {why}."
-
-
-def write_witnesses(table: Table, directory: str) -> None:
-    """A file for each witness, by policy and row."""
-    import re
-    from pathlib import Path
-
-    from fairlead.audit.witness import witness_json
-    from fairlead.model.errors import OutputError
-
-    try:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{directory} cannot be made: {error.strerror}") from error
-    for (policy, row), cell in table.cells.items():
-        if cell.witness is not None:
-            name = re.sub(r"[^A-Za-z0-9.-]+", "_", policy).strip("_")
-            write_whole(
-                str(Path(directory, f"{name}-{row}.json")), witness_json(cell.witness) + "\n"
-            )

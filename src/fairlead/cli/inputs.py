@@ -76,31 +76,3 @@ def as_csv(rows: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[s
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue().splitlines()
-
-
-def write_whole(file: str, text: str) -> None:
-    """Writes a file whole or not at all: under another name beside it, then renamed."""
-    import tempfile
-    from pathlib import Path
-
-    from fairlead.model.errors import OutputError
-
-    target = Path(file)
-    beside = None
-    try:
-        if target.exists() and not target.is_file():  # /dev/stdout: nothing to rename over
-            target.write_text(text, encoding="utf-8")
-            return
-        handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(beside).chmod(0o666 & ~mask)  # as any other new file; mkstemp keeps it private
-        Path(beside).replace(target)
-        beside = None
-    except OSError as error:
-        raise OutputError(f"{file} cannot be written: {error.strerror}") from error
-    finally:
-        if beside is not None:
-            Path(beside).unlink(missing_ok=True)

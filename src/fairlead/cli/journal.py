@@ -241,7 +241,14 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
         return
     from pathlib import Path
 
-    _write(Path(args.out), lines)
+    from fairlead.whole_file import written_whole
+
+    # Nobody else may read it: commands are in it.
+    with (
+        written_whole(Path(args.out), private=True) as beside,
+        beside.open("w", encoding="utf-8") as out,
+    ):
+        out.writelines(lines)
     say([f"wrote {args.out}: {counted(last - args.after, 'entry', 'entries')}"])
 
 
@@ -258,28 +265,6 @@ def _lines(entries: Iterator[Entry], after: int, last: int) -> Iterator[str]:
             "body": entry.body,
         }
         yield to_text(tree) + "\n"
-
-
-def _write(target: Path, lines: Iterator[str]) -> None:
-    """Writes the file whole or not at all. Nobody else may read it: commands are in it."""
-    import os
-    import tempfile
-
-    from fairlead.model.errors import OutputError
-
-    beside = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        beside = target.with_name(name.rpartition("/")[2])
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.writelines(lines)
-        beside.replace(target)
-        beside = None
-    except OSError as error:
-        raise OutputError(f"{target} cannot be written: {error.strerror}") from error
-    finally:
-        if beside is not None:
-            beside.unlink(missing_ok=True)
 
 
 def _seen(reader: SqlReader, unit: str, after: int = 0) -> Iterator[Entry]:

@@ -96,7 +96,7 @@ def note_process(folder: Path) -> None:
     another process that gets the number later is not taken for it."""
     import psutil
 
-    from fairlead.cli.inputs import write_whole
+    from fairlead.whole_file import write_whole
 
     own = psutil.Process()
-    write_whole(str(folder / PROCESS), f"{own.pid} {own.create_time():.2f}\n")
+    write_whole(folder / PROCESS, f"{own.pid} {own.create_time():.2f}\n")

@@ -18,8 +18,14 @@ from fairlead.simulation.result import Result
 from fairlead.simulation.run import simulate
 from fairlead.simulation.sinks import Sink
 from fairlead.simulation.source import Source, kept
-from fairlead.simulation.study_files import RUN, RUN_SCHEMA, STUDY, STUDY_SCHEMA, content_of
-from fairlead.simulation.tables import write_whole
+from fairlead.simulation.study_files import (
+    RUN,
+    RUN_SCHEMA,
+    STUDY,
+    STUDY_SCHEMA,
+    content_of,
+    write_file,
+)
 from fairlead.simulation.workload import Workload
 
 RECORDS = ("jobs", "tasks", "shares", "utilisation")
@@ -113,7 +119,7 @@ def claim(study: Study) -> None:
         study.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{study.out} cannot be written: {error.strerror}") from error
-    write_whole(file, text_of({"schema": STUDY_SCHEMA, "settings": settings}))
+    write_file(file, text_of({"schema": STUDY_SCHEMA, "settings": settings}))
 
 
 def parts_of(study: Study, workers: int) -> list[Part]:
@@ -160,7 +166,7 @@ def run_one(
             "settings": study.settings(),
             "result": asdict(result),
         }
-        write_whole(there / RUN, text_of(content))
+        write_file(there / RUN, text_of(content))
     return result
 
 

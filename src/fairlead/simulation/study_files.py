@@ -1,12 +1,13 @@
-"""The two JSON files of a study's folder: its settings, and each finished run."""
+"""The files of a study's folder: its settings, each finished run, and how they are written."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError, Mistake, OutputError
 from fairlead.model.json_tree import json_tree
+from fairlead.whole_file import write_whole
 
 STUDY, RUN = "study.json", "run.json"
 STUDY_SCHEMA, RUN_SCHEMA = "fairlead.simulation.study/1", "fairlead.simulation.run/1"
@@ -30,3 +31,12 @@ def content_of(file: Path, schema: str) -> dict[str, Any]:
             )
         )
     return content
+
+
+def write_file(file: Path, content: str | bytes) -> None:
+    """Writes a file of the study whole or not at all, and makes its folder. Raises OutputError."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{file} cannot be written: {error.strerror}") from error
+    write_whole(file, content)

@@ -15,6 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.whole_file import as_any_new_file
 
 KEY = b"fairlead.schema"
 """In a Parquet file's metadata: the name and the version of its schema."""
@@ -128,29 +129,3 @@ def schema_of(path: Path) -> str:
         return first.removeprefix("# ") if first.startswith("# ") else ""
     found = pyarrow.parquet.read_schema(path).metadata or {}
     return bytes(found.get(KEY, b"")).decode()
-
-
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file whole or not at all: under another name beside it, then renamed."""
-    beside: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        beside = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-        as_any_new_file(beside)
-        beside.replace(path)
-        beside = None
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        if beside is not None:
-            beside.unlink(missing_ok=True)
-
-
-def as_any_new_file(path: Path) -> None:
-    """The permissions of any other new file; mkstemp keeps it private."""
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)

@@ -17,8 +17,8 @@ from typing import Any
 
 from fairlead.model.errors import InputError, InternalError, Mistake
 from fairlead.simulation.result import Result
-from fairlead.simulation.study import RUN, Part, Study, done, folder, parts_of, run_part
-from fairlead.simulation.tables import write_whole
+from fairlead.simulation.study import Part, Study, done, folder, parts_of, run_part
+from fairlead.simulation.study_files import RUN, write_file
 
 Told = Callable[[Part, Sequence[Result]], object]
 """Hears of the runs of a part as soon as they are done."""
@@ -187,7 +187,7 @@ def keep(study: Study, policy: str, seed: int, files: Files) -> None:
     there = folder(study, policy, seed)
     if there is not None:
         for name in sorted(files, key=lambda name: (name == RUN, name)):
-            write_whole(there / name, files[name])
+            write_file(there / name, files[name])
 
 
 def _cause(error: Any) -> BaseException:

@@ -1,0 +1,54 @@
+"""Files that are written whole or not at all: under another name beside them, then renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fairlead.model.errors import OutputError
+
+
+@contextmanager
+def written_whole(path: Path, *, private: bool = False) -> Iterator[Path]:
+    """An empty file beside the path, to be written; it takes the path's name at the end, or leaves
+    nothing behind. `private`: its owner alone may read it. Raises OutputError."""
+    import tempfile  # slow to import, and few commands write files
+
+    beside: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        beside = Path(name)
+        yield beside
+        if not private:
+            as_any_new_file(beside)
+        beside.replace(path)
+        beside = None
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes the file; what is no file, such as /dev/stdout, is written as it is. Raises
+    OutputError."""
+    data = content.encode() if isinstance(content, str) else content
+    if path.exists() and not path.is_file():  # nothing to rename over
+        try:
+            path.write_bytes(data)
+        except OSError as error:
+            raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+        return
+    with written_whole(path) as beside:
+        beside.write_bytes(data)
+
+
+def as_any_new_file(path: Path) -> None:
+    """The permissions of any other new file; a temporary one is private."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
