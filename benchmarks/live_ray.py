@@ -45,8 +45,9 @@ def bare(tasks: int, *, count: bool = False) -> Measured:
     return run
 
 
-def ours(tasks: int) -> Measured:
-    """The same by `fairlead.ray`, through a service with its journal on disk: one `map`."""
+def ours(tasks: int, together: int | None = None) -> Measured:
+    """The same by `fairlead.ray`, through a service with its journal on disk: one `map`, as it
+    divides its calls by itself, or with so many a task."""
     import fairlead.ray as fair
 
     _begin()
@@ -69,10 +70,10 @@ def ours(tasks: int) -> Measured:
     atexit.register(_stop, server)
     fair.init(url=said.split()[-1], token=(state / "admin-token").read_text().strip())
     remote = fair.remote(num_cpus=1)(_nothing())
-    list(remote.map(range(50)))
+    list(remote.map(range(50), together=1))
 
     def run() -> list[float]:
-        total = float(sum(remote.map(range(tasks))))
+        total = float(sum(remote.map(range(tasks), together=together)))
         _ = folder  # it stays until all is measured
         return [total]
 

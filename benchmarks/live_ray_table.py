@@ -4,8 +4,9 @@ and lengths of the tasks.
 `python -m benchmarks.live_ray_table [--cpus 2,8,32] [--seconds 0,0.01,0.1] [--rounds 3]`. Both run
 by turns on the same nodes, of one cluster for each size, which are started here: the bare driver
 submits all calls at once, each pinned to a node; Fairlead gets them as one `map`, through a service
-with its journal on disk: a task each, and several calls a task (`together`), so that a task takes a
-tenth of a second, 50 at most. Needs nothing but two cores, and patience where they are busy.
+with its journal on disk: as `map` divides them into tasks by itself, and a task each
+(`together=1`). `--processes` adds whose the processor time was. Needs nothing but two cores, and
+patience where they are busy.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ import fairlead.ray as fair
 NODES = {2: (2,), 8: (2, 2, 2, 2), 32: (8, 8, 8, 8)}
 """CPUs of the nodes, by their sum; other sums are one node."""
 
-MOST, LEAST = 600, 60
-"""Tasks of one measurement."""
+MOST, LEAST = 400, 60
+"""Calls of one measurement."""
 
 STORE = 80 * 1024 * 1024
 
@@ -104,30 +105,52 @@ def service(folder: Path) -> Iterator[None]:
 
 @dataclass
 class Speed:
-    """Of some rounds: tasks a second, and the milliseconds of processors that each task took in all
-    processes here: Ray's, the workers', the service's, this one."""
+    """Of some rounds: calls a second, and the milliseconds of processors that each call took in all
+    processes here: Ray's, the workers', the service's, this one; and by their kinds."""
 
     wall: list[float] = field(default_factory=list)
     work: list[float] = field(default_factory=list)
+    by_kind: dict[str, float] = field(default_factory=dict)  # of the last round
 
 
-def busy() -> dict[int, float]:
-    """The processor time of this process and all below it, in seconds."""
+KINDS = {
+    "service": "fairlead serve",
+    "driver of the engine": "fairlead.engines.driver",
+    "launcher": "ray::Launcher",
+    "worker": "ray::",
+    "raylet": "raylet/raylet",
+    "control store": "gcs_server",
+}
+"""Kinds of processes, by what their command lines have in them: the first that fits."""
+
+
+def busy() -> dict[int, tuple[str, float]]:
+    """The kind and the processor time, in seconds, of this process and all below it."""
     here = psutil.Process()
     found = {}
     for process in (here, *here.children(recursive=True)):
         with suppress(psutil.Error):
-            times = process.cpu_times()
-            found[process.pid] = times.user + times.system
+            times, command = process.cpu_times(), " ".join(process.cmdline())
+            kind = next((kind for kind, part in KINDS.items() if part in command), "others")
+            kind = "script" if process is here else kind
+            found[process.pid] = kind, times.user + times.system
     return found
+
+
+def spent(before: dict[int, tuple[str, float]]) -> dict[str, float]:
+    """The processor time since then by kinds, the most first."""
+    found: dict[str, float] = {}
+    for pid, (kind, seconds) in busy().items():
+        found[kind] = found.get(kind, 0.0) + seconds - before.get(pid, (kind, 0.0))[1]
+    return dict(sorted(found.items(), key=lambda each: -each[1]))
 
 
 def measured(
     nodes: list[str], cpus: int, seconds: float, rounds: int
 ) -> tuple[int, int, dict[str, Speed]]:
-    """How many calls, how many of them together, and how fast they were."""
+    """How many calls, of how many tasks they were by themselves, and how fast they were."""
     function = work()
-    tasks = int(min(MOST, max(LEAST, 2 * cpus / (seconds or 0.0001))))
+    calls = int(min(MOST, max(LEAST, 2 * cpus / (seconds or 0.0001))))
     pinned = [
         ray.remote(
             num_cpus=1,
@@ -138,31 +161,35 @@ def measured(
     ]
     ours = fair.remote(num_cpus=1)(function)
 
+    made: list[int] = []
+
     def bare() -> list[int]:
-        done = [pinned[k % len(pinned)].remote(k, seconds) for k in range(tasks)]
+        done = [pinned[k % len(pinned)].remote(k, seconds) for k in range(calls)]
         found: list[int] = ray.get(done)
         return found
 
-    def queued() -> list[int]:
-        return ours.map(range(tasks), [seconds] * tasks).results()
+    def by_itself() -> list[int]:
+        batch = ours.map(range(calls), [seconds] * calls)
+        found = batch.results()
+        made[:] = [len({(future.job, future.task) for future in batch.futures})]
+        return found
 
-    together = max(1, min(50, tasks // (2 * cpus), round(0.1 / (seconds or 0.001))))
+    def each() -> list[int]:
+        return ours.map(range(calls), [seconds] * calls, together=1).results()
 
-    def several() -> list[int]:
-        return ours.map(range(tasks), [seconds] * tasks, together=together).results()
-
-    ways = {"bare": bare, "each": queued, "together": several}
+    ways = {"bare": bare, "by itself": by_itself, "each": each}
     speeds = {name: Speed() for name in ways}
     for turn in range(rounds + 1):
         for name, run in ways.items():
             before, begin = busy(), time.perf_counter()
-            if sum(run()) != tasks * (tasks - 1) // 2:
+            if sum(run()) != calls * (calls - 1) // 2:
                 raise RuntimeError(f"wrong results ({name})")
             if turn:  # the first one starts the workers
-                speeds[name].wall.append(tasks / (time.perf_counter() - begin))
-                spent = sum(now - before.get(pid, 0.0) for pid, now in busy().items())
-                speeds[name].work.append(1000 * spent / tasks)
-    return tasks, together, speeds
+                speeds[name].wall.append(calls / (time.perf_counter() - begin))
+                taken = {kind: 1000 * sec / calls for kind, sec in spent(before).items()}
+                speeds[name].work.append(sum(taken.values()))
+                speeds[name].by_kind = taken
+    return calls, made[0], speeds
 
 
 def main() -> None:
@@ -171,21 +198,25 @@ def main() -> None:
     parser.add_argument("--cpus", default="2,8,32")
     parser.add_argument("--seconds", default="0,0.01,0.1")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--processes", action="store_true")
     args = parser.parse_args()
     say = sys.stdout.write
-    say("| CPUs | call | calls | bare, calls/s | Fairlead, a task each | several a task")
-    say(f" | ms of processor a call: bare | each | several | load |\n|{10 * '---|'}\n")
+    say("| CPUs | call | calls | bare, calls/s | `map` | tasks | a task each")
+    say(f" | ms of processor a call: bare | `map` | each | load |\n|{11 * '---|'}\n")
     for cpus in map(int, args.cpus.split(",")):
         with tempfile.TemporaryDirectory() as folder, cluster(cpus) as nodes, service(Path(folder)):
             for seconds in map(float, args.seconds.split(",")):
-                tasks, together, speeds = measured(nodes, cpus, seconds, args.rounds)
-                bare, each, several = (median(speed.wall) for speed in speeds.values())
+                calls, tasks, speeds = measured(nodes, cpus, seconds, args.rounds)
+                bare, by_itself, each = (median(speed.wall) for speed in speeds.values())
                 work = " | ".join(f"{median(speed.work):.2f}" for speed in speeds.values())
                 say(
-                    f"| {cpus} on {len(nodes)} | {1000 * seconds:g} ms | {tasks} | {bare:.0f}"
-                    f" | {each:.0f} ({each / bare:.0%}) | {several:.0f} ({several / bare:.0%};"
-                    f" {together}) | {work} | {os.getloadavg()[0]:.1f} |\n"
+                    f"| {cpus} on {len(nodes)} | {1000 * seconds:g} ms | {calls} | {bare:.0f}"
+                    f" | {by_itself:.0f} ({by_itself / bare:.0%}) | {tasks}"
+                    f" | {each:.0f} ({each / bare:.0%}) | {work} | {os.getloadavg()[0]:.1f} |\n"
                 )
+                for name, speed in speeds.items() if args.processes else ():
+                    kinds = (f"{kind} {ms:.2f}" for kind, ms in speed.by_kind.items())
+                    say(f"{name}: {', '.join(kinds)}\n")
                 sys.stdout.flush()
 
 

@@ -66,23 +66,23 @@ def _local(commands: int) -> Case:
 
 
 def _ray(tasks: int) -> list[Case]:
-    """Ours may take 1 / 0.6 of the time of a bare driver: through the whole service, where two
-    tasks are in flight on two CPUs, and through the engine alone, which is handed all of them."""
-    bare = "a bare driver, node affinity"
+    """Ours may take 1 / 0.6 of the time of a bare driver: through the whole service, as `map`
+    divides the calls by itself and as a task each, of which two are in flight on two CPUs; and a
+    task each through the engine alone, which is handed all of them."""
+    size = {"tasks": tasks}
+    bare = Call("a bare driver, node affinity", "benchmarks.live_ray:bare", size)
+    counted = Call(bare.program, bare.prepare, {**size, "count": True})
+    each = {**size, "together": 1}
+    target = Target(ratio=0.6)
     return [
-        Case(
-            "ray/no-op",
-            {"tasks": tasks},
-            Call("Fairlead on Ray", "benchmarks.live_ray:ours", {"tasks": tasks}),
-            Call(bare, "benchmarks.live_ray:bare", {"tasks": tasks}),
-            Target(ratio=0.6),
-        ),
+        Case("ray/map", size, Call("map", "benchmarks.live_ray:ours", size), bare, target),
+        Case("ray/each", size, Call("a task each", "benchmarks.live_ray:ours", each), bare, target),
         Case(
             "ray/engine",
-            {"tasks": tasks},
-            Call("the engine alone", "benchmarks.live_ray_engine:ours", {"tasks": tasks}),
-            Call(bare, "benchmarks.live_ray:bare", {"tasks": tasks, "count": True}),
-            Target(ratio=0.6),
+            size,
+            Call("the engine alone", "benchmarks.live_ray_engine:ours", size),
+            counted,
+            target,
         ),
     ]
 

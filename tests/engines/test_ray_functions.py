@@ -117,7 +117,7 @@ def test_an_error_is_its_own_and_rays(connected: str) -> None:
 
 def test_a_map_is_one_job(connected: str, running: Running) -> None:
     assert connected
-    batch = square.map(range(100))
+    batch = square.map(range(100), together=1)
     assert batch.results(PATIENCE) == [x * x for x in range(100)]
     jobs = {future.job for future in batch.futures}
     assert len(jobs) == 1
@@ -143,6 +143,33 @@ def test_several_calls_are_one_task(connected: str, running: Running) -> None:
     assert (counts.finished, counts.failed) == (2, 1)
     with pytest.raises(InputError, match="together=100"):
         far.map([1], together=0)
+
+
+def test_a_map_of_short_calls_makes_several_of_them_a_task(
+    connected: str, running: Running
+) -> None:
+    assert connected
+    batch = square.map(range(400))
+    assert batch.results(PATIENCE) == [x * x for x in range(400)]
+    jobs = sorted({str(future.job) for future in batch.futures})
+    with Client(running.url, running.token) as client:
+        told = [client.job(job) for job in jobs]
+    assert {each.state for each in told} == {JobState.FINISHED}
+    assert len(told) == 2
+    assert sum(each.tasks.finished for each in told) < 100
+
+
+@pytest.mark.usefixtures("joined")
+def test_a_call_that_ends_its_worker_takes_no_other_of_its_task_with_it() -> None:
+    def crashes(x: int) -> int:
+        if x == 150:
+            os._exit(3)
+        return x
+
+    futures = fair.remote(num_cpus=0.25, tenant="ana")(crashes).map(range(200)).futures
+    with pytest.raises(fair.TaskFailedError, match="was lost"):
+        futures[150].result(3 * PATIENCE)  # it ends eight workers, and as many are started
+    assert fair.get(futures[:150] + futures[151:], PATIENCE) == [*range(150), *range(151, 200)]
 
 
 @pytest.mark.usefixtures("joined")

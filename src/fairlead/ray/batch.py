@@ -1,4 +1,4 @@
-"""The calls of one `map`: one job, one task each."""
+"""The calls of one `map`."""
 
 from __future__ import annotations
 
@@ -33,4 +33,5 @@ class Batch:
 
     def cancel(self) -> bool:
         """Cancels all that are not over."""
-        return any(future.cancel() for future in self.futures[:1] + self.futures[-1:])
+        # With one of them go the others.
+        return any(future.cancel() for future in self.futures if not future.done())

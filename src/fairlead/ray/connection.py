@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import json
 import logging
@@ -9,8 +10,10 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
+from weakref import WeakSet
 
 from ray import cloudpickle
 
@@ -20,6 +23,7 @@ from fairlead.ray import store
 from fairlead.ray.errors import CallError
 from fairlead.ray.future import Future
 from fairlead.ray.options import Options, job_tree, plain_word
+from fairlead.ray.portions import Portions, Way, worthwhile
 from fairlead.ray.results import End, Job, Results
 from fairlead.wire.events import EventKind, ServerEvent
 from fairlead.wire.jobs import JobRow, JobState, TaskState
@@ -47,6 +51,9 @@ FOLLOWS = "fairlead _follow"
 FEW = 20
 """So many jobs are looked at one by one; more in the list of all."""
 
+LEAVE = 10.0
+"""Seconds in which the service has to take what is not submitted yet when a script ends."""
+
 PATIENCE = 60.0
 """Seconds in which a service that does not answer may come back."""
 
@@ -60,7 +67,9 @@ class Connection:
         self._place = find_place(url, token, ca)
         self._mine = threading.local()
         self._clients: list[Client] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._unsent = 0  # jobs that the service has not answered
+        self._portions: WeakSet[Portions] = WeakSet()
         self._new: SimpleQueue[Job] = SimpleQueue()
         self._open: dict[str, Job] = {}
         self._wake = threading.Event()
@@ -73,6 +82,7 @@ class Connection:
         ]
         for thread in self._threads:
             thread.start()
+        atexit.register(self.finish)  # a script that ends has submitted what it said
 
     def submit(
         self,
@@ -80,34 +90,66 @@ class Connection:
         name: str,
         options: Options,
         calls: Sequence[tuple[Any, Any]],
-        together: int = 1,
+        together: int | None = 1,
     ) -> list[Future]:
-        """Submits a job with a task for each call (arguments, keywords), or for so many. Raises
-        InputError, and CallError where it is too large."""
-        tasks = [calls[begin : begin + together] for begin in range(0, len(calls), together)]
-        several = [list(task) if together > 1 else task[0] for task in tasks]
-        items = store.carried([cloudpickle.dumps(each) for each in several], function)
+        """Submits a job with a task for each call (arguments, keywords), or for so many; None: as
+        `Portions` finds. Raises InputError, and CallError where it is too large."""
+        put = partial(self._put, function, name, options)
+        several = together or 1
+        tasks = [calls[begin : begin + several] for begin in range(0, len(calls), several)]
+        # Arguments are as they are now, whenever the calls are made.
+        items = [cloudpickle.dumps(list(each) if several > 1 else each[0]) for each in tasks]
+        if together is None and worthwhile(options, function, items):
+            portions = Portions(f"{name}()", items, Way(put, self._cancel, self._lock))
+            self._portions.add(portions)
+            return portions.futures
+        futures = [Future(f"{name}()", self._cancel) for _ in calls]
+        put(items, futures, several, None)
+        return futures
+
+    def _put(
+        self,
+        function: bytes,
+        name: str,
+        options: Options,
+        items: Sequence[bytes],
+        futures: list[Future],
+        together: int,
+        of: Portions | None,
+    ) -> None:
+        """Submits a job with a task for each item, which so many of these futures wait for."""
         text = json.dumps(
             {
                 "fairlead.ray": 1,
                 "function": base64.b64encode(function).decode("ascii"),
                 "name": name,
-                "items": items,
+                "items": store.carried(items, function),
             }
         )
         job = f"{options.name or plain_word(name)}-{secrets.token_hex(6)}"
-        tree = job_tree(options, job, len(tasks), text)
-        futures = [
-            Future(f"{name}()", call // together, self._cancel) for call in range(len(calls))
-        ]
-        left: dict[int, list[Future]] = {}
-        for future in futures:
-            left.setdefault(future.task, []).append(future)
-        self._new.put(Job(tree, len(text), futures, left=left))
-        return futures
+        tree = job_tree(options, job, len(items), text)
+        left = {
+            task: futures[task * together : (task + 1) * together] for task in range(len(items))
+        }
+        for task, several in left.items():
+            for future in several:
+                future.task = task
+        with self._lock:
+            self._unsent += 1
+        self._new.put(Job(tree, len(text), futures, left=left, of=of))
+
+    def finish(self) -> None:
+        """Submits all that is not submitted yet, and waits for that, but not for ever."""
+        for portions in list(self._portions):
+            portions.submit_rest()
+        end = time.monotonic() + LEAVE
+        while self._unsent and time.monotonic() < end:
+            time.sleep(GATHER)
 
     def close(self) -> None:
         """Ends the threads and the connections. Futures that are not over stay so."""
+        self.finish()
+        atexit.unregister(self.finish)
         self._closed = True
         self._wake.set()
         self._submitted.set()
@@ -184,6 +226,7 @@ class Connection:
                 self._refused(job, CallError(f"it could not be submitted: {error}"))
             return
         with self._lock:
+            self._unsent -= len(batch)
             for job, row in zip(batch, told.jobs, strict=True):
                 for future in job.futures:
                     future.job = row.name
@@ -192,6 +235,8 @@ class Connection:
 
     def _refused(self, job: Job, error: Exception) -> None:
         self._drop(job, None)
+        with self._lock:
+            self._unsent -= 1
         for future in job.futures:
             future.settle(error=error)
 
@@ -237,6 +282,8 @@ class Connection:
     def _happened(self, job: Job, event: ServerEvent) -> None:
         if event.kind is EventKind.JOB_SUBMITTED:
             job.heard = True  # all that comes after it is heard, too
+        elif event.kind is EventKind.TASK_STARTED and job.of is not None:
+            job.of.started()
         elif event.kind in (EventKind.JOB_CANCELLED, EventKind.JOB_REJECTED):
             job.heard = False
             self._wake.set()
@@ -285,6 +332,8 @@ class Connection:
             if over > job.seen:
                 job.seen, moved = over, True
                 self._find_ends(job, row)
+            if counts.running and job.of is not None:
+                job.of.started()
             if row.state in (JobState.FAILED, JobState.CANCELLED):
                 self._rest(job, row)
         return moved

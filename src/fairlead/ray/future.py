@@ -12,9 +12,10 @@ from ray import cloudpickle, exceptions
 class Future:
     """One task of a job: a call that was submitted. Made by `submit`, `remote` and `map`."""
 
-    def __init__(self, what: str, task: int, stop: Callable[[Future], bool]) -> None:
+    def __init__(self, what: str, stop: Callable[[Future], bool]) -> None:
         self.what = what
-        self.task = task
+        self.task = 0
+        """The number of its task, once that is submitted."""
         self.job: str | None = None
         """The name of its job, once that is accepted."""
         self._stop = stop

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
@@ -18,6 +19,7 @@ from fairlead.model.plain import Plain
 from fairlead.ray import store
 from fairlead.ray.errors import CallError, failed
 from fairlead.ray.future import Future
+from fairlead.ray.portions import Portions
 from fairlead.wire.jobs import TaskState
 
 READERS = 8
@@ -35,6 +37,7 @@ class Job:
     futures: list[Future]
     number: int = 0  # once it is accepted
     left: dict[int, list[Future]] = field(default_factory=dict)
+    of: Portions | None = None  # that asks to be told of it
     seen: int = 0  # tasks that were over at the last look
     heard: bool = False  # all that happens to it is told as it happens
     early: list[End] = field(default_factory=list)  # what was told before its number
@@ -117,7 +120,8 @@ class Results:
             if waiting and self._keeper is not None:
                 waiting = self._directly(self._keeper, waiting)
             for end, futures in waiting:
-                self._readers.submit(self._read, end, futures)
+                with suppress(RuntimeError):  # the script is over: nobody waits for them
+                    self._readers.submit(self._read, end, futures)
 
     def _directly(
         self, keeper: Any, ended: list[tuple[End, list[Future]]]
@@ -135,7 +139,7 @@ class Results:
             if data is None:
                 left.append((end, futures))
             else:
-                _settle(futures, data)
+                _settle(end.job, futures, data)
         return left
 
     def _read(self, end: End, futures: list[Future]) -> None:
@@ -152,10 +156,10 @@ class Results:
             return
         what = futures[0].what
         if data:
-            _settle(futures, data)
+            _settle(end.job, futures, data)
         elif not end.cause:
             _fail(futures, CallError(f"the result of {what} is gone with the machine that had it"))
-        else:
+        elif end.job.of is None or not end.job.of.apart(futures, end.cause):
             _fail(futures, failed(end.cause, said, what))
 
     def _said(self, job: str, number: int) -> str:
@@ -166,9 +170,13 @@ class Results:
         return ""
 
 
-def _settle(futures: list[Future], data: bytes) -> None:
+def _settle(job: Job, futures: list[Future], data: bytes) -> None:
     """Gives the result of a task to the future of each of its calls."""
-    parts = cloudpickle.loads(data[1:]) if data[:1] == b"m" else [data]
+    parts = [data]
+    if data[:1] == b"m":
+        seconds, parts = cloudpickle.loads(data[1:])
+        if job.of is not None:
+            job.of.took(seconds / len(parts))
     for future, part in zip(futures, parts, strict=True):
         if part:
             future.settle(part)

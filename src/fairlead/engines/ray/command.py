@@ -242,6 +242,11 @@ def _in_group(folder: Path, group: int) -> bool:
     return int(its_group) == group and state not in "ZX"
 
 
+def answers() -> bool:
+    """Whether this node runs anything at all."""
+    return True
+
+
 def sweep(mark: str, patience: float = 10.0) -> int:
     """Kills every process of this node with that attempt's mark in its environment, and waits for
     their ends; how many there still are."""

@@ -138,26 +138,25 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
 
 
 def _called(spec: dict[str, Any], item: Any, end: dict[str, Any]) -> bytes:
-    """The result as bytes: "v" and the value, or "e" and the error, pickled; "m" and a list of
-    these, where the task is several calls."""
+    """The result as bytes: "v" and the value, or "e" and the error, pickled; where the task is
+    several calls, "m" and the seconds that they took together, with a list of these."""
     name = spec["function"]
     try:
         function = _function(spec)
-        calls = cloudpickle.loads(_item(spec, item))
+        call = cloudpickle.loads(_item(spec, item))
     except Exception as error:  # noqa: BLE001 - what cannot be unpickled here is the task's error
         return _raised(name, error, end)
-    if isinstance(calls, list):
-        results = [_one(function, name, args, kwargs, end) for args, kwargs in calls]
-        return b"m" + bytes(cloudpickle.dumps(results))
-    args, kwargs = calls
-    return _one(function, name, args, kwargs, end)
+    if isinstance(call, list):
+        began = time.perf_counter()
+        results = [_one(function, name, each, end) for each in call]
+        return b"m" + bytes(cloudpickle.dumps((time.perf_counter() - began, results)))
+    return _one(function, name, call, end)
 
 
-def _one(
-    function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], end: dict[str, Any]
-) -> bytes:
-    """The result of one call. Where it is bad, `end` is."""
+def _one(function: Any, name: str, call: Any, end: dict[str, Any]) -> bytes:
+    """The result of a call (arguments and keywords, perhaps pickled). Where it is bad, `end` is."""
     try:
+        args, kwargs = cloudpickle.loads(call) if isinstance(call, bytes) else call
         return b"v" + bytes(cloudpickle.dumps(function(*args, **kwargs)))
     except SystemExit as error:
         code = _exit_code(error)

@@ -19,7 +19,7 @@ from typing import Any
 import ray
 
 from fairlead.engines.ray.book import Book, KnownAttempt, mark_of
-from fairlead.engines.ray.command import run_command, sweep
+from fairlead.engines.ray.command import answers, run_command, sweep
 from fairlead.engines.ray.desk import Desk
 from fairlead.engines.ray.files import remove
 from fairlead.engines.ray.function import run_function
@@ -48,7 +48,6 @@ TICK = 0.1
 AT_ONCE = 50
 """Tasks that are handed to Ray before anybody else is heard."""
 
-
 _NO_LAUNCHER = "the launcher in Ray that had it is gone"
 
 
@@ -64,7 +63,8 @@ class Launcher(Desk):
         self._epoch = 0
         self._heard = time.monotonic()
         self._lock = threading.RLock()
-        self._work = threading.Condition(self._lock)
+        self._work = threading.Condition(self._lock)  # there is something to submit
+        self._news = threading.Condition(self._lock)  # there may be something to tell
         self._book = Book()
         self._queue: deque[KnownAttempt] = deque()
         self._live: dict[Any, tuple[KnownAttempt, Tree | None]] = {}
@@ -89,7 +89,7 @@ class Launcher(Desk):
             self._service = service
             self._epoch += 1
             self._heard = time.monotonic()
-            self._work.notify_all()
+            self._news.notify_all()
             return {"incarnation": self._incarnation, "epoch": self._epoch}
 
     @in_group(HEAR)
@@ -117,19 +117,20 @@ class Launcher(Desk):
                         self._cancel(about)
                     case "forget":
                         self._forget(about)
+            self._news.notify_all()
         return missing
 
     @in_group(HEAR)
     def news(self, epoch: int, turn: int, seen: int, patience: float) -> tuple[int, list[Tree]]:
         """The reports after number `seen`, as soon as there are any, and the number of the last.
         Waits so long at most, and no longer than until the next reconciliation."""
-        with self._work:
+        with self._news:
             self._check(epoch)
 
             def worth() -> bool:
                 return self._book.said > seen or (epoch, turn) != (self._epoch, self._round)
 
-            self._work.wait_for(worth, patience)
+            self._news.wait_for(worth, patience)
             self._check(epoch)
             return self._book.said, self._book.since(seen)
 
@@ -144,7 +145,8 @@ class Launcher(Desk):
                 self._queue.append(self._book.begin(tree, self._about()))
         if len(self._queue) <= AT_ONCE:
             self._submit_some()
-        self._work.notify_all()
+        if self._queue:
+            self._work.notify()
         return []
 
     def _acknowledge(self, told: list[tuple[Key, str]]) -> None:
@@ -161,7 +163,6 @@ class Launcher(Desk):
                 self._book.end(attempt, lost("it was cancelled before it started", False, False))
             else:
                 self._stop(attempt, "stopped")
-        self._work.notify_all()
 
     def _forget(self, keys: list[Key]) -> None:
         """Nobody asks for the outputs of these any more."""
@@ -196,7 +197,7 @@ class Launcher(Desk):
                     missed = self._book.remember(KnownAttempt(tree["key"], {}, "nothing", None, {}))
                     self._book.end(missed, lost(_NO_LAUNCHER, True, False))
             self._round += 1
-            self._work.notify_all()
+            self._news.notify_all()
             said = self._book.said
             reports = self._book.since(0)
             return {"never": never, "round": self._round, "seen": said, "reports": reports}
@@ -216,7 +217,7 @@ class Launcher(Desk):
                 return
             attempt.started = moment
             self._book.report(attempt, {"is": "started", "time": moment})
-            self._work.notify_all()
+            self._news.notify_all()
             limit = attempt.spec["limit"]
             if limit is not None:
                 # A command is watched on its node: this is for functions, and for what hangs.
@@ -267,6 +268,7 @@ class Launcher(Desk):
             with self._work:
                 self._work.wait_for(lambda: self._queue)
                 self._submit_some()
+                self._news.notify_all()  # of those that could not be started
 
     def _submit_some(self) -> None:
         """A few at a time: calls and ends come in between."""
@@ -308,10 +310,10 @@ class Launcher(Desk):
     def _collect_all(self) -> None:
         while True:
             over = all_of(self._over)
-            with self._work:
+            with self._news:
                 for reference, result in over:
                     self._collected(reference, result)
-                self._work.notify_all()
+                self._news.notify_all()
 
     def _collected(self, reference: Any, result: Any) -> None:
         attempt, pending = self._live.pop(reference, (None, None))
@@ -346,9 +348,9 @@ class Launcher(Desk):
         looked = 0.0
         while True:
             time.sleep(TICK)
-            with self._work:
+            with self._news:
                 self._do_due()
-                self._work.notify_all()
+                self._news.notify_all()
             if time.monotonic() - looked >= LOOK:
                 looked = time.monotonic()
                 try:
@@ -358,7 +360,7 @@ class Launcher(Desk):
                     continue
                 with self._lock:
                     self._look(found)
-                    self._work.notify_all()
+                    self._news.notify_all()
 
     def _do_due(self) -> None:
         now = time.monotonic()
@@ -385,7 +387,7 @@ class Launcher(Desk):
         for node in sorted(self._sightings.troubles):
             probe = self._probes.get(node)
             if probe is None:
-                self._probes[node] = self._pins.on(node, _probed).remote()
+                self._probes[node] = self._pins.on(node, answers).remote()
             elif ray.wait([probe], timeout=0)[0]:
                 del self._probes[node]
                 try:
@@ -394,7 +396,3 @@ class Launcher(Desk):
                     self._sightings.troubles[node] = str(error)[:300]
                 else:
                     del self._sightings.troubles[node]
-
-
-def _probed() -> bool:
-    return True
