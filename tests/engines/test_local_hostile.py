@@ -100,12 +100,10 @@ def test_one_that_left_its_group_is_stopped(bed: LocalBed) -> None:
     engine = bed.ready()
     bed.start(engine, assign(A, ("python3", "-c", program)), sign)
     time.sleep(0.15)
-    begin = time.monotonic()
     engine.cancel([A])
     end = end_of(bed, engine, A)
     assert isinstance(end, Ended)
     assert (end.cause, end.code) == (Cause.STOPPED, signal.SIGTERM)
-    assert time.monotonic() - begin < 30
     assert of(bed.state, A) == []
 
 
