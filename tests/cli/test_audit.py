@@ -214,3 +214,25 @@ def test_replay_takes_the_witness_alone(
     assert "takes no other file" in refused(capsys, two, "--replay", "w.json")
     assert "cannot be read" in refused(capsys, "--replay", str(tmp_path / "none.json"))
     assert "is not JSON" in refused(capsys, "--replay", two)
+
+
+def test_a_share_that_is_not_divided_by_the_weight_is_said_to_be_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    text = """\
+machines: [{name: m1, capacity: {cpu: 10, gpu: 10}}, {name: m2, capacity: {cpu: 100}}]
+tenants: [{name: A, weight: WEIGHT}, {name: B, weight: WEIGHT}]
+jobs:
+  - {name: a1, tenant: A, demand: {cpu: 1, gpu: 1}}
+  - {name: a2, tenant: A, demand: {cpu: 1}}
+  - {name: b1, tenant: B, demand: {cpu: 1, gpu: 1}}
+  - {name: b2, tenant: B, demand: {cpu: 2}}
+"""
+    words = ("audit", str(file), "--policy", "drf", "--property", "dummy-machines")
+    said = "a share in a sentence is the sum over the tenant's jobs, not divided by its weight."
+    for weight, told in ((2, True), (1, False)):
+        file.write_text(text.replace("WEIGHT", str(weight)), encoding="utf-8")
+        out = run(capsys, *words)
+        assert " goes from the share" in out
+        assert (said in out) is told

@@ -100,8 +100,16 @@ def lines(
         if one.note:
             key = (one.note, one.verdict is Verdict.NOT_APPLICABLE)
             said.setdefault(key, {}).setdefault(one.property, []).append(_column(one))
-    if said or refused:
+    weighted = {tenant.name for tenant in given.cluster.tenants if tenant.weight not in (None, 1)}
+    unweighted = any(
+        one.witness is not None and one.witness.unit == "share" and weighted & set(one.witness.who)
+        for one in broken
+    )
+    if said or refused or unweighted:
         yield ""
+    if unweighted:
+        text = "a share in a sentence is the sum over the tenant's jobs, not divided by its weight."
+        yield from wrapped(text, screen)
     for (note, silent), about in said.items():
         who = list(dict.fromkeys(policy for names in about.values() for policy in names))
         lead = "" if len(who) == len(policies) else f"{', '.join(who)}: "
