@@ -20,6 +20,7 @@ from fairlead.audit.shrink import shrink
 from fairlead.audit.strategy_lies import directed, scene_of, too_small
 from fairlead.audit.strategy_value import gets
 from fairlead.audit.table import draw_table
+from fairlead.audit.table_instances import Family, instance
 from fairlead.audit.table_whole import WHOLE_COLUMNS, WHOLE_ROWS, whole_paper_says
 from fairlead.audit.witness import witness_from_json, witness_json
 from fairlead.cli.main import Exit, main
@@ -274,6 +275,16 @@ def test_what_the_paper_claims_survives(rule: str, cases: int) -> None:
     table = draw_table([rule], 10 * cases, 7, rows, tasks=Tasks.WHOLE)
     assert [row for (_, row), cell in table.cells.items() if cell.witness] == []
     assert all(cell.judged == 10 * cases for cell in table.cells.values())
+
+
+@pytest.mark.parametrize("rule", ["gim-cdrf", "gim-cdrf(deterministic=true)", "shapley-folkman"])
+def test_a_machine_that_nobody_can_use_does_not_choose_the_mixture(rule: str, cases: int) -> None:
+    """Many mixtures have the same mean. The first numbers are inputs for which an added machine
+    once led to another one."""
+    for number in (1, 3, 24, *range(30, 30 * cases)):
+        what = instance(Family.WHOLE_OPEN, 1, number)
+        outcome, options = whole(what, rule), Options(trials=4, seed=1 + number)
+        assert found("dummy-machines", outcome, options).verdict is not Verdict.VIOLATED, number
 
 
 def test_a_witness_of_a_lottery_shrinks_and_is_shown_again() -> None:

@@ -24,9 +24,9 @@ those that prices point at are tried."""
 _LOOKS = 60_000
 """Steps of that listing, a fraction of a second."""
 
-_CUTS = 40
-"""Packings looked for by branch and cut, where they are hard to find: then good ones must do, and
-nothing is proved any more."""
+_EFFORT = 90_000
+"""Steps by branch and cut, where packings are hard to find: then good ones must do, and nothing is
+proved any more."""
 
 _LOSS = 1e-9
 """A reduced cost below this is none: gains and rows are of the order of 1."""
@@ -235,7 +235,7 @@ class _Hull:
         self.rooms = rooms
         self.unit = np.maximum(rooms.floor, 1.0)
         self.rows = list(dict.fromkeys((k, row) for k, row in start if any(row)))
-        self.work = Work(_CUTS)
+        self.work = Work(_EFFORT)
         self.sure = True  # was the best packing found each time?
         self.packers = [
             Packer(rooms.demand, rooms.capacity[k], rooms.most[:, k], self.work)
@@ -323,11 +323,11 @@ class _Hull:
             value = price * float(self.rooms.count[k])
             if not value.any() or not self.rooms.most[:, k].any():
                 continue
-            if self.work.cuts:
-                found = packer.best(value)
-            else:
-                found, _, proved = packer.good(value, LOOKS)
-                self.sure = self.sure and proved
+            found, _, proved = packer.good(value, LOOKS)
+            if not proved:
+                cut = packer.cut(value)
+                self.sure = self.sure and cut is not None
+                found = found if cut is None else cut
             if float(value @ found) + float(dual[jobs + k]) > _LOSS:
                 yield k, tuple(int(number) for number in found)
 

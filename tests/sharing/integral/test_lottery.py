@@ -212,6 +212,7 @@ def test_no_jobs_get_nothing(spec: str) -> None:
 
 
 def test_what_is_too_hard_to_search_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "QUICK", 3)
     monkeypatch.setattr(packing, "LOOKS", 3)
     draw = np.random.default_rng(3)
     resources = ("a", "b", "c")
@@ -220,6 +221,6 @@ def test_what_is_too_hard_to_search_is_refused(monkeypatch: pytest.MonkeyPatch) 
         Job(f"j{j}", dict(zip(resources, draw.integers(500, 2000, 3).tolist(), strict=True)))
         for j in range(8)
     )
-    monkeypatch.setattr(Work.__init__, "__defaults__", (2,))
+    monkeypatch.setattr(Work.__init__, "__defaults__", (3,))
     with pytest.raises(InputError, match="too hard to search here"):
         allocate(cluster, jobs, "cdrf-lottery")

@@ -20,7 +20,7 @@ def all_alike(counts: Counts) -> bool:
         and bool((tree.parent < 0).all())
         and int(np.bincount(tree.job_tenant).max()) == 1
         and not tree.limits
-        and int(counts.holds.max()) * int(counts.problem.count.sum()) < 2**30
+        and int(counts.holds.max()) * int(counts.count.sum()) < 2**30
     )
 
 
@@ -34,7 +34,7 @@ def in_slots(counts: Counts, unit: Floats) -> Ints:
     runs = np.flatnonzero((counts.usable > 0) & (unit > 0))
     if problem.written is not None:  # of equal shares the one that was written first
         runs = runs[np.argsort(np.array(problem.written)[runs])]
-    most_on = counts.most[runs] * problem.count
+    most_on = counts.most[runs] * counts.count
     found = np.zeros(counts.most.shape, np.int64)
     if not len(runs):
         return found
@@ -42,7 +42,7 @@ def in_slots(counts: Counts, unit: Floats) -> Ints:
         most_on,
         [Fraction(float(unit[j])) for j in runs],
         np.minimum(counts.tasks[runs], most_on.sum(axis=1)),
-        slots * problem.count,
+        slots * counts.count,
     )
     return found
 

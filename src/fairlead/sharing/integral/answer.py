@@ -41,7 +41,8 @@ def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allo
     """What a mechanism for whole tasks gives. The input is valid."""
     mechanism = parse_whole(spec)
     counts = with_pools(counts_of(cluster, jobs, compile_problem(cluster, jobs)))
-    outcome = mechanism.allocate(counts)
+    fewer, classes = counts.used_classes()
+    outcome = mechanism.allocate(fewer).on(classes.tolist())
     names = _names(cluster, counts.problem)
     known: Known = {}
     lottery = (
@@ -180,7 +181,7 @@ def _packings(names: Names, machines: Machines, known: Known) -> tuple[Packing, 
 
 
 def _by_class(counts: Counts, machines: Machines) -> Tasked:
-    tasks = [[Fraction(0)] * len(counts.problem.count) for _ in counts.problem.job_names]
+    tasks = [[Fraction(0)] * len(counts.count) for _ in counts.problem.job_names]
     for k, row, number in machines:
         for j in np.flatnonzero(row).tolist():
             tasks[j][k] += row[j] * number

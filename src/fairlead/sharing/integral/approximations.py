@@ -7,7 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InternalError
 from fairlead.sharing.integral.calm import calm
 from fairlead.sharing.integral.counts import Counts, held
 from fairlead.sharing.integral.lottery import generator, lottery
@@ -17,7 +17,7 @@ from fairlead.sharing.integral.together import capped, keeps, trimmed
 from fairlead.sharing.problem import Floats, Ints
 
 MOST_TRIES = 1000
-"""Fewer than 2 are needed on average (Theorem 4.3)."""
+"""Fewer than 2 are needed on average, more than t with a probability below 2^-t (Theorem 4.3)."""
 
 
 def cdrf_lottery(counts: Counts) -> WholeOutcome:
@@ -43,28 +43,22 @@ def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> Whol
     the rest of the machines stay empty (section 4.2).
     """
     point = calm(cdrf_point(counts))
-    error = _bound(counts)
     if deterministic:
         down = tuple((k, packing, Fraction(int(n))) for k, packing, n in point.mixture if n >= 1)
         return WholeOutcome(down, point, notes=(_distance(point, down),))
     draw = generator(seed)
+    promised = _promised(counts, point)
     expected = np.array([float(each) for each in point.tasks])
+    least = promised * expected
+    for cap in counts.limits:  # `kept` takes no more than a part of a task below the mean
+        least = np.where(cap.use > 0, np.minimum(least, np.floor(expected)), least)
     for tries in range(1, MOST_TRIES + 1):
         machines = kept(counts, point, _drawn(point, draw))
         tasks = _total(machines, len(expected))
-        if (tasks >= (1 - error) * expected - 1e-9).all():
-            times = "once" if tries == 1 else f"{tries} times"
-            drawn = f"drawn {times} until everybody had at least {1 - error:.3g} of its mean tasks"
-            if error >= 1:
-                drawn = "drawn once: for so few machines the theorem's bound is no bound"
-            notes = (drawn, _distance(point, machines))
+        if (tasks >= least - 1e-9).all():
+            notes = (_drawn_until(counts, promised, tries), _distance(point, machines))
             return WholeOutcome(machines, point, notes=notes)
-    raise InputError(
-        Mistake(
-            f"no draw of {MOST_TRIES} gave everybody {1 - error:.3g} of its mean tasks",
-            "take cdrf-lottery or shapley-folkman, which need no luck",
-        )
-    )
+    raise InternalError(f"none of {MOST_TRIES} draws kept what one in two keeps")
 
 
 def shapley_folkman(counts: Counts) -> WholeOutcome:
@@ -99,7 +93,9 @@ def shapley_folkman(counts: Counts) -> WholeOutcome:
         total = total - mean[k] + np.array(chosen[-1])
     machines = (*fixed, *((k, p, Fraction(1)) for k, p in zip(open_machines, chosen, strict=True)))
     merged = kept(counts, point, machines)
-    return WholeOutcome(merged, point, notes=(_distance(point, merged), _starr(point)))
+    has = np.minimum(_total(machines, jobs), counts.tasks)
+    cut = int((_total(merged, jobs) < has).sum())
+    return WholeOutcome(merged, point, notes=(_distance(point, merged), _starr(point, cut)))
 
 
 def _drawn(point: Point, draw: np.random.Generator) -> tuple[tuple[int, Packing, Fraction], ...]:
@@ -123,7 +119,11 @@ Machines = tuple[tuple[int, Packing, Fraction], ...]
 
 def kept(counts: Counts, point: Point, machines: Machines) -> Machines:
     """Equal packings of a class counted together, without the tasks that a job does not have, and
-    where a limit is exceeded without those of whoever has the most for what it is to have."""
+    where a limit is exceeded without those of whoever has the most for what it is to have.
+
+    The mean keeps numbers and limits. So nobody is cut below its mean by its number of tasks, and
+    by limits nobody to a task below its mean: while a limit is exceeded, somebody has more.
+    """
     tasks = np.minimum(_total(machines, len(point.tasks)), counts.tasks)
     goal = np.array([float(each) for each in point.tasks])
     for cap in counts.limits:
@@ -144,13 +144,44 @@ def _total(machines: tuple[tuple[int, Packing, Fraction], ...], jobs: int) -> In
     return total
 
 
-def _bound(counts: Counts) -> float:
-    """The error of Theorem 4.3 and Corollary 4.4: the root of (12 + b) n log n / m, for the class
-    with the fewest machines m; b is 0 for one class, and n^b is more than the classes there are."""
-    jobs = max(2, int((counts.usable > 0).sum()))
-    classes = len(counts.problem.count)
-    extra = 0.0 if classes == 1 else log(classes + 1) / log(jobs)
-    return sqrt((12 + extra) * jobs * log(jobs) / int(counts.problem.count.min()))
+def _promised(counts: Counts, point: Point) -> Floats:
+    """(J,) the part of its mean below which nobody is in one draw of two at least; 0 for a job with
+    too few tasks for that.
+
+    A job's tasks on machines that draw add up to m in the mean, of at most M on one machine, so
+    they are t below that with a probability of exp(-t^2 / 2mM) at most (Chernoff). With t^2 =
+    2mM log 2n that is 1 / 2n, and for n jobs together a half. On m' alike machines and for equal
+    weights this is within the bound of Theorem 4.3: everybody has an n-th of m'M then, and it is
+    (2n log 2n) / m' under the root for (12n log n) / m'.
+    """
+    jobs = len(point.tasks)
+    drawing = [
+        k for k in range(len(point.kinds)) if sum(which == k for which, _, _ in point.mixture) > 1
+    ]
+    mean, largest = np.zeros(jobs), np.zeros(jobs)
+    for k, packing, number in point.mixture:
+        if k in drawing:
+            row = np.array(packing, np.float64)
+            mean += float(number) * row
+            largest = np.maximum(largest, row)
+    off = np.sqrt(2 * mean * largest * log(2 * max(1, int((counts.usable > 0).sum()))))
+    whole = np.array([float(each) for each in point.tasks])
+    part = np.divide(off, whole, out=np.zeros(jobs), where=whole > 0)
+    promised: Floats = np.maximum(1.0 - part, 0.0)
+    return promised
+
+
+def _drawn_until(counts: Counts, promised: Floats, tries: int) -> str:
+    """How often it was drawn and until when, in a sentence."""
+    times = "once" if tries == 1 else f"{tries} times"
+    some = promised[counts.usable > 0]
+    sure = int((some > 0).sum())
+    if not sure:
+        return f"drawn {times}: on so few machines a draw promises nothing"
+    slack = ", or all of it but a part of a task" if counts.limits else ""
+    whom = "everybody" if sure == len(some) else f"{sure} of {len(some)} jobs"
+    least = float(some[some > 0].min())
+    return f"drawn {times} until {whom} had at least {least:.3g} of its mean tasks{slack}"
 
 
 def _distance(point: Point, machines: tuple[tuple[int, Packing, Fraction], ...]) -> str:
@@ -165,9 +196,10 @@ def _distance(point: Point, machines: tuple[tuple[int, Packing, Fraction], ...])
     )
 
 
-def _starr(point: Point) -> str:
+def _starr(point: Point, cut: int) -> str:
     """Theorem 4.5 for this point, in a sentence: the root of the sum of the squares of the n
-    largest radii of what is split."""
+    largest radii of what is split. Limits have `cut` so many jobs, each to less than a task below
+    its mean: that adds less than 1 to the square for each."""
     radii: list[float] = []
     for k in range(len(point.kinds)):
         split = [np.array(p, np.float64) for which, p, n in point.mixture if which == k and n % 1]
@@ -175,8 +207,9 @@ def _starr(point: Point) -> str:
         if len(split) > 1:
             radii += [_radius(split)] * int(sum(parts, start=Fraction(0)))
     largest = sorted(radii, reverse=True)[: len(point.tasks)]
-    bound = sqrt(sum(each**2 for each in largest))
-    return f"the Shapley-Folkman-Starr bound is {bound:.4g} tasks"
+    bound = sqrt(sum(each**2 for each in largest) + cut)
+    limits = f", one task counted for each of {cut} that limits cut" if cut else ""
+    return f"the Shapley-Folkman-Starr bound is {bound:.4g} tasks{limits}"
 
 
 def _radius(points: list[Floats]) -> float:

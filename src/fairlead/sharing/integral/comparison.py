@@ -95,7 +95,7 @@ def _in_order(counts: Counts, order: Sequence[int]) -> WholeOutcome:
         fit = counts.most[j].copy()
         needs = counts.demand[j] > 0
         fit = np.minimum(fit, (left[:, needs] // counts.demand[j, needs]).min(axis=1))
-        tasks = int(fit @ counts.problem.count)
+        tasks = int(fit @ counts.count)
         if tasks > allowed.most(j):
             return _one_by_one(counts, order)
         allowed.take(j, tasks)
@@ -104,9 +104,7 @@ def _in_order(counts: Counts, order: Sequence[int]) -> WholeOutcome:
     return WholeOutcome(
         tuple(
             (c, tuple(row), Fraction(int(number)))
-            for c, (row, number) in enumerate(
-                zip(packing.tolist(), counts.problem.count, strict=True)
-            )
+            for c, (row, number) in enumerate(zip(packing.tolist(), counts.count, strict=True))
             if any(row)
         )
     )
@@ -115,7 +113,7 @@ def _in_order(counts: Counts, order: Sequence[int]) -> WholeOutcome:
 def _one_by_one(counts: Counts, order: Sequence[int]) -> WholeOutcome:
     """The same, machine by machine: a job that has few tasks takes the first machines."""
     allowed = _Allowed(counts)
-    of = np.repeat(np.arange(len(counts.capacity)), counts.problem.count)
+    of = np.repeat(np.arange(len(counts.capacity)), counts.count)
     left = counts.capacity[of].copy()
     packing = np.zeros((len(of), len(counts.demand)), np.int64)
     for j in order:
@@ -148,7 +146,7 @@ def moving_knife(counts: Counts) -> WholeOutcome:
     """
     allowed = _Allowed(counts)
     jobs = [j for j in range(len(counts.demand)) if counts.usable[j] > 0]
-    of = np.repeat(np.arange(len(counts.capacity)), counts.problem.count)
+    of = np.repeat(np.arange(len(counts.capacity)), counts.count)
     packing = np.zeros((len(of), len(counts.demand)), np.int64)
     size = _sizes(counts)
     wanted = {j: min(int(counts.usable[j]), allowed.most(j)) // max(len(jobs), 1) for j in jobs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -38,9 +38,9 @@ class Counts:
 
     `holds[j, c]`: whole tasks of j that one empty machine of class c holds, constraints ignored;
     `most[j, c]`: 0 where the job may not use the class, and no more than it has tasks.
-    A job of which one task is more than a tenant's limit may use nothing. `weight` (T,) is exact,
-    1 where a pool says it. `limits`: which jobs each limit caps, what a task of each takes (J,),
-    and the amount.
+    A job of which one task is more than a tenant's limit may use nothing. `count[c]` machines are
+    in each class. `weight` (T,) is exact, 1 where a pool says it. `limits`: which jobs each limit
+    caps, what a task of each takes (J,), and the amount.
     """
 
     problem: Problem
@@ -48,6 +48,7 @@ class Counts:
     capacity: Ints  # (C, R)
     holds: Ints  # (J, C)
     most: Ints  # (J, C)
+    count: Ints  # (C,)
     weight: tuple[Fraction, ...]
     limits: tuple[Cap, ...] = ()
 
@@ -59,14 +60,29 @@ class Counts:
     @cached_property
     def alone(self) -> Ints:
         """(J,) whole tasks that each job could run alone in the cluster, constraints ignored."""
-        alone: Ints = self.holds @ self.problem.count
+        alone: Ints = self.holds @ self.count
         return alone
 
     @cached_property
     def usable(self) -> Ints:
         """(J,) whole tasks that each job could run alone on the machines that it may use."""
-        usable: Ints = np.where(self.most > 0, self.holds, 0) @ self.problem.count
+        usable: Ints = np.where(self.most > 0, self.holds, 0) @ self.count
         return usable
+
+    def used_classes(self) -> tuple[Counts, Ints]:
+        """The same for the classes alone on which some job can run, and which those are: what
+        nobody can use cannot change what is drawn."""
+        used: Ints = np.flatnonzero(self.most.any(axis=0))
+        if len(used) == len(self.count):
+            return self, used
+        fewer = replace(
+            self,
+            capacity=self.capacity[used],
+            holds=self.holds[:, used],
+            most=self.most[:, used],
+            count=self.count[used],
+        )
+        return fewer, used
 
     @cached_property
     def caps(self) -> tuple[Cap, ...]:
@@ -95,8 +111,9 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
     for name in problem.resources:
         needs = [job.demand.get(name, Fraction(0)) for job in ordered]
         has = [machine.capacity.get(name, Fraction(0)) for machine in examples]
-        unit = lcm(*(amount.denominator for amount in (*needs, *has)))
-        column = [int(amount * unit) for amount in (*needs, *has)]
+        # Of what a machine has, only what whole tasks can take counts.
+        unit = lcm(*(amount.denominator for amount in needs))
+        column = [(amount * unit).__floor__() for amount in (*needs, *has)]
         if max(column, default=0) >= LARGEST:
             raise InputError(
                 Mistake(
@@ -121,7 +138,7 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
         most[cap.use > cap.amount] = 0
     written = {tenant.name: tenant.weight for tenant in cluster.tenants}
     weight = tuple(written.get(name) or Fraction(1) for name in problem.tree.names)
-    return Counts(problem, demand, capacity, holds, most, weight, limits)
+    return Counts(problem, demand, capacity, holds, most, problem.count, weight, limits)
 
 
 def _limits(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fairlead.sharing.integral.counts import Counts
-from fairlead.sharing.integral.lottery import Lottery
+from fairlead.sharing.integral.lottery import Drawn, Lottery
 from fairlead.sharing.integral.point import Packing, Point
 
 
@@ -21,6 +21,22 @@ class WholeOutcome:
     point: Point | None = None
     lottery: Lottery | None = None
     notes: tuple[str, ...] = ()
+
+    def on(self, classes: Sequence[int]) -> WholeOutcome:
+        """The same with the machines of class k in `classes[k]`."""
+        lottery = self.lottery
+        if lottery is not None:
+            lottery = Lottery(
+                tuple(
+                    Drawn(
+                        one.probability,
+                        tuple((classes[k], row, number) for k, row, number in one.machines),
+                    )
+                    for one in lottery.allocations
+                )
+            )
+        machines = tuple((classes[k], row, number) for k, row, number in self.machines)
+        return replace(self, machines=machines, lottery=lottery)
 
 
 @dataclass(frozen=True)

@@ -56,13 +56,13 @@ def cdrf_point(counts: Counts) -> Point:
     """The weighted lexicographic max-min of tasks over stand-alone tasks, among all mixtures of
     whole-task allocations (Friedman, Ghodsi, Psomas 2014, Algorithm 2). With caps: among all whose
     mean keeps them."""
-    problem, work = counts.problem, Work()
+    work = Work()
     kinds = tuple(
         Kind(
-            int(problem.count[c]),
+            int(counts.count[c]),
             Packer(counts.demand, counts.capacity[c], counts.most[:, c], work),
         )
-        for c in range(len(problem.count))
+        for c in range(len(counts.count))
     )
     return point_of(counts, kinds, counts.caps)
 

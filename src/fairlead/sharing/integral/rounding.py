@@ -37,15 +37,14 @@ def rounded(counts: Counts, tasks: Floats, exact: Floats, unit: Floats) -> Round
     for whoever has the least share, tasks / `unit` (J,). A task goes where its job should still
     have some, to the machine that it fills best.
     """
-    problem = counts.problem
     start: list[tuple[int, Packing, int]] = []
     packed = 0.0
-    for c in range(len(problem.count)):
+    for c in range(len(counts.count)):
         most = np.minimum(counts.most[:, c], np.ceil(tasks[:, c] - _WHOLE).astype(np.int64))
         if not most.any():
             continue
         packer = Packer(counts.demand, counts.capacity[c], most)
-        found = most_packed(packer, tasks[:, c], int(problem.count[c]))
+        found = most_packed(packer, tasks[:, c], int(counts.count[c]))
         packed += found.most
         start += [
             (c, packing, int(amount + _WHOLE))
@@ -69,7 +68,6 @@ class _Filling:
         unit: Floats,
         start: Sequence[tuple[int, Packing, int]],
     ) -> None:
-        problem = counts.problem
         jobs = len(counts.demand)
         self.counts, self.unit = counts, unit
         self.missing = tasks.copy()
@@ -87,7 +85,7 @@ class _Filling:
             len(counts.limits), jobs
         )
         self.room = np.array([min(cap.amount, 2**62) for cap in counts.limits], np.int64)
-        empty = problem.count.copy()
+        empty = counts.count.copy()
         for c, packing, planned in start:
             takes = self.use @ np.array(packing, np.int64)
             number = int((self.room // np.maximum(takes, 1))[takes > 0].min(initial=planned))

@@ -58,7 +58,7 @@ def capped(counts: Counts, loose: Point) -> tuple[Point, Lottery]:
         found = _rest(counts, loose, spare)
         if found is not None:
             return _outcome(loose, found)
-    together = together_of(counts, counts.problem.count, counts.caps, counts.tasks)
+    together = together_of(counts, counts.count, counts.caps, counts.tasks)
     point = point_of(counts, (Kind(1, together),), ())
     whole = _narrowest(together, point.tasks)
     if whole is None:
@@ -76,7 +76,7 @@ def _rest(counts: Counts, loose: Point, spare: int) -> list[Chance] | None:
     packed otherwise; None where there are none."""
     jobs = len(loose.tasks)
     fixed = [(c, each, int(n) - spare) for c, each, n in loose.mixture if n >= spare + 1]
-    machines = counts.problem.count.copy()
+    machines = counts.count.copy()
     has = np.zeros(jobs, np.int64)
     for c, packing, number in fixed:
         machines[c] -= number

@@ -16,28 +16,40 @@ LOOKS = 300_000
 """Steps of the search, about 10 ms, before the branch and cut of HiGHS takes over."""
 
 
-MOST_CUTS = 300
-"""Packings looked for by branch and cut in one computation: half a second each where it is hard."""
+QUICK = 300
+"""Steps of a first search by simple prices: small machines need no program for better ones."""
+
+MOST_EFFORT = 90_000
+"""Steps of the simplex method by branch and cut in one computation, about ten seconds."""
+
+EACH = 1500
+"""Steps that looking for one packing counts beside its own: its program is made and cut first."""
 
 
 class Work:
-    """How often the packers of one computation may still ask for branch and cut."""
+    """What the packers of one computation may still spend on branch and cut."""
 
-    def __init__(self, cuts: int = MOST_CUTS) -> None:
-        self.cuts = cuts
+    def __init__(self, effort: int = MOST_EFFORT) -> None:
+        self.left = effort
 
-    def take(self) -> None:
-        """Once more. Refuses where that is too often."""
-        if not self.cuts:
-            raise InputError(
-                Mistake(
-                    "which whole tasks fit on a machine together is too hard to search here: the"
-                    " tasks are small beside the machines, and their demands are all different",
-                    "take a policy with --tasks whole, for which good packings will do, or round"
-                    " the demands so that fewer of them differ",
-                )
-            )
-        self.cuts -= 1
+    def nodes(self) -> int:
+        """How many nodes the next search may have, of which a few steps each are likely."""
+        return max(self.left // 3, 0)
+
+    def take(self, steps: int) -> None:
+        """Another packing was looked for in so many steps."""
+        self.left -= EACH + steps
+
+
+def _too_hard() -> InputError:
+    return InputError(
+        Mistake(
+            "which whole tasks fit on a machine together is too hard to search here: the"
+            " tasks are small beside the machines, and their demands are all different",
+            "take a policy with --tasks whole, for which good packings will do, or round"
+            " the demands so that fewer of them differ",
+        )
+    )
 
 
 class Packer:
@@ -47,19 +59,32 @@ class Packer:
     def __init__(self, demand: Ints, capacity: Ints, most: Ints, work: Work | None = None) -> None:
         self._work = work or Work()
         self.demand, self.capacity, self.most = demand, capacity, most
-        self._divisible = _program(demand, capacity, most, whole=False)
+        self._divisible: highspy.Highs | None = None
         self._whole: highspy.Highs | None = None
 
     def best(self, value: Floats) -> Ints:
         """(J,) tasks that are worth most together."""
         found, _, proved = self.good(value, LOOKS)
         if not proved:
-            self._work.take()
-            if self._whole is None:
-                self._whole = _program(self.demand, self.capacity, self.most, whole=True)
-            solution = _solve(self._whole, -np.maximum(value, 0.0))
-            found = np.rint(np.array(solution.col_value)).astype(np.int64)
-            found[value <= 0] = 0
+            cut = self.cut(value)
+            if cut is None:
+                raise _too_hard()
+            found = cut
+        return found
+
+    def cut(self, value: Floats) -> Ints | None:
+        """The same by branch and cut; None where the effort for it is used up."""
+        if not self._work.nodes():
+            return None
+        if self._whole is None:
+            self._whole = _program(self.demand, self.capacity, self.most, whole=True)
+        self._whole.setOptionValue("mip_max_nodes", self._work.nodes())
+        solution = _solve(self._whole, -np.maximum(value, 0.0))
+        self._work.take(int(self._whole.getInfo().simplex_iteration_count))
+        if solution is None:
+            return None
+        found: Ints = np.rint(np.array(solution.col_value)).astype(np.int64)
+        found[value <= 0] = 0
         return found
 
     def every(self, most: int) -> Ints | None:
@@ -91,6 +116,9 @@ class Packer:
         if len(wanted) == 1:
             found[0, wanted] = self.most[wanted]
             return found[0], float(worth @ found[0]), True
+        if self._search(worth, self._simple(), 0.0, found, QUICK, every=False) >= 0:
+            return found[0], float(worth @ found[0]), True
+        found[:] = 0
         price = self._prices(worth)
         if self._search(worth, price, 0.0, found, looks, every=False) >= 0:
             return found[0], float(worth @ found[0]), True
@@ -106,9 +134,17 @@ class Packer:
 
     def _prices(self, worth: Floats) -> Floats:
         """(R,) the prices of divisible tasks."""
+        if self._divisible is None:
+            self._divisible = _program(self.demand, self.capacity, self.most, whole=False)
         solution = _solve(self._divisible, -worth)
+        if solution is None:
+            raise SolverError("a packing of divisible tasks ended at a limit that it has not")
         prices: Floats = np.maximum(-np.array(solution.row_dual), 0.0)
         return prices / np.maximum(self.capacity, 1)
+
+    def _simple(self) -> Floats:
+        """(R,) prices at which each resource of the machine costs the same."""
+        return 1.0 / np.maximum(self.capacity, 1)
 
     def ties(self, value: Floats, tolerance: float) -> Ints | None:
         """(K, J) all packings that are worth as much as the best, but for the tolerance, which is
@@ -117,9 +153,10 @@ class Packer:
         if not cost.any():
             return np.zeros((1, len(value)), np.int64)
         least = float(self.best(value) @ -cost) * (1.0 - tolerance)
-        price = self._prices(-cost)
         found = np.zeros((MOST_TIES, len(value)), np.int64)
-        number = self._search(-cost, price, least, found, LOOKS, every=True)
+        number = self._search(-cost, self._simple(), least, found, QUICK, every=True)
+        if number < 0:
+            number = self._search(-cost, self._prices(-cost), least, found, LOOKS, every=True)
         return found[:number] if number > 0 else None
 
 
@@ -162,10 +199,13 @@ def _program(demand: Ints, capacity: Ints, most: Ints, *, whole: bool) -> highsp
     return highs
 
 
-def _solve(highs: highspy.Highs, cost: Floats) -> highspy.HighsSolution:
+def _solve(highs: highspy.Highs, cost: Floats) -> highspy.HighsSolution | None:
+    """The solution; None where the nodes did not suffice."""
     highs.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
     highs.run()
     status = highs.getModelStatus()
+    if status == highspy.HighsModelStatus.kSolutionLimit:
+        return None
     if status != highspy.HighsModelStatus.kOptimal:
         raise SolverError(f"a packing ended as {highs.modelStatusToString(status)!r}")
     return highs.getSolution()
