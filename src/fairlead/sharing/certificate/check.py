@@ -71,7 +71,9 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
     weight, figures = tenant_weights(given.cluster, seen, given.tree, given.alone, proof.pools)
     violation = whole.violation(tasks)
     if unknown := {each.machine_class for each in proof.rounds} - classes.column.keys():
-        raise CertificateError(f"a round is about the class {unknown.pop()}, which does not exist")
+        raise CertificateError(
+            f"a round is about the class {min(unknown, key=str)}, which does not exist"
+        )
     time = _times(given, proof, classes)
     active: dict[int | None, Bools] = {}
     for number, column in classes.column.items():
