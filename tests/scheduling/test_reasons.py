@@ -68,7 +68,7 @@ def test_no_machine_satisfies_the_constraint() -> None:
     parts = (("zone = b", 2), ("gpu", 3), ("machines", 2), ("exclude", 1))
     assert core.why("j").reasons == (Excluded(3, parts),)
     assert sentences(core, "j")[1] == (
-        "no machine of 3 satisfies its constraint: `zone = b` excludes 2, `gpu` excludes 3,"
+        "none of 3 machines satisfies its constraint: `zone = b` excludes 2, `gpu` excludes 3,"
         " `machines` excludes 2, `exclude` excludes 1"
     )
 

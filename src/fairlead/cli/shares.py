@@ -87,18 +87,21 @@ def over_lines(found: SharesHistory, screen: Screen) -> Iterator[str]:
 
     kept = [tenant for tenant in found.tenants if tenant.points]
     if not kept:
-        yield "no shares are known of that time"
+        whose = f" of {shown(found.tenants[0].name)}" if len(found.tenants) == 1 else ""
+        yield (
+            f"no shares{whose} are known of that time; they are noted when something changes, and"
+            " of tenants alone, not of jobs without one"
+        )
         return
     begin = min(tenant.points[0].time for tenant in kept)
-    end = max(tenant.points[-1].time for tenant in kept)
-    yield screen.dim(f"from {at(begin)} to {at(end)}")
+    yield screen.dim(f"from {at(begin)} to {at(found.until)}")
     yield ""
     shares = {each.name: [p.share for p in each.points if p.share is not None] for each in kept}
     most = max([1e-9, *(value for values in shares.values() for value in values)])
     rows = []
     for tenant in kept:
-        mean = _mean([(point.time, point.share) for point in tenant.points])
-        fair = _mean([(point.time, point.fair) for point in tenant.points])
+        mean = _mean([(point.time, point.share) for point in tenant.points], found.until)
+        fair = _mean([(point.time, point.fair) for point in tenant.points], found.until)
         values = shares[tenant.name]
         least, largest = min(values, default=None), max(values, default=None)
         cells = [number(value, 4) for value in (least, mean, largest, fair)]
@@ -110,12 +113,15 @@ def over_lines(found: SharesHistory, screen: Screen) -> Iterator[str]:
     yield from table(header, rows, "<>>>>>" + "<" * screen.blocks, screen)
 
 
-def _mean(points: Sequence[tuple[int, float | None]]) -> float | None:
-    """The mean over time: each value stands until the next point."""
+def _mean(points: Sequence[tuple[int, float | None]], until: int) -> float | None:
+    """The mean over time: each value stands until the next point, the last one until the end."""
     from itertools import pairwise
 
     known = [(time, value) for time, value in points if value is not None]
-    spans = [(later - time, value) for (time, value), (later, _) in pairwise(known)]
+    ends = [*known, (until, None)]
+    spans = [
+        (later - time, value) for (time, value), (later, _) in pairwise(ends) if value is not None
+    ]
     total = sum(span for span, _ in spans)
     if not total:
         return known[-1][1] if known else None

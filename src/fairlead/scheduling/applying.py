@@ -171,8 +171,9 @@ def check_job(book: Book, job: Job) -> None:
     if job.name in book.ids.jobs:
         refuse(about, "there is a job of this name", "give it another name")
     if job.tenant is not None and job.tenant not in book.ids.tenants:
-        known = ", ".join(sorted(book.ids.tenants)[:10]) or "none so far"
-        refuse((*about, "tenant"), f'there is no tenant "{job.tenant}"', f"there is {known}")
+        known = ", ".join(sorted(book.ids.tenants)[:10])
+        hint = f"there is {known}" if known else "name it beside the machines first, in `tenants:`"
+        refuse((*about, "tenant"), f'there is no tenant "{job.tenant}"', hint)
     check_job_beside(book.ids, job.name, job.tenant)
     book.ids.demand(job)
     _patience(job)

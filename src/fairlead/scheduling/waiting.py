@@ -32,7 +32,9 @@ class Excluded:
 
     def __str__(self) -> str:
         parts = ", ".join(f"`{part}` excludes {count}" for part, count in self.parts)
-        return f"no machine of {self.machines} satisfies its constraint: {parts}"
+        if self.machines == 1:
+            return f"the only machine does not satisfy its constraint: {parts}"
+        return f"none of {self.machines} machines satisfies its constraint: {parts}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +130,9 @@ class Prefers:
     others: int
 
     def __str__(self) -> str:
-        return (
-            f"it waits {written(self.seconds)} s more for one of {machines(self.machines)} that it"
-            f" prefers; {self.others} others have room"
-        )
+        which = "the machine" if self.machines == 1 else f"one of {self.machines} machines"
+        others = "1 other has" if self.others == 1 else f"{self.others} others have"
+        return f"it waits {written(self.seconds)} s more for {which} that it prefers; {others} room"
 
 
 @dataclass(frozen=True, slots=True)

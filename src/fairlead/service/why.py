@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from fairlead.model.errors import InputError, Mistake
@@ -25,6 +26,7 @@ from fairlead.service.fair.twin import Still, still
 from fairlead.service.fair.watch import Watch
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
+from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import JobKey
 
 SECOND = 1_000_000
@@ -44,24 +46,34 @@ class Fair:
     since: int | None
     cause: Cause | None
 
-    def sentence(self, now: int) -> str:
-        """All of it in words."""
+    def sentence(self, now: int, said_before: Collection[str] = ()) -> str:
+        """All of it in words, but for a cause that was said before."""
         said = (
             f"by the exact allocation ({self.policy}, of {_ago(now - self.moment)} ago) its share"
-            f" is {self.exact.tasks:.4g} {_tasks(self.exact.tasks)}, of which {self.exact.whole}"
-            f" {_are(self.exact.whole)} guaranteed; it runs {self.running}"
+            f" is {self._share()}; it runs {self.running or 'none'}"
         )
         if self.short:
             said += f", {self.short} fewer than it could have by that"
             if self.since is not None and now > self.since:
                 said += f", for {_ago(now - self.since)} now"
-            if self.cause is not None:
+            if self.cause is not None and self.cause.sentence not in said_before:
                 said += f": {self.cause.sentence}"
         elif self.running > self.exact.whole:
             said += ", more than it is guaranteed: what others leave"
         if self.exact.drained:
             said += f"; machines that take no tasks now would add {self.exact.drained}"
         return said
+
+    def _share(self) -> str:
+        tasks, whole = f"{self.exact.tasks:.4g}", self.exact.whole
+        if tasks == "0":
+            return "nothing"
+        share = "1 task" if tasks == "1" else f"{tasks} tasks"
+        if not whole:
+            return f"{share}, less than a whole one, so none is guaranteed"
+        if tasks == str(whole):
+            return f"{share}, guaranteed"
+        return f"{share}, of which {whole} {_are(whole)} guaranteed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +108,25 @@ class WhyJob:
         if self.reason:
             said.append(f"it was not taken: {self.reason}")
         said += self.failures
-        if self.why is not None:
-            said += [str(reason) for reason in self.why.reasons]
+        reasons = [] if self.why is None else [str(reason) for reason in self.why.reasons]
+        said += reasons
         if self.fair is not None:
-            said.append(self.fair.sentence(self.time))
+            said.append(self.fair.sentence(self.time, reasons))
         said += [change.sentence for change in self.changes]
         if self.start is not None:
             said.append(self._expected(self.start))
         return tuple(said)
 
     def _stands(self) -> str:
-        counts = [f"{count} {_WORDS[state]}" for state in _ORDER if (count := self.counts[state])]
+        kinds = [(count, _WORDS[state]) for state in _ORDER if (count := self.counts[state])]
         total = sum(self.counts)
-        tasks = "1 task" if total == 1 else f"{total} tasks"
-        return f"{self.job} of {self.tenant} is {self.state.value}: {tasks}, {', '.join(counts)}"
+        tasks = "1 task" if total == 1 else f"{total or 'no'} tasks"
+        if len(kinds) == 1:
+            tasks += f", {'all ' if total > 1 else ''}{kinds[0][1]}"
+        else:
+            tasks += "".join(f", {count} {word}" for count, word in kinds)
+        whose = "" if self.tenant == self.job else f" of {self.tenant}"
+        return f"{self.job}{whose} {_STANDS[self.state]}: {tasks}"
 
     def _expected(self, start: Start) -> str:
         if start.time is not None:
@@ -120,9 +137,10 @@ class WhyJob:
             looked = _ago(start.until - self.time)
             said = f"none of its tasks is expected to start in the next {looked}"
         if start.unknown:
+            one = start.unknown == 1
             said += (
-                f"; {start.unknown} tasks have no told duration and were taken to go on, so it may"
-                " be earlier"
+                f"; of {'1 task that runs' if one else f'{start.unknown} tasks that run'} nobody"
+                f" told how long {'it takes' if one else 'they take'}, so it may be earlier"
             )
         return said
 
@@ -198,6 +216,14 @@ _ORDER = (
     TaskState.DROPPED,
 )
 
+_STANDS = {
+    JobState.PENDING: "is pending",
+    JobState.RUNNING: "is running",
+    JobState.FINISHED: "has finished",
+    JobState.FAILED: "has failed",
+    JobState.CANCELLED: "was cancelled",
+}
+
 _WORDS = {
     TaskState.WAITING: "waiting",
     TaskState.LAUNCHED: "launched",
@@ -207,6 +233,9 @@ _WORDS = {
     TaskState.FAILED: "failed",
     TaskState.DROPPED: "dropped",
 }
+
+_CODED = (Outcome.EXITED, Outcome.SIGNALLED)
+"""Of these the code says something."""
 
 SHOWN = 3
 """So many failed tasks are told of; the others are counted."""
@@ -225,7 +254,9 @@ def _failures(records: Records, job: JobRecord) -> list[str]:
             break
         if records.table.state[job.first + number] == TaskState.FAILED:
             task = records.task(job, number)
-            how = f"{task.outcome.name.lower().replace('_', ' ')} {task.code}"
+            how = task.outcome.name.lower().replace("_", " ")
+            if task.outcome in _CODED:
+                how += f" {task.code}"
             where = "" if task.machine is None else f" on {task.machine}"
             why = f": {task.why}" if task.why else ""
             found.append(f"task {number} failed in attempt {task.attempt}{where} ({how}){why}")
@@ -261,10 +292,6 @@ def _start(core: Core, why: Why) -> Start | None:
     return found
 
 
-def _tasks(count: float) -> str:
-    return "task" if count == 1 else "tasks"
-
-
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
@@ -272,7 +299,7 @@ def _are(count: int) -> str:
 def _ago(microseconds: int) -> str:
     """A span of time as people say it."""
     seconds = max(microseconds, 0) / SECOND
-    if seconds < 10:
+    if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < 120:
         return f"{seconds:.0f} s"

@@ -37,6 +37,17 @@ def test_tenants_come_and_go() -> None:
     assert history.of("nobody") == ()
 
 
+def test_a_part_of_the_time_begins_with_what_stood_then() -> None:
+    history = History()
+    for time in (10, 20, 30):
+        history.add(sample(time))
+    stood = history.of("a", since=25)
+    assert [point.time for point in stood] == [25, 30]
+    assert stood[0].share == history.of("a")[1].share
+    assert [point.time for point in history.of("a", since=40)] == [40]
+    assert [point.time for point in history.of("a", since=5)] == [10, 20, 30]
+
+
 def test_a_part_of_the_time_in_few_points() -> None:
     history = History()
     for time in range(100):

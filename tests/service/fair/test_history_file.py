@@ -117,17 +117,20 @@ def test_the_shares_over_time_as_a_table() -> None:
 
     found = SharesHistory(
         since=0,
-        until=10**15,
+        until=10**15 + 4 * minute,
         step=10,
         tenants=[one("ann", 0.0, 0.25, 1.0, 1.0), one("bob", None, 0.5, 0.5, None), one("new")],
     )
     plain = list(over_lines(found, Screen()))
     assert plain[2].split() == ["tenant", "points", "least", "mean", "most", "mean", "fair"]
-    assert plain[3].split() == ["ann", "4", "0", "0.4167", "1", "0.5"]
+    assert plain[3].split() == ["ann", "4", "0", "0.5625", "1", "0.5"]
     assert plain[4].split() == ["bob", "4", "0.5", "0.5", "0.5", "0.5"]
     assert len(plain) == 5
     drawn = list(over_lines(found, Screen(blocks=True)))
     assert drawn[3].endswith("▁▂██")
     assert drawn[4].split()[-1] == "▄▄"
     nothing = SharesHistory(since=0, until=1, step=10, tenants=[one("new")])
-    assert list(over_lines(nothing, Screen())) == ["no shares are known of that time"]
+    assert list(over_lines(nothing, Screen())) == [
+        "no shares of new are known of that time; they are noted when something changes, and of"
+        " tenants alone, not of jobs without one"
+    ]

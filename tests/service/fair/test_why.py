@@ -30,12 +30,12 @@ def test_a_job_that_waits() -> None:
     live.step(seconds=21)
     found = live.why("eval")
     assert found.sentences() == (
-        "eval of language is pending: 3 tasks, 3 waiting",
+        "eval of language is pending: 3 tasks, all waiting",
         "too little cpu is free on all 2 machines that could run it",
         (
-            "by the exact allocation (tsf, of 21 s ago) its share is 2 tasks, of which 2 are"
-            " guaranteed; it runs 0, 2 fewer than it could have by that, for 21 s now: it waits for"
-            " machines on which jobs with more than they are guaranteed run tasks: 8 of vision"
+            "by the exact allocation (tsf, of 21 s ago) its share is 2 tasks, guaranteed; it runs"
+            " none, 2 fewer than it could have by that, for 21 s now: it waits for machines on"
+            " which jobs with more than they are guaranteed run tasks: 8 of vision"
         ),
         (
             "a task would start now if 2 tasks end on m1 (2 of train); as few would do on 1 machine"
@@ -88,14 +88,14 @@ def test_jobs_that_do_not_wait() -> None:
     found = live.why("train")
     assert found.state is JobState.RUNNING
     assert found.changes == ()
-    assert found.sentences()[0] == "train of vision is running: 3 tasks, 3 running"
+    assert found.sentences()[0] == "train of vision is running: 3 tasks, all running"
     assert "it runs 3" in found.sentences()[1]
     live.cancel("train")
     live.step(seconds=1)
     live.step(seconds=1)
     gone = live.why("train")
     assert gone.state is JobState.CANCELLED
-    assert gone.sentences() == ("train of vision is cancelled: 3 tasks, 3 dropped",)
+    assert gone.sentences() == ("train of vision was cancelled: 3 tasks, all dropped",)
     assert gone.why is None
 
 
@@ -108,7 +108,7 @@ def test_a_job_that_failed_and_what_others_may_know() -> None:
     found = live.why("bad")
     assert found.state is JobState.FAILED
     assert found.sentences() == (
-        "bad of vision is failed: 5 tasks, 5 failed",
+        "bad of vision has failed: 5 tasks, all failed",
         f"task 0 failed in attempt 1 on m1 (exited 7): {secret}",
         f"task 1 failed in attempt 1 on m1 (exited 7): {secret}",
         f"task 2 failed in attempt 1 on m1 (exited 7): {secret}",

@@ -54,7 +54,7 @@ def cause_of(
         if simple is not None:
             return Cause(simple, str(reason))
     if why.machines.room:
-        return Cause(CauseKind.DECIDING, f"{machines(why.machines.room)} with room for it now")
+        return Cause(CauseKind.DECIDING, str(waiting.NotLooked(why.machines.room)))
     if why.machines.no_room:
         return _no_room(core, exact, slot)
     return _others(core, why, quarantined)

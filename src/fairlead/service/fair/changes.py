@@ -127,7 +127,8 @@ def _ends_change(core: Core, chosen: list[Ends], starts: int, alike: int) -> Cha
     named = ", ".join(f"{count} of {name}" for name, count in list(counts.items())[:3])
     more = "" if len(counts) <= 3 else f" and {sum(list(counts.values())[3:])} of others"
     tasks = "1 task ends" if total == 1 else f"{total} tasks end"
-    places = where[0] if len(where) == 1 else f"{len(where)} machines ({', '.join(where[:3])} …)"
+    few = ", ".join(where[:3]) + (" …" if len(where) > 3 else "")
+    places = where[0] if len(where) == 1 else f"{len(where)} machines ({few})"
     also = f"; as few would do on {machines(alike)} more" if alike else ""
     return Change(
         ChangeKind.ENDS,

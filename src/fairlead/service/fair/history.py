@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -82,16 +83,27 @@ class History:
     def of(
         self, tenant: str, since: int | None = None, until: int | None = None, points: int = 1000
     ) -> tuple[Point, ...]:
-        """A tenant's points of that time, oldest first, thinned evenly to so many."""
+        """A tenant's points of that time, oldest first, thinned evenly to so many. A point stands
+        until the next one: the first is what stood when the time began, if that is known."""
         found = []
-        for sample in self._samples:
-            late = since is None or sample.time >= since
-            if late and (until is None or sample.time <= until):
+        for sample in self._since(since):
+            if until is None or sample.time <= until:
                 at = self._place(sample.names).get(tenant)
                 if at is not None:
                     share, fair, running, waiting = sample.values[at].tolist()
                     found.append(Point(sample.time, share, fair, int(running), int(waiting)))
         return tuple(_evenly(found, points))
+
+    def _since(self, since: int | None) -> Sequence[Sample]:
+        """The samples from then on; the one that stood then as one of that moment."""
+        if since is None:
+            return self._samples
+        first = bisect_left(self._samples, since, key=lambda sample: sample.time)
+        later = self._samples[first:]
+        if not first or (later and later[0].time == since):
+            return later
+        before = self._samples[first - 1]
+        return [Sample(since, before.names, before.values), *later]
 
     def _place(self, names: tuple[str, ...]) -> dict[str, int]:
         if names not in self._places:
