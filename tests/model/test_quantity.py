@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,25 @@ from tests.model.draw import amounts
 )
 def test_an_amount_is_read_exactly(amount: Amount, value: Fraction) -> None:
     assert exact(amount) == value
+
+
+@pytest.mark.parametrize(
+    ("amount", "value"),
+    [
+        (np.int64(7), Fraction(7)),
+        (np.uint8(7), Fraction(7)),
+        (np.float32(0.1), Fraction(1, 10)),
+        (np.float64(0.1), Fraction(1, 10)),
+    ],
+)
+def test_numbers_of_numpy_mean_what_they_show(amount: Any, value: Fraction) -> None:
+    assert exact(amount) == value
+
+
+@pytest.mark.parametrize("amount", [np.float32("nan"), np.float32("inf"), np.bool_(True), 1j])
+def test_what_is_no_finite_number_of_any_kind_is_refused(amount: Any) -> None:
+    with pytest.raises(InputError, match="number"):
+        exact(amount)
 
 
 def test_there_is_no_noise_of_floats() -> None:

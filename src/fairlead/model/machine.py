@@ -149,7 +149,15 @@ class Cluster:
     ) -> None:
         if isinstance(devices, str):
             devices = (devices,)
+        machines, tenants = tuple(machines), tuple(tenants)
+        for given, kind in ((machines, Machine), (tenants, Tenant)):
+            other = next((one for one in given if not isinstance(one, kind)), None)
+            if other is not None:
+                what, word = type(other).__name__, kind.__name__
+                raise InputError(
+                    Mistake(f"a {what} is no {word.lower()}", f"give a list of fairlead.{word}")
+                )
         ordered = sorted(machines, key=lambda machine: machine.name)
         object.__setattr__(self, "machines", tuple(ordered))
-        object.__setattr__(self, "tenants", tuple(tenants))
+        object.__setattr__(self, "tenants", tenants)
         object.__setattr__(self, "devices", frozenset(devices))

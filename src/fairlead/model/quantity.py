@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
+from numbers import Integral, Real
 
 from fairlead.model.errors import InputError, Mistake, Mistakes
 from fairlead.model.values import FrozenMap, plain_name
@@ -49,8 +50,7 @@ def exact(amount: Amount) -> Fraction:
     """The amount as written, exactly: the float 0.1 is 1/10. Raises InputError."""
     if isinstance(amount, str):
         return _parse(amount)
-    if isinstance(amount, bool) or not isinstance(amount, (int, float, Decimal, Fraction)):
-        raise InputError(Mistake(f"{amount!r} is not a number", "write a number such as 4 or 0.5"))
+    amount = _python_number(amount)
     if isinstance(amount, Fraction):
         return _bounded(amount, lambda: "the fraction")
     if isinstance(amount, int):
@@ -61,6 +61,18 @@ def exact(amount: Amount) -> Fraction:
     # for the sake of NumPy's floats, which are floats with another repr.
     text = str(amount) if isinstance(amount, Decimal) else repr(float(amount))
     return _parse(text)
+
+
+def _python_number(amount: object) -> int | float | Decimal | Fraction:
+    """The number as one of Python's own. Raises InputError for what is none."""
+    if isinstance(amount, bool):
+        pass
+    elif isinstance(amount, (int, float, Decimal, Fraction)):
+        return amount
+    elif isinstance(amount, Real):
+        # NumPy's whole numbers and short floats, as columns of tables have them.
+        return int(amount) if isinstance(amount, Integral) else Decimal(str(amount))
+    raise InputError(Mistake(f"{amount!r} is not a number", "write a number such as 4 or 0.5"))
 
 
 @lru_cache(maxsize=65536)

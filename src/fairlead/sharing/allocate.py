@@ -53,7 +53,7 @@ def allocate(
     """
     if tasks not in [kind for each in Tasks for kind in (each, each.value)]:
         raise InputError(Mistake(f"tasks are not {tasks!r}", "use 'divisible' or 'whole'"))
-    jobs = tuple(jobs)
+    jobs = _given(cluster, jobs, policy)
     cluster = with_implied_tenants(cluster, jobs)
     check(cluster, jobs)
     if isinstance(policy, str) and is_whole(policy):
@@ -69,6 +69,24 @@ def allocate(
         if mistakes := tuple(far_apart(cluster, jobs)):
             raise InputError(mistakes) from error
         raise
+
+
+def _given(cluster: object, given: object, policy: object) -> tuple[Job, ...]:
+    """The jobs; all that was given is seen to be what it should, since not everybody who calls from
+    Python has it looked at by a type checker."""
+    if not isinstance(cluster, Cluster):
+        right = "give a fairlead.Cluster, then the jobs"
+        raise InputError(Mistake(f"a {type(cluster).__name__} is no cluster", right))
+    if not isinstance(policy, (str, Policy, Mechanism)):
+        raise InputError(Mistake(f"{policy!r} is no policy", 'write a name such as "tsf"'))
+    right = "give a list of fairlead.Job"
+    if isinstance(given, Job) or not isinstance(given, Iterable):
+        raise InputError(Mistake(f"a {type(given).__name__} is no list of jobs", right))
+    jobs = tuple(given)
+    for job in jobs:
+        if not isinstance(job, Job):
+            raise InputError(Mistake(f"a {type(job).__name__} is no job", right))
+    return jobs
 
 
 def _allocated(
