@@ -174,6 +174,7 @@ class Cluster:
             return
         seconds = min(draws.expovariate(1 / self.pace), 10 * self.pace)
         self.at(self.now + 1000 + int(seconds * SECOND), lambda: self._done(run, cause, code))
+        self._perhaps_cut_off(run.machine, seconds)
 
     def _done(self, run: Run, cause: Cause, code: int) -> None:
         """It has done its work; on a node that hangs nothing goes on."""
@@ -230,6 +231,8 @@ class Cluster:
             self._over(run)
             self.refused.add(attempt)
             self.report(Lost(attempt, False, "it was cancelled before it began"))
+        elif self.nodes[run.machine].cut_off:
+            return  # it hears of it when it is back
         elif self.chance.hit(Fault.CANCEL_TOO_LATE):
             self._end(run, Cause.EXITED, 0)
         else:
@@ -246,6 +249,17 @@ class Cluster:
         draws = chance.stream("gone while stopping")
         if draws.random() < 0.4:
             self.happen(Fault.NODE_VANISHES, name, draws.randrange(SECOND, 50 * SECOND))
+
+    def _perhaps_cut_off(self, name: str, seconds: float) -> None:
+        """Where nodes are cut off at all, some are while a long task begins there, and are back
+        before it ends: at any other moment hardly anything runs on to the return."""
+        chance = self.chance
+        if seconds < 3 or Fault.NODE_CUT_OFF not in chance.rates or chance.calm or chance.left <= 0:
+            return
+        draws = chance.stream("cut off while running")
+        if draws.random() < 0.4:
+            lasts = int(seconds * draws.uniform(0.3, 0.9) * SECOND)
+            self.at(self.now + SECOND // 2, lambda: self.happen(Fault.NODE_CUT_OFF, name, lasts))
 
     # Reports
 
@@ -361,6 +375,10 @@ class Cluster:
             # A node that was not listed runs nothing of before when it is listed again; one that
             # was only cut off may.
             self.kill(name, reported=True)
+        for run in node.runs.values():
+            if run.asked_to_stop:
+                wait = self.chance.stream("stopped late").randrange(20 * SECOND)
+                self.at(self.now + wait, partial(self._end, run, Cause.STOPPED, 15))
         node.cut_off = False
         node.listed, node.health, node.silent = True, Health.READY, False
         node.well_since = self.now

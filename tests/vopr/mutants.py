@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from fairlead.engines.interface import Assignment, Attempt, Engine, Lost, Report
@@ -13,8 +14,8 @@ from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineChanged, TaskFailed
 from fairlead.scheduling.kernels.tables import UNLIMITED
 from fairlead.service import loop, machines, reach, reports, snapshots, submitting, taking
-from fairlead.service.api import jobs
-from fairlead.service.api.feed import Feed
+from fairlead.service.api import events, jobs
+from fairlead.service.api.feed import CHUNK, OLDEST, Feed, GoneError
 from fairlead.service.draft import Draft
 from fairlead.service.journal.entry import (
     CorruptJournalError,
@@ -213,6 +214,15 @@ def _no_admin(was: Any) -> Any:
     return drain
 
 
+def _at_once(was: Any) -> Any:
+    def join(self: Any, draft: Draft, name: str, machine: Any, record: Any) -> None:
+        left = {} if record is None else record.given_up
+        was(self, draft, name, machine, record and replace(record, given_up={}))
+        draft.cancels += [attempt for attempt in left if attempt not in draft.gone]
+
+    return join
+
+
 def _never_failed(was: Any) -> Any:
     def failed(self: Any, time: int, error: Any) -> None:
         was(self, time, error)
@@ -316,6 +326,25 @@ def _one_entry_less(was: Any) -> Any:
         return found[1:] if found and len(found) > 1 and found[0].seq % 7 == 0 else found
 
     return after
+
+
+def _all_that_is_read(_was: Any) -> Any:
+    def earlier(live: Any, seq: int) -> list[Any]:
+        entries = list(islice(live.store.read(seq), CHUNK))
+        if not entries or entries[0].seq != seq + 1:
+            raise GoneError(OLDEST)
+        return entries
+
+    return earlier
+
+
+def _spread_first(was: Any) -> Any:
+    def finish(self: Any, made: Made) -> bool:
+        if self._keeper.stuck is None:
+            self._keeper.spread(made.draft.entries)
+        return bool(was(self, made))
+
+    return finish
 
 
 def _told_as_done(was: Any) -> Any:
@@ -451,6 +480,18 @@ MUTANTS: dict[str, Mutant] = {
             "lists agree with the journal",
             "CorruptJournalError came out of the service",  # the fold itself notices
         ),
+    ),
+    "joins-before-it-is-empty": Mutant(
+        _instead((machines.Machines, "_join", _at_once)),
+        ("a machine that returns is empty",),
+    ),
+    "events-not-known-to-be-durable": Mutant(
+        _instead((events, "earlier", _all_that_is_read)),
+        ("what happens is told once and in order", "what happens is told"),
+    ),
+    "events-before-append": Mutant(
+        _instead((Service, "_finish", _spread_first)),
+        ("what happens is told once and in order",),
     ),
     "others-see-all": Mutant(
         _instead((jobs, "may_see", _any_token)),
