@@ -70,6 +70,22 @@ def test_every_policy_of_the_papers_study_has_a_share_for_every_job(
     assert len({row["digest"] for row in found}) == 12
 
 
+def test_machines_alone_are_refused_and_so_are_jobs_that_no_loader_knew(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\nnode-1,8000,1024,0,\n"
+    (tmp_path / "openb_node_list_all_node.csv").write_text(nodes, encoding="utf-8")
+    out = tmp_path / "out"
+    said = refused(capsys, str(tmp_path), "--out", str(out))
+    assert f"{tmp_path}: no jobs in it; give the files of the jobs, too" in said
+    pods = "name,cpus,memory_mib,num_gpu\npod-1,1000,10,0\n"
+    (tmp_path / "openb_pod_list_gpuspec33.csv").write_text(pods, encoding="utf-8")
+    assert "no tables of this format: openb_pod_list_gpuspec33.csv)" in refused(
+        capsys, str(tmp_path)
+    )
+    assert not out.exists()
+
+
 def test_two_processes_give_what_one_gives(capsys: pytest.CaptureFixture[str]) -> None:
     words = (RANDOM, "--policies", "tsf,fifo", "--repeat", "2")
     one = runs(capsys, *words, "--workers", "1")
@@ -162,6 +178,8 @@ def test_people_get_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "sentence"),
     [
         (["nothing-there"], "neither a file nor a generator"),
+        (["tsf-stdy(jobs=5)"], "neither a file nor a generator; did you mean tsf-study?"),
+        ([TABLE_II, "--policies", "tsf,"], "has a comma without a policy beside it"),
         ([TABLE_II, "--policy", "tsff"], "did you mean `tsf`"),
         ([TABLE_II, "--policy", "market"], "no one scale"),
         ([TABLE_II, "--policies", "tsf,tsf"], "given twice"),

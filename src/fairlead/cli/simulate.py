@@ -12,6 +12,7 @@ from fairlead.cli.inputs import say
 
 if TYPE_CHECKING:
     from fairlead.cli.screen import Screen
+    from fairlead.model.errors import InputError
     from fairlead.simulation.ideal.kinds import Kind
     from fairlead.simulation.result import Result
     from fairlead.simulation.study import Study
@@ -126,7 +127,9 @@ def run(args: argparse.Namespace) -> int:
     study = study_of(args)
     workers = None if args.workers is None else at_least_1("--workers", args.workers)
     # Before anything is made: what cannot be read is refused now, not by some worker.
-    notes = study.source.workload(study.seeds[0]).notes
+    workload = study.source.workload(study.seeds[0])
+    if workload.jobs == 0:
+        raise no_jobs(args.words, workload.notes)
     claim(study)
     if first_time():
         # On the terminal or not: it looks like a standstill otherwise.
@@ -148,8 +151,19 @@ def run(args: argparse.Namespace) -> int:
     else:
         from fairlead.cli.screen import screen_of
 
-        say(lines(study, results, notes, screen_of(sys.stdout)))
+        say(lines(study, results, workload.notes, screen_of(sys.stdout)))
     return 0
+
+
+def no_jobs(words: Sequence[str], notes: Sequence[str]) -> InputError:
+    """The refusal of a trace of machines alone, naming files that no loader knew."""
+    from fairlead.model.errors import InputError, Mistake
+
+    unread = [note for note in notes if note.startswith("not read, for they are no tables")]
+    more = f" ({unread[0]})" if unread else ""
+    return InputError(
+        Mistake(f"{' '.join(words)}: no jobs in it{more}", "give the files of the jobs, too")
+    )
 
 
 def study_of(args: argparse.Namespace) -> Study:
@@ -168,7 +182,11 @@ def study_of(args: argparse.Namespace) -> Study:
     seeds = range(args.seed, args.seed + at_least_1("--repeat", args.repeat))
     if args.seed < 0:
         raise InputError(Mistake(f"--seed {args.seed} is no seed", "write a whole number from 0"))
-    policies = [policy_named(text) for text in split(args.policies or args.policy or said.policy)]
+    texts = split(args.policies or args.policy or said.policy)
+    if "" in texts:
+        wrong = f"--policies {args.policies!r} has a comma without a policy beside it"
+        raise InputError(Mistake(wrong, "write a list such as tsf,drf,fifo"))
+    policies = [policy_named(text) for text in texts]
     twice = sorted({policy for policy in policies if policies.count(policy) > 1})
     if twice:
         raise InputError(Mistake(f"{twice[0]} is given twice", "give each policy once"))

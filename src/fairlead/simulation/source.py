@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from fairlead.model.errors import InputError, Mistake
@@ -83,11 +84,14 @@ def source_of(
         return Source(tuple(words), generator=True, machines=tuple(machines))
     for word in words:
         if not Path(word).exists():
+            close = get_close_matches(word.partition("(")[0], names(), n=1)
             listed = ", ".join(names())
             raise InputError(
                 Mistake(
                     f"{word} is neither a file nor a generator",
-                    f"give the files of a trace, or a generator: {listed}",
+                    f"did you mean {close[0]}?"
+                    if close
+                    else f"give the files of a trace, or a generator: {listed}",
                 )
             )
     return Source(tuple(words), False, form, FrozenMap(given), tuple(machines))
