@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from fairlead.simulation.report.plots import Plot, bars, cdfs, lines
 from fairlead.simulation.report.reading import Folder, Run
 from fairlead.simulation.report.tables import Table, main_table, speed_table
 from fairlead.simulation.report.words import counted, duration
-from fairlead.simulation.tables import as_any_new_file
 from fairlead.version import __version__
+from fairlead.whole_file import write_whole
 
 PAGE = "index.html"
 
@@ -81,25 +80,10 @@ def write(report: Report, out: Path) -> None:
     """Writes the report's files, each whole or not at all, the page last."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for name, content in sorted(report.files().items(), key=lambda item: item[0] == PAGE):
-            _write_whole(out / name, content)
     except OSError as error:
         raise OutputError(f"{out} cannot be written: {error.strerror}") from error
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(
-        prefix=f".{path.name}.", dir=path.parent, delete=False
-    ) as file:
-        beside = Path(file.name)
-        try:
-            file.write(content)
-            file.close()
-            as_any_new_file(beside)
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+    for name, content in sorted(report.files().items(), key=lambda item: item[0] == PAGE):
+        write_whole(out / name, content)
 
 
 def _jobs(folder: Folder) -> dict[str, Jobs]:
