@@ -159,6 +159,27 @@ def test_a_map_of_short_calls_makes_several_of_them_a_task(
     assert sum(each.tasks.finished for each in told) < 100
 
 
+def test_who_lets_go_of_the_service_has_submitted_all_calls(running: Running) -> None:
+    fair.init(running.url, running.token)
+    batch = square.map(range(100))
+    fair.shutdown()
+    assert all(future.job for future in batch.futures)
+
+
+LEAVING = """
+import fairlead.ray as fair
+fair.remote(num_cpus=0.25, tenant="ana", name="left")(lambda x: x).map(range(100))
+"""
+
+
+def test_a_script_that_ends_has_submitted_all_calls(running: Running) -> None:
+    where = {"FAIRLEAD_URL": running.url, "FAIRLEAD_TOKEN": running.token}
+    subprocess.run([sys.executable, "-c", LEAVING], env={**os.environ, **where}, check=True)
+    with Client(running.url, running.token) as client:
+        jobs = [row.name for row in client.jobs(all=True, prefix="left-")]
+    assert len(jobs) == 2  # those that are measured, and all others
+
+
 @pytest.mark.usefixtures("joined")
 def test_a_call_that_ends_its_worker_takes_no_other_of_its_task_with_it() -> None:
     def crashes(x: int) -> int:
