@@ -77,6 +77,7 @@ class Killing:
     waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answered: Counter[str] = field(default_factory=Counter)
     enough: bool = False
+    ended_by_itself: str = ""
 
     def start(self) -> None:
         """Starts it; it is not waited for."""
@@ -91,6 +92,17 @@ class Killing:
                 stderr=said,
                 start_new_session=True,  # Ctrl-C is for this program
             )
+
+    def is_there(self) -> bool:
+        """Whether the process lives. One that ended by itself has failed: why is noted, and the
+        killing ends."""
+        assert self.process is not None
+        code = self.process.poll()
+        if code is not None:
+            said = (self.folder / "said").read_text(errors="replace")[-2000:]
+            self.ended_by_itself = f"the service ended by itself with {code}: {said}"
+            self.enough = True
+        return code is None
 
     def kill(self, victim: Victim) -> None:
         """Kills it, if it is there; tasks run on, but for the one whose shell is killed."""
@@ -183,19 +195,19 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
             sys.stderr.write(f"{len(killing.kills)} of {kills} kills in {passed:.0f} s\n")
         if killing.random.random() < 0.8:
             wait_until_ready(killing)
-            life = killing.random.uniform(0.0, 2.5)
+            life = killing.random.uniform(0.0, 4.0)
         else:
             life = killing.random.uniform(0.3, 4.0)  # somewhere in its start
         until = time.monotonic() + life
-        while time.monotonic() < until:
+        while time.monotonic() < until and killing.is_there():
             if killing.random.random() < 0.5 and len(killing.waiting) < 5:
                 killing.want(number)
                 number += 1
             killing.submit()
-            if killing.random.random() < 0.03:
-                killing.kill(killing.random.choice((Victim.SPAWNER, Victim.SHIM)))
+            if killing.random.random() < 0.25:
+                killing.kill(killing.random.choice((Victim.SPAWNER, Victim.SPAWNER, Victim.SHIM)))
             time.sleep(killing.random.uniform(0.0, 0.1))
-        killing.kill(killing.random.choice((Victim.SERVICE, Victim.SERVICE, Victim.BOTH)))
+        killing.kill(Victim.BOTH if starts % 3 == 0 else Victim.SERVICE)
     return ended(killing)
 
 
@@ -204,6 +216,8 @@ def ended(killing: Killing) -> dict[str, Any]:
     killing.start()
     end = time.monotonic() + AT_MOST
     while (killing.waiting or not is_over(killing)) and time.monotonic() < end:
+        if not killing.is_there():
+            break
         killing.submit()
         time.sleep(0.2)
     assert killing.process is not None
@@ -213,9 +227,9 @@ def ended(killing: Killing) -> dict[str, Any]:
 
 
 def wait_until_ready(killing: Killing) -> None:
-    """Waits until it works, or for AT_MOST."""
+    """Waits until it works, or has ended by itself, or for AT_MOST."""
     end = time.monotonic() + AT_MOST
-    while time.monotonic() < end:
+    while time.monotonic() < end and killing.is_there():
         try:
             with Client(f"http://127.0.0.1:{killing.port}", timeout=5.0) as client:
                 if client.ready().ready:
@@ -289,7 +303,7 @@ def counted(killing: Killing) -> dict[str, Any]:
             begun.setdefault((job, task), []).append(moment)
         else:
             ended[job, task] = moment
-    wrong: list[str] = []
+    wrong = [killing.ended_by_itself] if killing.ended_by_itself else []
     again = survived = lost = 0
     for job, (tasks, code, rerunnable) in sorted(killing.accepted.items()):
         for task in range(tasks):
