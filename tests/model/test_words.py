@@ -50,6 +50,8 @@ def test_amounts_are_in_the_unit_in_which_the_largest_is_short() -> None:
     assert amounts([28e12, 7e12, 0]) == ["28T", "7T", "0"]
     assert amounts([64 * 2**30, 1e9]) == ["64Gi", "0.931323Gi"]
     assert amount(1_000_000, "iops") == "1000000 iops"
+    assert amount(16_730_624_123, "memory") == "15.5816Gi memory"
+    assert amount(2**50 + 1, "memory") == "1Pi memory"
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _BINARY = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20))
 _DECIMAL = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6))
+_SHORTER = 3  # characters that a decimal unit must save: less is chance
 _IRREGULAR = {
     "holds": "hold",
     "says": "say",
@@ -39,15 +40,18 @@ def amounts(values: Iterable[float], digits: int = 6) -> list[str]:
     """
     values = list(values)
     largest = max(map(abs, values), default=0.0)
-    units = [
-        next(((text, unit) for text, unit in kind if largest >= unit), ("", 1))
-        for kind in (_BINARY, _DECIMAL)
-        if largest >= 2**20
-    ]
-    suffix, size = min(
-        units or [("", 1)], key=lambda unit: len(number(largest / unit[1], digits) + unit[0])
-    )
+    suffix, size = _unit(largest, _BINARY)
+    if suffix:
+        other, unit = _unit(largest, _DECIMAL)
+        texts = (f"{number(largest / size, digits)}{suffix}", f"{number(largest / unit, digits)}")
+        if len(texts[1]) + len(other) + _SHORTER <= len(texts[0]):
+            suffix, size = other, unit
     return [f"{number(value / size, digits)}{suffix if value else ''}" for value in values]
+
+
+def _unit(largest: float, kind: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """The unit of this kind that suits the amount; none for small ones."""
+    return next(((text, unit) for text, unit in kind if largest >= unit), ("", 1))
 
 
 def amount(value: float, resource: str, digits: int = 6) -> str:
