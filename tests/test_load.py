@@ -61,8 +61,10 @@ def test_mistakes_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "f.yaml"
     path.write_text("machines: 5")
     assert refused(path) == [
-        f'{path}:1:11: machines: "5" stands where a list should;'
-        ' write machines: [{name: "a[01-25]", capacity: {cpu: 16}}]'
+        (
+            f'{path}:1:11: machines: "5" stands where a list should;'
+            ' write machines: [{name: "a[01-25]", capacity: {cpu: 16}}]'
+        )
     ]
 
 
