@@ -11,7 +11,7 @@ from fairlead.sharing.captive import first_stop, guess
 from fairlead.sharing.filling import Filling, fill
 from fairlead.sharing.problem import Problem
 from fairlead.sharing.rise import Rise
-from fairlead.sharing.solvers.simplex import Simplex
+from fairlead.sharing.solvers import table
 from tests.reference.filling import exact_shares
 from tests.reference.policies import POLICIES
 from tests.sharing.build import build
@@ -140,13 +140,13 @@ def test_guessed_small_instances_agree_with_the_reference(
 
 def test_one_program_settles_all_rounds_in_which_few_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     solved: list[int] = []
-    solve = Simplex.rise
+    solve = table.rise
 
-    def counted(self: Simplex, problem: Rise, *given: int) -> object:
+    def counted(problem: Rise) -> object:
         solved.append(1)
-        return solve(self, problem, *given)
+        return solve(problem)
 
-    monkeypatch.setattr(Simplex, "rise", counted)
+    monkeypatch.setattr(table, "rise", counted)
     # Each of the first five has a class of its own that it cannot leave; the rest shares another.
     eligible = np.eye(6, dtype=bool)[[0, 1, 2, 3, 4, 5, 5, 5]]
     eligible[5:, :5] = True

@@ -157,6 +157,7 @@ class Plan:
     classes: Ints
     share: Floats  # (groups, classes)
     total: Floats  # (groups,)
+    stops: tuple[tuple[Ints, Stop], ...]  # who was left at each, by its number in the whole problem
     last: Risen  # of all these groups; those at bounds of their own have no price
 
     def at(self, groups: Ints, classes: Ints, wanted: Floats) -> Floats | None:
@@ -172,6 +173,29 @@ class Plan:
         share *= (wanted / found)[:, None]
         return share
 
+    def stop(self, problem: Rise, groups: Ints, classes: Ints) -> Risen | None:
+        """The bound at which some of just these groups were found to stop, by what they have now,
+        if the plan's shares reach it."""
+        for known, stop in self.stops:
+            if len(known) != len(groups) or (known != groups).any():
+                continue
+            price = stop.price[np.searchsorted(self.classes, classes)]
+            worth = float(stop.group @ problem.rate)
+            if worth == 0 or problem.pairs[stop.group > 0][:, ~price.any(axis=1)].any():
+                return None  # they are out of tasks, or there is more that they may use
+            proven = float((price * problem.capacity).sum() - stop.group @ problem.base)
+            return self.reached(problem, groups, classes, proven / worth, price, stop.group)
+        return None
+
+    def reached(
+        self, problem: Rise, groups: Ints, classes: Ints, level: float, price: Floats, group: Floats
+    ) -> Risen | None:
+        """The answer where these prices bound the level, if the plan's shares reach it."""
+        if level > self.last.level * (1 + _NOTHING):
+            return None
+        share = self.at(groups, classes, problem.base + problem.rate * level)
+        return None if share is None else Risen(level, share, price, group, problem.basis)
+
     def end(self, problem: Rise, groups: Ints, classes: Ints) -> Risen | None:
         """The highest level of these groups if the plan's last one is, which its prices say."""
         level, rising = self.last.level, problem.rate > 0
@@ -182,9 +206,10 @@ class Plan:
         price = self.last.price[column]
         cheapest = np.where(problem.pairs, problem.use @ price.T, np.inf).min(axis=1)
         group = np.where(rising, np.minimum(self.last.group[row], cheapest), cheapest)
-        worth = float(group @ problem.rate)
-        proven = float((price * problem.capacity).sum() - group @ problem.base)
-        if worth <= 0 or proven > worth * level * (1 + _NOTHING):
+        worth, held = float(group @ problem.rate), float(group @ problem.base)
+        proven = float((price * problem.capacity).sum()) - held
+        # Where nobody who rises has a price to speak of, these prove nothing.
+        if worth * level <= _NOTHING * held or proven > worth * level * (1 + _NOTHING):
             return None
         return Risen(level, share, price, group, self.basis(groups, classes))
 
@@ -229,7 +254,9 @@ def plan(problem: Rise, found: Guess, risen: Risen, groups: Ints, classes: Ints)
         for members, stop in found.stops:
             _stand(pairs, slack, members, stop, risen.level)
         basis = Basis(pairs, slack)
-    return Plan(groups, classes, share, total, Risen(risen.level, share, price, worth, basis))
+    stops = tuple((groups[members], stop) for members, stop in found.stops)
+    last = Risen(risen.level, share, price, worth, basis)
+    return Plan(groups, classes, share, total, stops, last)
 
 
 def _stand(pairs: Bools, slack: Bools, members: Ints, stop: Stop, level: float) -> None:
@@ -249,9 +276,9 @@ def _stand(pairs: Bools, slack: Bools, members: Ints, stop: Stop, level: float) 
 
 def stop_by_plan(problem: Rise, made: Plan, groups: Ints, classes: Ints) -> Risen | None:
     """The highest level where a plan tells it: at a bound that a plan reaches, or at its end."""
-    stop = first_stop(problem)
-    if stop is not None and stop.level <= made.last.level * (1 + _NOTHING):
-        share = made.at(groups, classes, problem.base + problem.rate * stop.level)
-        if share is not None:
-            return Risen(stop.level, share, stop.price, stop.group, problem.basis)
-    return made.end(problem, groups, classes)
+    risen = made.stop(problem, groups, classes)
+    if risen is None:
+        stop = first_stop(problem)
+        if stop is not None:
+            risen = made.reached(problem, groups, classes, stop.level, stop.price, stop.group)
+    return risen or made.end(problem, groups, classes)

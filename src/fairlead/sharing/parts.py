@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from fairlead.model.errors import SolverError
 from fairlead.sharing.captive import Plan, guess, plan, stop_by_plan
 from fairlead.sharing.coalesce import Groups
 from fairlead.sharing.guards import Guards, Prices
+from fairlead.sharing.pieces import connected, indices
 from fairlead.sharing.problem import Bools, Floats, Ints
 from fairlead.sharing.rise import Basis, Rise, Risen, rise_at_once
-from fairlead.sharing.solvers import interior
+from fairlead.sharing.solvers import interior, table
 from fairlead.sharing.solvers.exact import polish
 from fairlead.sharing.solvers.simplex import Simplex
 
@@ -60,8 +61,9 @@ class Part:
     classes: Ints
     highest: float
     known: bool = False
-    risen: Risen | None = None
-    loss: Floats | None = None  # (groups, classes) reduced costs, once there are prices
+    problem: Rise | None = None  # what it was last asked
+    risen: Risen | None = None  # the answer
+    loss: Floats | None = None  # the reduced costs of the problem's pairs, once there are prices
     hard: bool = False  # the simplex took too long for it, or for what it is a piece of
     sure: float = 0.0  # the level up to which it stops nobody, if no machine elsewhere does
     ahead: int = 1  # so many rounds from now it is looked at next
@@ -88,18 +90,22 @@ class Parts:
         self._basic = np.zeros(groups.usable.shape, dtype=np.bool_)
         self._slack = np.ones(groups.capacity.shape, dtype=np.bool_)
         self._with_basis = False
-        self._simplex = Simplex()
         self._guards = Guards(groups, self._any_spreads)
         # The largest price, times its rate, that a group had without being frozen for it.
         self._held = np.zeros(len(rate))
         self._loose: list[Part] = []
         # Whose part has not just fallen into pieces.
         self._whole = np.ones(len(rate), dtype=np.bool_)
-        pieces = _connected(groups.usable)
+        pieces = connected(groups.usable)
         self.parts = [
             Part(members, classes, 0.0)
-            for members, classes in zip(*map(_indices, pieces), strict=True)
+            for members, classes in zip(*map(indices, pieces), strict=True)
         ]
+
+    @cached_property
+    def _simplex(self) -> Simplex:
+        """Only where it is needed: to set it up takes as long as a small program."""
+        return Simplex()
 
     def lowest(self, ceiling: float, ahead: Ahead) -> tuple[float, list[Part]]:
         """The level at which the first parts stop, if that is not above the ceiling, and those
@@ -132,19 +138,16 @@ class Parts:
 
     def _holds(self, part: Part, share: Floats) -> bool:
         """Whether the part's groups can have these shares all together."""
-        risen = self._rise(part, np.zeros(len(share)), share, 0.0)
+        risen = self._rise(part, self._problem(part, np.zeros(len(share)), share, 0.0))
         return risen.level >= 1.0
 
     def _solve(self, part: Part) -> None:
-        at_least = part.highest
         base, rate = self.base[part.groups], self.rate[part.groups]
-        risen = self._by_plan(part, base, rate)
-        if risen is None:
-            at_least = part.highest  # a plan that failed may have got further
-            risen = self._rise(part, base, rate, at_least)
+        risen = self._highest(part, base, rate)
+        at_least = part.highest
         # Whoever had a price cannot rise: what is found above is what rounding left to others,
         # much where a little of it is a lot to somebody small.
-        held = float(np.where(rate > 0, self._held[part.groups], 0.0).max())
+        held = float((self._held[part.groups] * (rate > 0)).max())
         rounding = min(_HELD_ROUNDING / held, _MOST_HELD) if held > 0 else 0.0
         if at_least < risen.level <= at_least * (1 + rounding):
             part_of_it = (base + rate * at_least) / (base + rate * risen.level)
@@ -153,36 +156,41 @@ class Parts:
         part.highest = max(risen.level, at_least)
         part.known = True
 
-    def _by_plan(self, part: Part, base: Floats, rate: Floats) -> Risen | None:
-        """The highest level where it is a bound of few, or what was found behind such bounds."""
+    def _highest(self, part: Part, base: Floats, rate: Floats) -> Risen:
+        """The highest level: where it is a bound of few, or what was found behind such bounds, a
+        plan tells it. A plan that fails may have got further than the part has."""
+        problem = part.problem = self._problem(part, base, rate, part.highest)
+        guessed = part.plan is None and self._guess(part, problem)
+        if part.plan is None and not guessed:
+            return self._rise(part, problem)
         if part.plan is not None:
-            problem = self._problem(part, base, rate, part.highest)
             risen = stop_by_plan(problem, part.plan, part.groups, part.classes)
-            if risen is None:
-                self._keep(part, part.plan.basis(part.groups, part.classes))
-                level = part.plan.last.level
-                if part.plan.at(part.groups, part.classes, base + rate * level) is not None:
-                    part.highest = max(part.highest, level)
-                part.plan = None
-            return risen
-        if not self._steady or part.guesses == 0:
-            return None
-        problem = self._problem(part, base, rate, part.highest)
-        if len(problem.places[0]) < _SEVERAL:
-            return None
+            if risen is not None:
+                return risen
+            self._keep(part, part.plan.basis(part.groups, part.classes))
+            level = part.plan.last.level
+            if part.plan.at(part.groups, part.classes, base + rate * level) is not None:
+                part.highest = max(part.highest, level)
+            part.plan = None
+        if guessed:
+            part.guesses //= _FEWER
+        part.problem = self._problem(part, base, rate, part.highest)
+        return self._rise(part, part.problem)
+
+    def _guess(self, part: Part, problem: Rise) -> bool:
+        """Whether it seemed worth while to guess who stops at bounds of their own; the part has a
+        plan then, if one came of it."""
+        if not self._steady or part.guesses == 0 or len(problem.places[0]) < _SEVERAL:
+            return False
         found = guess(problem, part.guesses)
         if found is None:
-            return None
+            return False
         # Behind such bounds many stop together: seldom is the simplex the faster there.
         risen = self._by_program(part, found.rest, together=True)
         part.plan = plan(problem, found, risen, part.groups, part.classes)
-        told = None if part.plan is None else self._by_plan(part, base, rate)
-        if told is None:
-            part.guesses //= _FEWER
-        return told
+        return True
 
-    def _rise(self, part: Part, base: Floats, rate: Floats, at_least: float) -> Risen:
-        problem = self._problem(part, base, rate, at_least)
+    def _rise(self, part: Part, problem: Rise) -> Risen:
         risen = rise_at_once(problem) or self._by_program(part, problem)
         self._keep(part, risen.basis)
         return risen
@@ -223,7 +231,7 @@ class Parts:
             risen = interior.rise(problem)
             if risen is not None:
                 return risen
-        risen = self._simplex.rise(problem)
+        risen = table.rise(problem) or self._simplex.rise(problem)
         assert risen is not None
         return polish(problem, risen)
 
@@ -232,21 +240,20 @@ class Parts:
 
         The rising groups' prices, each times its rate, add up to 1.
         """
-        groups, risen = self.groups, part.risen
-        assert risen is not None
-        worth = risen.price * groups.capacity[part.classes]
+        problem, risen = part.problem, part.risen
+        assert problem is not None and risen is not None
+        group, machine_class = problem.places
+        worth = risen.price * problem.capacity
         # Not 0 for rounding only; it would spoil the proof where all true prices are small.
         own_price = np.where(worth > _NOISE * worth.sum(), risen.price, 0.0)
-        inside = part.groups[:, None], part.classes
-        pairs = self.pairs[inside]
-        cost = groups.use[part.groups] @ own_price.T
+        cost = np.einsum("pr,pr->p", problem.use[group], own_price[machine_class])
         # What rounding left: no group's price is above what its cheapest class costs, except
         # where spreading is what stops it.
-        own = np.minimum(risen.group, np.where(pairs, cost, np.inf).min(axis=1))
+        own = np.minimum(risen.group, np.minimum.reduceat(cost, problem.first))
         spreads = self._spreads[part.groups]
         if self._any_spreads:
             own = np.where(spreads, risen.group, own)
-        rate = self.rate[part.groups]
+        rate = problem.rate
         worth = own * rate
         # A rising group's price that is next to nothing would make the bound rise with the level.
         tiny = worth * np.count_nonzero(worth) <= _NO_PRICE * worth.sum()
@@ -254,17 +261,18 @@ class Parts:
         total = float(own @ rate)
         if total <= 0:
             raise SolverError("no price is left of a level: numbers lie too far apart")
-        part.loss = (cost - own[:, None]) / total
+        part.loss = (cost - own[group]) / total
+        groups = self.groups
         spread = None
         if self._any_spreads:
             spread = np.zeros(groups.usable.shape)
-            over = np.where(pairs & spreads[:, None], -part.loss, 0.0)
-            spread[inside] = np.maximum(over, 0.0)
+            over = np.where(spreads[group], -part.loss, 0.0)
+            spread[part.groups[group], part.classes[machine_class]] = np.maximum(over, 0.0)
         price = np.zeros(groups.capacity.shape)
         price[part.classes] = own_price / total
-        group = np.zeros(len(groups.use))
-        group[part.groups] = own / total
-        return Prices(price, group, spread)
+        of_group = np.zeros(len(groups.use))
+        of_group[part.groups] = own / total
+        return Prices(price, of_group, spread)
 
     def stopped(self, prices: Prices) -> Bools:
         """(G,) whether a part's `prices` stop a rising group for good."""
@@ -284,27 +292,35 @@ class Parts:
     def freeze(self, part: Part, prices: Prices, level: float) -> None:
         """A part that has reached its highest level falls into smaller ones, between which its
         `prices` rule out all pairs. `change`, which says who froze, then goes on with them."""
-        assert part.risen is not None and part.loss is not None
-        inside = part.groups[:, None], part.classes
-        pairs = self.pairs[inside]
-        group, rate = prices.group[part.groups], self.rate[part.groups]
-        size = self.base[part.groups] + rate * level
-        worth = group * size
+        problem, risen = part.problem, part.risen
+        assert problem is not None and risen is not None and part.loss is not None
+        self.parts.remove(part)
+        self._whole[part.groups] = False
+        group, machine_class = problem.places
+        inside = part.groups[group], part.classes[machine_class]
+        size = problem.base + problem.rate * level
+        worth = prices.group[part.groups] * size
         typical = float(worth.sum()) / np.count_nonzero(worth)
-        left = pairs & (part.loss * size[:, None] <= _LOSS * typical)
-        self.share[inside] = np.where(left, part.risen.share, 0.0)
-        piece_of_group, piece_of_class = _connected(left)
-        self.pairs[inside] = pairs & (piece_of_group[:, None] == piece_of_class)
+        left = part.loss * size[group] <= _LOSS * typical
+        self.share[inside] = risen.share[group, machine_class] * left
+        self._held[part.groups] = np.maximum(
+            self._held[part.groups], prices.group[part.groups] * problem.rate
+        )
+        if not (problem.rate > 0)[~self.stopped(prices)[part.groups]].any():
+            # Nobody in it rises any more.
+            self._guards.add(prices, [(part.groups, part.classes)])
+            return
+        some = np.zeros(problem.pairs.shape, dtype=np.bool_)
+        some[group[left], machine_class[left]] = True
+        piece_of_group, piece_of_class = connected(some)
+        self.pairs[inside] = piece_of_group[group] == piece_of_class[machine_class]
         pieces = [
             (part.groups[members], part.classes[classes])
             for members, classes in zip(
-                *map(_indices, (piece_of_group, piece_of_class)), strict=True
+                *map(indices, (piece_of_group, piece_of_class)), strict=True
             )
         ]
         self._guards.add(prices, pieces)
-        self._held[part.groups] = np.maximum(self._held[part.groups], group * rate)
-        self.parts.remove(part)
-        self._whole[part.groups] = False
         self._loose += [
             Part(
                 *piece,
@@ -358,37 +374,6 @@ class Parts:
         wanted = self.base[part.groups]
         inside = part.groups[:, None], part.classes
         if part.risen is None or (part.risen.share.sum(axis=1) < wanted * (1 - 1e-13)).any():
-            part.risen = self._rise(part, np.zeros(len(wanted)), wanted, 0.0)
+            none = np.zeros(len(wanted))
+            part.risen = self._rise(part, self._problem(part, none, wanted, 0.0))
         self.share[inside] = part.risen.share
-
-
-def _connected(pairs: Bools) -> tuple[Ints, Ints]:
-    """The number of the piece of each group and of each class, pieces being what hangs together by
-    pairs, in order of their first classes; -1 for a group, -2 for a class, that is in none."""
-    near = pairs.T.astype(np.float32) @ pairs.astype(np.float32) > 0
-    packed = np.packbits(near, axis=1, bitorder="little")
-    rows = [int.from_bytes(row.tobytes(), "little") for row in packed]
-    of_class = [-2] * len(rows)
-    number = 0
-    for seed, row in enumerate(rows):
-        if of_class[seed] >= 0 or row == 0:
-            continue
-        reached, edge = row, row & ~(1 << seed)
-        of_class[seed] = number
-        while edge:
-            lowest = edge & -edge
-            there = lowest.bit_length() - 1
-            of_class[there] = number
-            edge = (edge ^ lowest) | (rows[there] & ~reached)
-            reached |= rows[there]
-        number += 1
-    piece_of_class = np.array(of_class, dtype=np.int64)
-    home = piece_of_class[pairs.argmax(axis=1)]
-    return np.where(pairs.any(axis=1), home, -1), piece_of_class
-
-
-def _indices(piece: Ints) -> list[Ints]:
-    """What is in each piece, in order."""
-    order = np.argsort(piece, kind="stable")
-    ends = np.searchsorted(piece[order], np.arange(piece.max() + 2))
-    return [order[first:last] for first, last in pairwise(ends)]

@@ -42,6 +42,11 @@ class Rise:
         return groups, classes
 
     @cached_property
+    def first(self) -> Ints:
+        """The first pair of every group."""
+        return np.searchsorted(self.places[0], np.arange(len(self.use)))
+
+    @cached_property
     def fits(self) -> Floats:
         """The share that fits, for every pair, on the class alone."""
         groups, classes = self.places

@@ -27,6 +27,8 @@ class Standing:
         # Whether no rate changes but to 0: no job has siblings below a tenant.
         jobs = np.bincount(tree.job_tenant[self.active], minlength=1)
         self.steady = bool((tree.parent < 0).all()) and int(jobs.max()) <= 1
+        # Whether anybody can run out of tasks or reach a limit.
+        self._numbers = len(groups.limit) > 0 or bool(np.isfinite(groups.most).any())
         self.level = 0.0
         self.base = np.zeros(len(self.active))
         self.rate = rates(tree, weight, self.active)
@@ -50,6 +52,9 @@ class Standing:
         """The level at which tasks run out or a limit is reached first, infinite if neither ever
         happens; the groups that run out of tasks there, and the limits. Both depend on shares
         only, wherever the tasks run."""
+        none = np.zeros(0, dtype=np.int64)
+        if not self._numbers:
+            return np.inf, none, none
         groups, base, rate = self.groups, self.group_base, self.group_rate
         tasks = np.full(len(rate), np.inf)
         finite = (rate > 0) & np.isfinite(groups.most)
@@ -60,7 +65,7 @@ class Standing:
         limits[some] = (groups.limit - groups.limit_use @ base)[some] / rising[some]
         first = min(tasks.min(), limits.min(initial=np.inf))
         if first == np.inf:
-            return np.inf, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            return np.inf, none, none
         highest = max(first, self.level)
         near = highest + abs(highest) * SAME
         return highest, np.flatnonzero(tasks <= near), np.flatnonzero(limits <= near)
@@ -78,6 +83,12 @@ class Standing:
         frozen = self.active & stopped[self.groups.group]
         share = self.share()
         self.active = self.active & ~frozen
+        if self.steady:
+            self.base, self.rate = np.where(frozen, share, self.base), self.rate * self.active
+            now = self.group_base + self.group_rate * self.level
+            self.group_base = np.where(stopped, now, self.group_base)
+            self.group_rate = self.group_rate * ~stopped
+            return np.flatnonzero(frozen)
         rate = rates(self._tree, self._weight, self.active)
         # What only division rounded differently has not changed.
         kept = self.active & (abs(rate - self.rate) <= SAME * self.rate)

@@ -6,8 +6,9 @@ import highspy
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.problem import Bools, Ints
 from fairlead.sharing.rise import Basis, Rise, Risen
+from fairlead.sharing.solvers.crash import crash
 
 _BASIC = highspy.HighsBasisStatus.kBasic
 _LOWER = highspy.HighsBasisStatus.kLower
@@ -33,8 +34,7 @@ _OPTIONS: dict[str, bool | int | float | str] = {
 }
 _INSIDE: dict[str, bool | int | float | str] = {"solver": "ipm", "presolve": "on"}
 _NO_LIMIT = 2**31 - 1
-# Groups find their places at the start in so many turns, unless there are few in each.
-_TURNS, _AT_LEAST = 64, 4
+_TURNS = 64  # at the start
 
 
 class Simplex:
@@ -105,7 +105,7 @@ class Simplex:
             entries,
             np.concatenate([values[kept], -(problem.rate * level_unit / unit)[rising]]),
         )
-        start = problem.basis or _crash(problem, unit)
+        start = problem.basis or crash(problem, unit, _TURNS)
         _start(highs, start.pairs[group, machine_class], start.slack.ravel()[row], size)
         if not _solve(highs):
             return None
@@ -134,35 +134,6 @@ def rise(problem: Rise) -> Risen:
     risen = Simplex().rise(problem)
     assert risen is not None
     return risen
-
-
-def _crash(problem: Rise, unit: Floats) -> Basis:
-    """Everyone on the one of its classes that is the least full then, those with the largest
-    shares first: right at the level 0, and saves most of the pivots on the way up."""
-    group, machine_class = problem.places
-    there = np.where(problem.capacity > 0, problem.capacity, np.inf)
-    takes = (problem.use * unit[:, None])[group] / there[machine_class]
-    least = np.minimum.reduceat(takes.max(axis=1), np.searchsorted(group, np.arange(len(unit))))
-    turn = np.empty(len(unit), dtype=np.int64)
-    turn[np.argsort(-least, kind="stable")] = np.arange(len(unit))
-    order = np.argsort(turn[group], kind="stable")
-    group, machine_class, takes = group[order], machine_class[order], takes[order]
-    first = np.searchsorted(turn[group], np.arange(len(unit) + 1))
-    load = np.zeros(problem.capacity.shape)
-    pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
-    some = max(_AT_LEAST, -(-len(unit) // _TURNS))
-    for start in range(0, len(unit), some):
-        heads = first[start : start + some + 1]
-        own, at = group[heads[0] : heads[-1]], machine_class[heads[0] : heads[-1]]
-        more = takes[heads[0] : heads[-1]]
-        full = (load[at] + more).max(axis=1)
-        lengths, heads = np.diff(heads), heads[:-1] - heads[0]
-        chosen = np.flatnonzero(full == np.minimum.reduceat(full, heads).repeat(lengths))
-        alone = np.diff(own[chosen], prepend=-1) != 0  # the first, where several are as good
-        chosen = chosen[alone]
-        pairs[own[chosen], at[chosen]] = True
-        np.add.at(load, at[chosen], more[chosen])
-    return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_))
 
 
 def _start(highs: highspy.Highs, pairs: Bools, slack: Bools, size: int) -> None:

@@ -1,0 +1,40 @@
+"""Where a simplex starts that knows nothing yet: everyone in one place, where there is room."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.sharing.problem import Floats
+from fairlead.sharing.rise import Basis, Rise
+
+# Groups find their places in so many turns at most, unless there are few in each.
+_AT_LEAST = 4
+
+
+def crash(problem: Rise, unit: Floats, turns: int) -> Basis:
+    """Everyone on the one of its classes that is the least full then, those with the largest
+    shares first: right at the level 0, and saves most of the pivots on the way up."""
+    group, machine_class = problem.places
+    there = np.where(problem.capacity > 0, problem.capacity, np.inf)
+    takes = (problem.use * unit[:, None])[group] / there[machine_class]
+    least = np.minimum.reduceat(takes.max(axis=1), problem.first)
+    turn = np.empty(len(unit), dtype=np.int64)
+    turn[np.argsort(-least, kind="stable")] = np.arange(len(unit))
+    order = np.argsort(turn[group], kind="stable")
+    group, machine_class, takes = group[order], machine_class[order], takes[order]
+    first = np.searchsorted(turn[group], np.arange(len(unit) + 1))
+    load = np.zeros(problem.capacity.shape)
+    pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
+    some = max(_AT_LEAST, -(-len(unit) // turns))
+    for start in range(0, len(unit), some):
+        heads = first[start : start + some + 1]
+        own, at = group[heads[0] : heads[-1]], machine_class[heads[0] : heads[-1]]
+        more = takes[heads[0] : heads[-1]]
+        full = (load[at] + more).max(axis=1)
+        lengths, heads = np.diff(heads), heads[:-1] - heads[0]
+        chosen = np.flatnonzero(full == np.minimum.reduceat(full, heads).repeat(lengths))
+        alone = np.diff(own[chosen], prepend=-1) != 0  # the first, where several are as good
+        chosen = chosen[alone]
+        pairs[own[chosen], at[chosen]] = True
+        np.add.at(load, at[chosen], more[chosen])
+    return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_))
