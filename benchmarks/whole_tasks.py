@@ -2,6 +2,7 @@
 
 python benchmarks/whole_tasks.py                      the times
 python benchmarks/whole_tasks.py NODES.csv            Alibaba's GPU nodes as well
+python benchmarks/whole_tasks.py --hard               where the lottery stops being practical
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.sharing.allocate import allocate
@@ -62,6 +64,45 @@ def times() -> None:
         print(f"  {lots} allocations" if lots else "")
 
 
+HARD = ((2, 30, 10), (2, 30, 50), (3, 30, 50), (5, 10, 50), (5, 30, 10), (5, 30, 50))
+"""Resources, jobs, and so many tasks of middle size on a machine at least."""
+
+FINE = 1000
+"""Units of a task of middle size: so fine that no two demands are alike."""
+
+
+def random_demands(resources: int, jobs: int, tasks: int) -> tuple[Cluster, tuple[Job, ...]]:
+    """5 kinds of 10 machines; nobody's demand is a multiple of another's."""
+    draw = np.random.default_rng(3)
+    names = [f"r{r}" for r in range(resources)]
+    sizes = draw.integers(tasks * FINE, 2 * tasks * FINE, (5, resources)).tolist()
+    machines = [
+        Machine(f"m{c}-{i}", dict(zip(names, size, strict=True)))
+        for c, size in enumerate(sizes)
+        for i in range(10)
+    ]
+    needs = draw.integers(FINE // 2, 2 * FINE, (jobs, resources)).tolist()
+    return Cluster(machines, [], []), tuple(
+        Job(f"j{j}", dict(zip(names, need, strict=True))) for j, need in enumerate(needs)
+    )
+
+
+def hard() -> None:
+    """How long the lottery takes, or refuses, where demands are all different."""
+    print("resources  jobs  tasks a machine  processor time")
+    for resources, jobs, tasks in HARD:
+        cluster, wanted = random_demands(resources, jobs, tasks)
+        before = time.process_time()
+        try:
+            allocate(cluster, wanted, "cdrf-lottery")
+            came = "answered"
+        except InputError:
+            came = "refused"
+        took = time.process_time() - before
+        machine = f"{tasks} to {2 * tasks}"
+        print(f"{resources:>9}  {jobs:>4}  {machine:>15}  {took:6.1f} s  {came}", flush=True)
+
+
 def gpu_nodes(file: str) -> None:
     """Whole GPUs on Alibaba's nodes: the exact shares, rounded, and by lot."""
     cluster = Cluster(tuple(nodes(file)), [], [])
@@ -110,6 +151,9 @@ def nodes(file: str) -> list[Machine]:
 
 
 if __name__ == "__main__":
-    times()
-    for name in sys.argv[1:]:
-        gpu_nodes(name)
+    if sys.argv[1:] == ["--hard"]:
+        hard()
+    else:
+        times()
+        for name in sys.argv[1:]:
+            gpu_nodes(name)

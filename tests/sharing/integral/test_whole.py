@@ -223,3 +223,10 @@ def test_a_demand_does_not_move_a_turn_in_serial_dictatorship() -> None:
             answer = allocate(cluster, jobs, f"serial-dictatorship(seed={seed})")
             firsts.add(tuple(job.name for job in answer.jobs if job.tasks))
         assert len(firsts) == 1
+
+
+@pytest.mark.parametrize("spec", ["tsf", "cdrf-lottery"])
+def test_more_tasks_than_are_counted_are_refused(spec: str) -> None:
+    cluster = Cluster([Machine(f"m{i}", {"cpu": 10**13}) for i in (1, 2)], [], [])
+    with pytest.raises(InputError, match=r"hold 2e\+13 tasks of `a`"):
+        allocate(cluster, (Job("a", {"cpu": 1}), Job("b", {"cpu": 2})), spec, "whole")

@@ -20,7 +20,7 @@ LARGEST = 2**53
 """Amounts in units are below this, so that they are exact in floating point too."""
 
 UNBOUNDED = 2**40
-"""Stands for as many tasks as one likes, where a machine bounds them anyway."""
+"""Stands for as many tasks as one likes: all machines together hold fewer of any job."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +126,22 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
         units.append(unit)
     amounts = np.array(columns, np.int64).reshape(len(columns), len(ordered) + len(examples)).T
     demand, capacity = amounts[: len(ordered)], amounts[len(ordered) :]
-    holds = np.full((len(ordered), len(examples)), UNBOUNDED, np.int64)
+    holds = np.full((len(ordered), len(examples)), LARGEST, np.int64)
     for r in range(len(problem.resources)):
         needs_it = demand[:, r] > 0
         fits = capacity[None, :, r] // demand[needs_it, r, None]
         holds[needs_it] = np.minimum(holds[needs_it], fits)
     holds = np.where(problem.spread[:, None], np.minimum(holds, 1), holds)
+    fit = holds.astype(np.float64) @ problem.count
+    if (fit >= UNBOUNDED).any():
+        j = int(fit.argmax())
+        raise InputError(
+            Mistake(
+                f"the machines hold {fit[j]:.3g} tasks of `{problem.job_names[j]}`, more than whole"
+                f" tasks are counted to, which is {UNBOUNDED:.3g}",
+                "make its tasks larger, or share divisible tasks",
+            )
+        )
     most = np.where(problem.eligible, np.minimum(holds, _tasks(problem)[:, None]), 0)
     limits = _limits(cluster, problem, demand, units)
     for cap in limits:

@@ -19,8 +19,8 @@ LOOKS = 300_000
 QUICK = 300
 """Steps of a first search by simple prices: small machines need no program for better ones."""
 
-MOST_EFFORT = 90_000
-"""Steps of the simplex method by branch and cut in one computation, about ten seconds."""
+MOST_EFFORT = 180_000
+"""Steps of the simplex method by branch and cut in one computation, some fifteen seconds."""
 
 EACH = 1500
 """Steps that looking for one packing counts beside its own: its program is made and cut first."""
