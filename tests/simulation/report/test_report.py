@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from math import isnan, nan
+from math import inf, isnan, nan
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from fairlead.simulation.report import figures
 from fairlead.simulation.report.figures import Curve, Jobs, Size
 from fairlead.simulation.report.making import Report, report_of, tables_of, write
 from fairlead.simulation.report.plots import COLOURS, GRID, INK, cdfs
-from fairlead.simulation.report.reading import read_folder
+from fairlead.simulation.report.reading import Run, read_folder
 from fairlead.simulation.report.words import digits, duration, percent, times
 from tests.simulation.report.folders import study
 
@@ -92,7 +92,7 @@ def test_the_same_folder_gives_the_same_bytes_under_any_hash_seed(
     script = (
         "import sys; from pathlib import Path;"
         "from fairlead.simulation.report.making import report_of, write;"
-        "from fairlead.simulation.report.reading import read_folder;"
+        "from fairlead.simulation.report.reading import Run, read_folder;"
         "write(report_of(read_folder(Path(sys.argv[1]))), Path(sys.argv[2]))"
     )
     subprocess.run(
@@ -227,9 +227,46 @@ def jobs(tasks: list[int], took: list[float], start: int = 0) -> Jobs:
         (np.zeros(len(tasks), np.int64), number),
         np.array(tasks, np.float64),
         np.zeros(len(tasks)),
+        np.array(took, np.float64),  # all are submitted at 0
         np.array(took, np.float64),
         np.ones(len(tasks)),
     )
+
+
+def ends_at(folder: Path, seconds: float) -> Run:
+    return Run(folder, "tsf", "best-fit", 0, "table-ii", (), {"end": int(seconds * 1e6)})
+
+
+@pytest.mark.parametrize(
+    ("took", "end", "until"),
+    [
+        ([1.0] * 97 + [5.0, 90.0, 100.0], 100.0, 5.0),
+        ([1.0] * 97 + [80.0, 90.0, 100.0], 100.0, inf),  # not much is left after 80 s
+        ([1.0] * 97 + [nan, nan, nan], 100.0, inf),  # too many never end
+        ([1.0] * 98 + [nan, nan], 100.0, 1.0),
+        ([], 100.0, inf),
+    ],
+)
+def test_what_is_seen_over_time_ends_when_nearly_all_jobs_are_over(
+    tmp_path: Path, took: list[float], end: float, until: float
+) -> None:
+    found = figures.nearly_over((ends_at(tmp_path, end),), [jobs([1] * len(took), took)])
+    assert found == until
+
+
+def test_a_long_end_is_left_out_of_plots_and_of_what_is_used(own: Path) -> None:
+    folder = read_folder(own)
+    whole = figures.used_of(folder.runs, inf)
+    early = figures.used_of(folder.runs, 60.0)
+    assert [name for name, _ in early] == [name for name, _ in whole] == ["cpu", "memory"]
+    assert early != whole
+    curve = figures.utilisation_of(folder.runs[0], "cpu", 60.0)
+    shares = figures.shares_of(folder.runs[0], 60.0)
+    assert curve is not None
+    assert shares is not None
+    assert max(curve.x[-1], *(each.x[-1] for each in shares.curves)) == 60.0
+    # Jobs 3 and 4 come at 150 s.
+    assert [each.name for each in shares.curves] == ["job-1", "job-2"]
 
 
 def test_speed_ups_compare_the_same_jobs_by_size() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from math import isnan, nan
+from math import inf, isnan, nan
 
 import numpy as np
 
@@ -16,6 +17,8 @@ SECONDS = 1e-6
 POINTS = 400  # of a curve: more cannot be seen
 WITHOUT_SCALE = ("fifo",)
 LINES = 8  # tenants that a plot of shares can tell apart
+MOST = 0.98  # of the jobs: when they are over, little goes on that is worth a picture
+WORTH = 0.7  # of the time: what is not shortened by more stays whole
 
 
 class Size(Enum):
@@ -40,6 +43,7 @@ class Jobs:
     key: tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]  # seed and number
     tasks: Floats
     delay: Floats  # nan: no task was ever placed
+    completed: Floats  # nan: not over
     took: Floats  # from submission to completion; nan: not over
     slowdown: Floats
 
@@ -92,25 +96,37 @@ def jobs_of(runs: tuple[Run, ...]) -> Jobs | None:
     for run, table in found:
         number = floats(table["number"]).astype(np.int64)
         order = np.argsort(number, kind="stable")
-        took = (floats(table["completed"]) - floats(table["submitted"])) * SECONDS
+        completed = floats(table["completed"]) * SECONDS
+        took = completed - floats(table["submitted"]) * SECONDS
         parts.append(
             (
                 np.full(len(number), run.seed, np.int64),
                 number[order],
                 floats(table["tasks"])[order],
                 floats(table["delay"])[order] * SECONDS,
+                completed[order],
                 took[order],
                 floats(table["slowdown"])[order],
             )
         )
-    seed, number, tasks, delay, took, slowdown = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
-    )
-    return Jobs((seed, number), tasks, delay, took, slowdown)
+    seed, number, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Jobs((seed, number), *columns)
 
 
-def row_of(name: str, runs: tuple[Run, ...], jobs: Jobs | None) -> Row:
-    """The series in one line."""
+def nearly_over(runs: tuple[Run, ...], jobs: Iterable[Jobs]) -> float:
+    """When MOST of all jobs were over, in seconds: what is looked at over time ends there. inf
+    where so many never are, and where not much goes on after that."""
+    completed = np.concatenate([np.zeros(0), *(each.completed for each in jobs)])
+    last = max((run.number("end") or 0.0 for run in runs), default=0.0) * SECONDS
+    needed = int(np.ceil(MOST * len(completed)))
+    over = np.sort(completed[~np.isnan(completed)])
+    if not needed or len(over) < needed or over[needed - 1] > WORTH * last:
+        return inf
+    return float(over[needed - 1])
+
+
+def row_of(name: str, runs: tuple[Run, ...], jobs: Jobs | None, until: float) -> Row:
+    """The series in one line; what is used is looked at until this moment."""
     return Row(
         name=name,
         runs=len(runs),
@@ -121,26 +137,31 @@ def row_of(name: str, runs: tuple[Run, ...], jobs: Jobs | None) -> Row:
         took=nan if jobs is None else mean(jobs.took),
         took_90=nan if jobs is None else ninetieth(jobs.took),
         slowdown=nan if jobs is None else mean(jobs.slowdown),
-        used=used_of(runs),
+        used=used_of(runs, until),
         rmse=_mean_of(runs, "rmse_percent"),
         shortfall=_most_of(runs, "largest_shortfall"),
     )
 
 
-def used_of(runs: tuple[Run, ...]) -> tuple[tuple[str, float], ...]:
-    """The part of each resource that is used, over all samples at which something waited or ran."""
+def used_of(runs: tuple[Run, ...], until: float) -> tuple[tuple[str, float], ...]:
+    """The part of each resource that is used, over all samples until this moment at which
+    something waited or ran."""
     used: dict[str, float] = {}
     there: dict[str, float] = {}
     for run in runs:
-        table = run.columns("utilisation", ("resource", "capacity", "used"))
+        table = run.columns("utilisation", ("time", "resource", "capacity", "used"))
         if table is None:
             continue
+        early = floats(table["time"]) * SECONDS <= until
         rows = zip(
-            texts(table["resource"]), floats(table["capacity"]), floats(table["used"]), strict=True
+            np.array(texts(table["resource"]), dtype=object)[early].tolist(),
+            floats(table["capacity"])[early].tolist(),
+            floats(table["used"])[early].tolist(),
+            strict=True,
         )
         for resource, capacity, some in rows:
-            used[resource] = used.get(resource, 0.0) + float(some)
-            there[resource] = there.get(resource, 0.0) + float(capacity)
+            used[resource] = used.get(resource, 0.0) + some
+            there[resource] = there.get(resource, 0.0) + capacity
     return tuple((name, used[name] / there[name] if there[name] else nan) for name in used)
 
 
@@ -214,15 +235,19 @@ class Shares:
     in_tasks: bool
 
 
-def shares_of(run: Run, chosen: tuple[str, ...] | None = None) -> Shares | None:
-    """The shares of one run, of the tenants `chosen`, or of those with the largest."""
+def shares_of(run: Run, until: float, chosen: tuple[str, ...] | None = None) -> Shares | None:
+    """The shares of one run until this moment, of the tenants `chosen`, or of those with the
+    largest."""
     table = run.columns("shares", ("time", "tenant", "share"))
     if table is None:
         return None
     in_tasks = run.policy in WITHOUT_SCALE
-    share = floats(table["share"]) * (1.0 if in_tasks else 100.0)
     time = floats(table["time"]) * SECONDS
-    names, which = np.unique(np.array(texts(table["tenant"]), dtype=object), return_inverse=True)
+    early = time <= until
+    time = time[early]
+    share = floats(table["share"])[early] * (1.0 if in_tasks else 100.0)
+    tenant = np.array(texts(table["tenant"]), dtype=object)[early]
+    names, which = np.unique(tenant, return_inverse=True)
     if not len(names):
         return None
     moments, at = np.unique(time, return_inverse=True)
@@ -261,12 +286,13 @@ def thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def utilisation_of(run: Run, resource: str) -> Curve | None:
-    """The part of a resource that is used over time, in percent."""
+def utilisation_of(run: Run, resource: str, until: float) -> Curve | None:
+    """The part of a resource that is used over time until this moment, in percent."""
     table = run.columns("utilisation", ("time", "resource", "capacity", "used"))
     if table is None:
         return None
     rows = np.array([name == resource for name in texts(table["resource"])], np.bool_)
+    rows &= floats(table["time"]) * SECONDS <= until
     capacity = floats(table["capacity"])[rows]
     part = np.divide(
         100.0 * floats(table["used"])[rows],
@@ -277,12 +303,16 @@ def utilisation_of(run: Run, resource: str) -> Curve | None:
     return Curve("", *thinned(floats(table["time"])[rows] * SECONDS, part))
 
 
-def distance_of(run: Run) -> Curve | None:
-    """The distance from the exact allocation over time, in percent."""
+def distance_of(run: Run, until: float) -> Curve | None:
+    """The distance from the exact allocation over time until this moment, in percent."""
     table = run.columns("distance", ("time", "rmse_percent"))
-    if table is None or not len(table["time"]):
+    if table is None:
         return None
-    return Curve("", *thinned(floats(table["time"]) * SECONDS, floats(table["rmse_percent"])))
+    time = floats(table["time"]) * SECONDS
+    early = time <= until
+    if not early.any():
+        return None
+    return Curve("", *thinned(time[early], floats(table["rmse_percent"])[early]))
 
 
 def resources_of(folder: Folder) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isinf
 from pathlib import Path
-
-import numpy as np
 
 from fairlead.model.errors import OutputError
 from fairlead.simulation.report import figures
@@ -19,9 +19,6 @@ from fairlead.version import __version__
 from fairlead.whole_file import write_whole
 
 PAGE = "index.html"
-
-MOST = 0.98  # of all that a plot over time shows
-WORTH = 0.7  # of the time: an axis that is not shortened by more stays whole
 
 
 @dataclass(frozen=True)
@@ -45,17 +42,19 @@ class Report:
 
 def tables_of(folder: Folder) -> tuple[Table, ...]:
     """The tables alone: nothing is drawn."""
-    return _tables(folder, _jobs(folder))
+    jobs = _jobs(folder)
+    return _tables(folder, jobs, figures.nearly_over(folder.runs, jobs.values()))
 
 
 def report_of(folder: Folder) -> Report:
     """The whole report of a study. The same folder gives the same bytes."""
     jobs = _jobs(folder)
-    tables = _tables(folder, jobs)
+    until = figures.nearly_over(folder.runs, jobs.values())
+    tables = _tables(folder, jobs, until)
     groups = (
         ("Jobs", _job_plots(folder, jobs)),
-        ("Shares over time", _share_plots(folder)),
-        ("The cluster over time", _cluster_plots(folder)),
+        ("Shares over time", _share_plots(folder, until)),
+        ("The cluster over time", _cluster_plots(folder, until)),
     )
     plots = tuple((heading, group) for heading, group in groups if group)
     series = folder.series()
@@ -92,12 +91,12 @@ def _jobs(folder: Folder) -> dict[str, Jobs]:
     return {name: jobs for name, jobs in found.items() if jobs is not None}
 
 
-def _tables(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Table, ...]:
+def _tables(folder: Folder, jobs: dict[str, Jobs], until: float) -> tuple[Table, ...]:
     rows = tuple(
-        figures.row_of(name, runs, jobs.get(name)) for name, runs in folder.series().items()
+        figures.row_of(name, runs, jobs.get(name), until) for name, runs in folder.series().items()
     )
     speed = figures.speed_ups(jobs)
-    return (main_table(rows), *((speed_table(speed),) if speed else ()))
+    return (main_table(rows, until), *((speed_table(speed),) if speed else ()))
 
 
 def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
@@ -156,33 +155,18 @@ def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
     return tuple(plots)
 
 
-def _share_plots(folder: Folder) -> tuple[Plot, ...]:
-    """The shares of the first run of each series, of the same tenants in all of them."""
+def _share_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
+    """The shares of the first run of each series, of the same tenants in all of them. Each has an
+    axis of its own: what is one unit of share differs from policy to policy."""
     firsts = {name: runs[0] for name, runs in folder.series().items()}
     chosen: tuple[str, ...] | None = None
     found = {}
     for name, run in firsts.items():
-        shares = figures.shares_of(run, chosen)
+        shares = figures.shares_of(run, until, chosen)
         if shares is not None:
             chosen = tuple(curve.name for curve in shares.curves)
             found[name] = (run, shares)
-    if not found:
-        return ()
-    all_curves = [curve for _, shares in found.values() for curve in shares.curves]
-    end, cut = _end(all_curves)
-    # Shares of all policies on the same axis, so that they can be compared; tasks on their own.
-    most = {
-        in_tasks: max(
-            (
-                float(curve.y.max(initial=0.0))
-                for _, shares in found.values()
-                if shares.in_tasks is in_tasks
-                for curve in shares.curves
-            ),
-            default=0.0,
-        )
-        for in_tasks in (False, True)
-    }
+    end = _end([curve for _, shares in found.values() for curve in shares.curves])
     return tuple(
         lines(
             f"shares-{number}",
@@ -194,48 +178,50 @@ def _share_plots(folder: Folder) -> tuple[Plot, ...]:
                 else "Share of each tenant in percent of a unit of share, ÷ its weight"
             )
             + (f"; {counted(shares.others, 'tenant')} more not drawn." if shares.others else ".")
-            + cut,
+            + _rest(folder, until),
             shares.curves,
             [curve.name for curve in shares.curves],
             y_label="tasks" if shares.in_tasks else "share (%)",
             x_most=end,
-            y_most=most[shares.in_tasks] * 1.05 or 1.0,
+            y_most=1.05 * max(float(curve.y.max(initial=0.0)) for curve in shares.curves) or 1.0,
+            names="tenant",
         )
         for number, (name, (run, shares)) in enumerate(found.items(), 1)
     )
 
 
-def _cluster_plots(folder: Folder) -> tuple[Plot, ...]:
+def _cluster_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
     firsts = {name: runs[0] for name, runs in folder.series().items()}
+    about = _which(firsts) + _rest(folder, until)
     plots = []
     for resource in figures.resources_of(folder):
-        curves = _named({n: figures.utilisation_of(run, resource) for n, run in firsts.items()})
-        end, cut = _end(curves)
+        curves = _named(
+            {n: figures.utilisation_of(run, resource, until) for n, run in firsts.items()}
+        )
         plots.append(
             lines(
                 f"used-{_plain(resource)}",
                 f"How much of {resource} is used",
-                f"The part of all {resource} that tasks hold. {_which(firsts)}{cut}",
+                f"The part of all {resource} that tasks hold. {about}",
                 curves,
                 tuple(firsts),
                 y_label=f"{resource} used (%)",
-                x_most=end,
+                x_most=_end(curves),
                 y_most=101.0,
             )
         )
-    apart = _named({name: figures.distance_of(run) for name, run in firsts.items()})
+    apart = _named({name: figures.distance_of(run, until) for name, run in firsts.items()})
     if apart:
-        end = max(1.0, *(float(curve.x[-1]) for curve in apart))
         plots.append(
             lines(
                 "distance",
                 "How far from the exact allocation",
                 "Root mean square, over the tenants that are present, of held less exact shares,"
-                f" in percent of a unit of share. {_which(firsts)}",
+                f" in percent of a unit of share. {about}",
                 apart,
                 tuple(firsts),
                 y_label="RMSE (%)",
-                x_most=end,
+                x_most=_end(apart),
             )
         )
     return tuple(plots)
@@ -250,20 +236,20 @@ def _which(runs: dict[str, Run]) -> str:
     return f"Seed {seeds[0]}." if len(seeds) == 1 else "The first seed of each."
 
 
-def _end(curves: list[Curve]) -> tuple[float, str]:
-    """Where the axis of time ends, and a sentence if that is before the last point: where little
-    goes on for long, the rest would be too narrow to see."""
-    last = max((float(curve.x[-1]) for curve in curves if len(curve.x)), default=1.0)
-    x = np.concatenate([np.zeros(0), *(curve.x for curve in curves)])
-    y = np.concatenate([np.zeros(0), *(curve.y for curve in curves)])
-    order = np.argsort(x, kind="stable")
-    done = np.cumsum(y[order])
-    if not len(done) or done[-1] <= 0:
-        return max(1.0, last), ""
-    cut = float(x[order][np.searchsorted(done, MOST * done[-1])])
-    if cut > WORTH * last:
-        return max(1.0, last), ""
-    return max(1.0, cut), f" The last {1 - MOST:.0%}, until {duration(last)}, is not drawn."
+def _end(curves: Sequence[Curve]) -> float:
+    """Where the axis of time ends."""
+    return max([1.0, *(float(curve.x[-1]) for curve in curves if len(curve.x))])
+
+
+def _rest(folder: Folder, until: float) -> str:
+    """A sentence if the plots end before the runs do."""
+    if isinf(until):
+        return ""
+    last = max(run.number("end") or 0.0 for run in folder.runs) * figures.SECONDS
+    return (
+        f" By {duration(until)} {figures.MOST:.0%} of the jobs of all runs are over; the time from"
+        f" then on, to {duration(last)} at most, is not drawn."
+    )
 
 
 def _plain(name: str) -> str:

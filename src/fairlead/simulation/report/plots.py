@@ -92,8 +92,10 @@ def lines(
     y_label: str,
     x_most: float,
     y_most: float | None = None,
+    names: str | None = None,
 ) -> Plot:
-    """Curves over time (seconds); by its place in the order each name looks the same everywhere."""
+    """Curves over time (seconds); by its place in the order each name looks the same everywhere.
+    `names` says what they are names of, if that is not clear."""
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
@@ -103,7 +105,7 @@ def lines(
         axes.set_ylabel(y_label)
         axes.set_ylim(0, y_most)
         over_time(axes, x_most)
-        legend(figure, [curve.name for curve in curves])
+        legend(figure, [curve.name for curve in curves], names)
 
     return drawn(name, title, caption, draw)
 
@@ -162,7 +164,7 @@ def bars(name: str, title: str, caption: str, found: SpeedUps, order: Sequence[s
         ]
         axes.set_xticks(np.arange(len(words)), words)
         axes.set_xlabel("tasks of the job")
-        axes.set_ylabel("time to the end ÷ the first's")
+        axes.set_ylabel(f"time to the end ÷ under {short(found.first)}")
         axes.set_title(title)
         axes.margins(y=0.15)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
@@ -207,12 +209,12 @@ def over_time(axes: Axes, most: float) -> None:
     axes.set_xlabel(f"time ({unit})")
 
 
-def legend(figure: Figure, names: Sequence[str]) -> None:
+def legend(figure: Figure, names: Sequence[str], title: str | None = None) -> None:
     """Who is who, below the plot, where it hides nothing; not for a single line without a name."""
     if not any(names):
         return
     longest = max(len(short(name)) for name in names)
-    columns = max(1, min(len(names), 4, 56 // (longest + 6)))
+    columns = max(1, min(len(names), 4, 64 // (longest + 6)))
     handles, _ = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles,
@@ -222,6 +224,9 @@ def legend(figure: Figure, names: Sequence[str]) -> None:
         handlelength=2.2,
         columnspacing=1.2,
         borderaxespad=0.2,
+        title=title,
+        title_fontsize=9,
+        alignment="left",
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
-from fairlead.simulation.report.figures import Row, SpeedUps
+from fairlead.simulation.report.figures import MOST, Row, SpeedUps
 from fairlead.simulation.report.words import NOTHING, digits, duration, percent, times
 
 
@@ -23,8 +24,8 @@ class Table:
         return "<" + ">" * (len(self.header) - 1)
 
 
-def main_table(rows: tuple[Row, ...]) -> Table:
-    """A line for each series."""
+def main_table(rows: tuple[Row, ...], until: float) -> Table:
+    """A line for each series; what is used was looked at until this moment."""
     measured = any(row.rmse is not None for row in rows)
     resources = tuple(dict.fromkeys(name for row in rows for name, _ in row.used))
     header = (
@@ -54,6 +55,11 @@ def main_table(rows: tuple[Row, ...]) -> Table:
             "delay: from submission to the first start, the mean of all jobs and what nine in ten"
             " stay below; to end: from submission to completion; slowdown: that ÷ the longest"
             " task; used: the part of the resource, mean over the samples"
+            + (
+                f" until {MOST:.0%} of the jobs of all runs are over, {duration(until)}"
+                if until < inf
+                else ""
+            )
             + (
                 "; RMSE: the distance from the exact allocation, mean over the samples, in percent"
                 " of a unit of share; shortfall: the largest of any tenant"
