@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import add_files, add_policy, as_csv, read, say
+from fairlead.sharing.integral.names import is_whole
 
 if TYPE_CHECKING:
     from fairlead.model.allocation import Allocation
@@ -48,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tasks",
         choices=("divisible", "whole"),
-        default="divisible",
         help="whether tasks may run in part (default: divisible)",
     )
     parser.add_argument(
@@ -70,10 +70,18 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             Mistake("--seed is what --draw draws by", "add --draw, or leave out --seed")
         )
+    if args.tasks == "divisible" and is_whole(args.policy):
+        from fairlead.model.errors import InputError, Mistake
+
+        raise InputError(
+            Mistake(
+                f"{args.policy} shares whole tasks alone", "leave out --tasks, or choose a policy"
+            )
+        )
     cluster, jobs = read(args.files)
     if args.proof is not None:
         check_target(args.proof, args.files)
-    allocation = allocate(cluster, jobs, args.policy, args.tasks)
+    allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
     if args.draw:
         allocation = drawn(allocation, args.seed or 0)
     if args.proof is not None:

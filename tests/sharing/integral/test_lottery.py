@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from fairlead.cli.main import main
 from fairlead.model.check import check, with_implied_tenants
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -224,3 +226,16 @@ def test_what_is_too_hard_to_search_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Work.__init__, "__defaults__", (3,))
     with pytest.raises(InputError, match="too hard to search here"):
         allocate(cluster, jobs, "cdrf-lottery")
+
+
+def test_the_command_refuses_a_lottery_of_divisible_tasks(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text("machines: [{name: m, capacity: {a: 1}}]\njobs: [{name: j, demand: {a: 1}}]\n")
+    asked = ["allocate", str(file), "--policy", "cdrf-lottery", "--tasks"]
+    assert main([*asked, "divisible"]) == 2
+    shown = capsys.readouterr()
+    assert "cdrf-lottery shares whole tasks alone" in shown.err
+    assert not shown.out
+    assert main([*asked, "whole"]) == 0
