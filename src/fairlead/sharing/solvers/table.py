@@ -22,6 +22,7 @@ _TURNS = 16  # at the start: a turn takes as long as two pivots
 # Shares and what is left of capacities are of the order of 1, rows of prices add up to 1.
 _NOTHING = 1e-11
 _GAIN = 1e-12
+_ROUNDING = 1e-13  # what is less of a share is none
 _PIVOT = 1e-9
 # How closely the prices must prove the level.
 _PROVEN = 1e-12
@@ -194,13 +195,13 @@ def _risen(
     `alone`: the pairs that are all that their groups have."""
     group, machine_class = problem.places
     pairs, cells = len(group), problem.capacity.size
-    value = table.numbers[:, -1]
+    value = np.where(table.numbers[:, -1] > _ROUNDING, table.numbers[:, -1], 0.0)
     is_pair = table.rows < pairs
     held = table.rows[is_pair]
     share = np.zeros(problem.pairs.shape)
-    share[group[held], machine_class[held]] = np.maximum(value[is_pair], 0.0) * unit[group[held]]
+    share[group[held], machine_class[held]] = value[is_pair] * unit[group[held]]
     at = int(np.flatnonzero(table.rows == pairs)[0])
-    level = least + float(value[at]) * level_unit
+    level = least + float(table.numbers[at, -1]) * level_unit
     only = group[alone]
     share[only, machine_class[alone]] = (problem.base + problem.rate * level)[only]
     price = np.zeros(cells)
