@@ -21,7 +21,7 @@ from fairlead.model.values import FrozenMap
 from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch, Stop
-from fairlead.scheduling.dump import SCRATCH, START, dump, load, take
+from fairlead.scheduling.dump import LEFT_OUT, START, dump, load, take
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.kernels.state import FIELDS
 from fairlead.scheduling.options import Options
@@ -36,7 +36,7 @@ def same(one: Core, other: Core) -> None:
     assert one.digest() == other.digest()
     assert one.wake() == other.wake()
     for name in FIELDS:
-        if name not in SCRATCH:
+        if name not in LEFT_OUT:
             assert np.array_equal(getattr(one.state, name), getattr(other.state, name)), name
     assert vars(one.ids) == vars(other.ids)
     for name in ("machine_at", "job_at", "tenant_at", "terms"):
@@ -227,7 +227,7 @@ def test_what_a_decision_works_in_has_room_again() -> None:
     for m in range(300):
         core.apply(events.MachineJoined(0, Machine(f"n{m}", {"cpu": 1})))
     other = load(dump(core))
-    for name in SCRATCH:
+    for name in LEFT_OUT:
         assert getattr(other.state, name).shape == getattr(core.state, name).shape
     for one in (core, other):
         one.apply(events.JobSubmitted(1, Job("a", {"cpu": 1}, tasks=200)))

@@ -18,6 +18,7 @@ from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.invariants import broken, check
 from fairlead.scheduling.kernels.state import State
+from fairlead.scheduling.kernels.tables import GRADES, NEAR, RESOURCES, UPS
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.transitions import TaskState
 from tests.scheduling.agreement import core_refuses, make_core
@@ -264,14 +265,24 @@ def a_limit_that_nobody_looks_at(core: Core) -> None:
     core.state.tenant[core.state.job[job_named(core, "capped")]["tenant"]]["capped"] = 0
 
 
-@fault(search_invariants.tree)
+@fault(search_invariants.sets)
 def a_machine_that_the_search_thinks_free(core: Core) -> None:
-    core.state.tree_room[1, 0] += 1
+    core.state.sets[0, RESOURCES + GRADES - 1, 0] |= 1
 
 
-@fault(search_invariants.tree)
+@fault(search_invariants.sets)
+def a_machine_that_the_search_does_not_know(core: Core) -> None:
+    core.state.sets[0, UPS, 0] = 0
+
+
+@fault(search_invariants.sets)
 def a_term_that_the_search_does_not_know(core: Core) -> None:
-    core.state.tree_terms[1] = 0
+    core.state.sets[0, RESOURCES + GRADES * core.state.resources, 0] ^= 1
+
+
+@fault(search_invariants.sets)
+def room_that_grew_and_nobody_looked_at(core: Core) -> None:
+    core.state.sets[0, NEAR, 0] = 1
 
 
 @fault(search_invariants.tries)
@@ -312,7 +323,7 @@ def test_each_planted_fault_is_noticed(name: str) -> None:
 def test_every_invariant_has_a_planted_fault() -> None:
     parts = {invariants.tasks, invariants.machines, invariants.rooms, invariants.placements}
     parts |= {invariants.jobs, invariants.shares, invariants.tenants, invariants.caps}
-    parts |= {search_invariants.tree, search_invariants.tries, search_invariants.clean}
+    parts |= {search_invariants.sets, search_invariants.tries, search_invariants.clean}
     assert {noticed_by for noticed_by, _ in FAULTS.values()} == parts
 
 

@@ -9,10 +9,11 @@ import pytest
 
 from fairlead import compiled
 from fairlead.model.errors import InputError
+from fairlead.scheduling import search_invariants
 from fairlead.scheduling.kernels import happen
 from fairlead.scheduling.kernels.rules import score_of
 from fairlead.scheduling.kernels.state import State
-from fairlead.scheduling.kernels.tables import FLOATS, INTS, LISTS, TABLES, WORDS, Full
+from fairlead.scheduling.kernels.tables import FLOATS, INTS, LISTS, SETS, TABLES, UPS, WORDS, Full
 from fairlead.scheduling.placement.registry import describe, find, placement_names
 
 
@@ -31,19 +32,34 @@ def test_every_table_grows_and_keeps_what_is_in_it() -> None:
 
 def test_every_array_of_the_state_has_a_name_and_a_kind() -> None:
     state = State([0])
-    for name in (*TABLES, *INTS, *WORDS, *LISTS, *FLOATS):
+    for name in (*TABLES, *INTS, *WORDS, *LISTS, *FLOATS, *SETS):
         assert isinstance(getattr(state, name), np.ndarray)
 
 
-def test_machines_are_found_again_after_the_tree_grew() -> None:
+def test_machines_are_found_again_after_their_table_grew() -> None:
     state = State([0])
     state.capacity[0] = 7
     happen.join(state.handle)
-    state.grow(Full.MACHINES, 500)
-    assert state.tree_room[1].tolist() == [7]
+    state.grow(Full.MACHINES, 600)
+    assert state.sets[:, UPS].tolist() == [[1, *[0] * 7], [0] * 8]
     state.capacity[1] = 9
     happen.join(state.handle)
-    assert state.tree_room[1].tolist() == [9]
+    assert state.sets[:, UPS].tolist() == [[3, *[0] * 7], [0] * 8]
+    assert list(search_invariants.sets(state)) == []
+
+
+def test_the_sets_of_a_resource_hold_from_the_smallest_to_the_largest_room() -> None:
+    state = State([0])
+    amounts = [a for power in range(63) for a in (2**power - 1, 2**power, 2**power + 1, 5 << power)]
+    amounts = sorted({a for a in amounts if a < 2**63})
+    state.grow(Full.MACHINES, len(amounts))
+    for m, amount in enumerate(amounts):
+        state.capacity[m] = amount
+        happen.join(state.handle)
+    kept = state.sets.copy()
+    assert list(search_invariants.sets(state)) == []
+    state.widen(1)  # made anew
+    assert (state.sets == kept).all()
 
 
 def test_the_folder_follows_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -57,13 +59,18 @@ def least(state: State, jobs: list[int], *machines: int) -> int:
             j,
         )
         for j in jobs
-        if any(
-            (state.demand[j] <= state.room[m]).all()
-            and not (state.needs[j] & ~state.satisfies[m]).any()
-            for m in machines
-        )
+        if takes(state, j, machines)
     ]
     return min(found)[2] if found else NONE
+
+
+def takes(state: State, j: int, machines: Sequence[int]) -> bool:
+    """Does any of the machines take a task of the job?"""
+    return any(
+        (state.demand[j] <= state.room[m]).all()
+        and not (state.needs[j] & ~state.satisfies[m]).any()
+        for m in machines
+    )
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -100,9 +107,12 @@ def next_of(state: State, machines: list[int]) -> int:
     state.machine["dirty"] = 0
     state.machine["dirty"][machines] = 1
     state.dirty[: len(machines)] = machines
-    whole["dirty"], whole["heap"], whole["near"] = len(machines), -1, 0
+    whole["dirty"], whole["heap"] = len(machines), -1
     whole["decided"] += 1
     found = next_near(state.handle)
+    while found != NONE and not takes(state, found, machines):
+        state.job["tried"][found] = whole["decided"]  # as `decide` does where nothing takes it
+        found = next_near(state.handle)
     state.job["fresh"][jobs], state.node["fresh"] = fresh
     state.machine["dirty"] = dirty
     whole["dirty"] = int(dirty.sum())

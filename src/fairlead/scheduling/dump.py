@@ -45,15 +45,22 @@ DTYPES = ("|i1", "<i4", "<i8", "<u8", "<f8")
 
 SCRATCH = {
     "front": "node",
-    "near_room": "tree_room",
-    "near_terms": "tree_terms",
     "fits": "machine",
     "score": "machine",
 }
 """Arrays in which a decision works, each with the one that is as long. They say nothing between two
 decisions, so they are not written, and are made anew."""
 
-RETIRED = ("heap", "best", "stamp", "key", "whole.mark")
+REMADE = ("sets", "grades", "places", "asked")
+"""Arrays that follow from others, or are as long as these: `State.widen` makes them anew."""
+
+LEFT_OUT = (*SCRATCH, *REMADE)
+"""Arrays that are not written."""
+
+RETIRED = (
+    *("heap", "best", "stamp", "key", "tree_room", "near_room", "tree_terms", "near_terms"),
+    *("whole.mark", "machine.mark"),
+)
 """Arrays and fields that older versions wrote and nothing reads any more."""
 
 Array = npt.NDArray[Any]
@@ -106,7 +113,7 @@ def take(core: Core) -> Dump:
         stopping = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
         stopping["slots"] = slots
     return Dump(
-        {name: getattr(core.state, name).copy() for name in FIELDS if name not in SCRATCH},
+        {name: getattr(core.state, name).copy() for name in FIELDS if name not in LEFT_OUT},
         core.ids.copied(),
         {
             "policy": book.scaler.spec,
@@ -155,7 +162,7 @@ def load(data: bytes, core: Core | None = None) -> Core:
             core.stopping.remember(slots, Memory(**pairs))
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _refused(f"it does not fit together ({type(error).__name__}: {error})") from error
-    state.widen(state.words)  # kernels see the arrays as they are now
+    state.widen(state.words)  # makes what follows from the arrays; kernels see them as they are
     return core
 
 
@@ -217,7 +224,7 @@ def _read(data: bytes) -> tuple[Tree, dict[str, Array]]:
 def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
     tables = [table for table in TABLES if table not in SCRATCH]
     known = {f"{table}.{name}" for table in tables for name in TABLES[table].names or ()}
-    known |= {name for name in FIELDS if name not in TABLES and name not in SCRATCH}
+    known |= {name for name in FIELDS if name not in TABLES and name not in LEFT_OUT}
     old = {name for name in columns if name in RETIRED or name.partition(".")[0] in SCRATCH}
     strange = next((name for name in columns if name not in known | old), None)
     if strange is not None:
@@ -235,7 +242,7 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
                 array[name] = column
         setattr(state, table, array)
     for name in FIELDS:
-        if name in TABLES or name in SCRATCH:
+        if name in TABLES or name in LEFT_OUT:
             continue
         fresh = getattr(state, name)
         column = columns.get(name)

@@ -1,4 +1,4 @@
-"""What must hold of the search structures: the tree over machines and the tries over jobs."""
+"""What must hold of the search structures: the sets of machines and the tries over jobs."""
 
 from __future__ import annotations
 
@@ -7,36 +7,41 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairlead.scheduling.kernels.state import State
-from fairlead.scheduling.kernels.tables import NONE
+from fairlead.scheduling.kernels.tables import GRADES, NEAR, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.transitions import MachineState
 
 
 def searched(state: State) -> Iterator[str]:
     """What does not hold, a sentence each."""
-    yield from tree(state)
+    yield from sets(state)
     yield from tries(state)
     yield from clean(state)
 
 
-def tree(state: State) -> Iterator[str]:
-    """The leaves are the machines that take tasks; a node has what some leaf below it has."""
-    leaves = len(state.tree_room) // 2
+def sets(state: State) -> Iterator[str]:
+    """Each set has the machines that it says. Between decisions no machine's room grew."""
     up = state.machine["state"] == MachineState.UP
-    room = np.full((leaves, state.resources), -1, np.int64)
-    terms = np.zeros((leaves, state.words), np.uint64)
-    room[: len(up)][up] = state.room[up]
-    terms[: len(up)][up] = state.satisfies[up]
-    while True:
-        first = len(room)
-        if (state.tree_room[first : 2 * first] != room).any():
-            yield f"the tree over machines is wrong about the room of one of {first} nodes"
-        if (state.tree_terms[first : 2 * first] != terms).any():
-            yield f"the tree over machines is wrong about the terms of one of {first} nodes"
-        if first == 1:
-            return
-        room = room.reshape(first // 2, 2, -1).max(axis=1)
-        pairs = terms.reshape(first // 2, 2, -1)
-        terms = pairs[:, 0] | pairs[:, 1]
+    machines = len(up)
+    rows = state.sets.swapaxes(0, 1).reshape(state.sets.shape[1], -1)  # (sets, words)
+    there = np.unpackbits(rows.astype("<u8").view(np.uint8), axis=1, bitorder="little") == 1
+    if there[:, machines:].any():
+        yield "a set has machines in slots that do not exist"
+    if not state.whole[0]["deciding"] and (there[NEAR].any() or state.whole[0]["near"]):
+        yield "there are machines whose room grew, and nobody decides"
+    if (there[UPS, :machines] != up).any():
+        yield "the machines that take tasks are others"
+    for r in range(state.resources):
+        first = RESOURCES + GRADES * r
+        room = np.where(up, state.room[:, r], 0).astype(float)
+        least = [(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)]
+        if (there[first : first + GRADES, :machines] != (room >= np.array(least)[:, None])).any():
+            yield f"a set is wrong about who has how much room of resource {r}"
+        if (there[first : first + GRADES, :machines].sum(axis=0) != state.grades[:, r]).any():
+            yield f"a machine is in another number of sets of resource {r} than it says"
+    for k in range(WORD * state.words):
+        holds = (state.satisfies[:, k // WORD] >> np.uint64(k % WORD)) & np.uint64(1) == 1
+        if (there[RESOURCES + GRADES * state.resources + k, :machines] != holds).any():
+            yield f"the set of the machines that satisfy term {k} has others"
 
 
 def tries(state: State) -> Iterator[str]:

@@ -6,7 +6,8 @@ import numpy as np
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.levels import hold, level, lift_tenant, set_active
-from fairlead.scheduling.kernels.rooms import UP, give
+from fairlead.scheduling.kernels.places import UP
+from fairlead.scheduling.kernels.rooms import give
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.trie import LOW, free_node, insert, lift_key, new_node, remove
@@ -30,6 +31,7 @@ def _enter(s: Handle, j: int) -> None:
     leaf.key = job.mu
     leaf.seq = job.seq
     leaf.fresh = job.fresh
+    leaf.plain = 1 if job.gang <= 1 and not job.spread else 0
     leaf.signature = (job.signature & ~LOW) | np.uint64(j)
     for r in range(s.need.shape[1]):
         s.need[n, r] = s.demand[j, r]
@@ -77,9 +79,12 @@ def unreserve(s: Handle, j: int) -> None:
     them ends them."""
     w, job = s.whole[0], s.job[j]
     for m in range(w.machines):
+        if job.reserved == 0:
+            break
         machine = s.machine[m]
         if machine.reserved == j and not machine.pledged:
             machine.reserved = NONE
+            job.reserved -= 1
             w.reservations -= 1
             soil(s, m)
     job.reserved = 0

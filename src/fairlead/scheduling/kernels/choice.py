@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.permission import next_permitted, permitted
+from fairlead.scheduling.kernels.permission import first_permitted, next_permitted, permitted
 from fairlead.scheduling.kernels.state import Handle
 from fairlead.scheduling.kernels.tables import NONE
 
@@ -44,33 +44,34 @@ def choose(s: Handle, rule: Any, j: int) -> int:
     """The best machine for a task of an active job; NONE if there is none."""
     w = s.whole[0]
     if w.picky == 0:
-        return next_permitted(s, j, 0)
+        return first_permitted(s, j)
     if w.choice != j:
-        size, least = 0, 0
-        m = next_permitted(s, j, 0)
+        size = 0
+        m = first_permitted(s, j)
         while m >= 0:
             s.fits[size] = m
             s.score[size] = rule.score(s, j, m)
-            if _before(s, size, least):
-                least = size
+            if size > 0 and _before(s, size, 0):
+                _swap(s, size, 0)
+            if size > 1 and _before(s, size, 1):
+                _swap(s, size, 1)
             size += 1
             m = next_permitted(s, j, m + 1)
-        if size > 0:
-            _swap(s, 0, least)
         w.choice = j
         w.choices = size
         w.sorted = 0
     elif w.choices > 0:
         # It has just used the first.
-        if permitted(s, j, s.fits[0]):
+        fits = permitted(s, j, s.fits[0])
+        if fits:
             s.score[0] = rule.score(s, j, s.fits[0])
         else:
             w.choices -= 1
             _swap(s, 0, w.choices)
         if w.sorted:
             _sink(s, 0, w.choices)
-        else:
-            # Most jobs launch once and another one is next: only now is a heap worth it.
+        elif not fits or (w.choices > 1 and _before(s, 1, 0)):
+            # Most jobs launch once, or stay on one machine: only now is a heap worth it.
             w.sorted = 1
             for at in range(w.choices // 2 - 1, -1, -1):
                 _sink(s, at, w.choices)

@@ -16,27 +16,33 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.changes import freshen, freshen_all, ring, settle
+from fairlead.scheduling.kernels.changes import freshen, freshen_all, settle
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.decide import _likes, _please, launch
+from fairlead.scheduling.kernels.launching import (
+    NOT_FULL,
+    at_once,
+    begin,
+    finish,
+    lacks,
+    launch,
+    likes,
+    loosen,
+    please,
+)
 from fairlead.scheduling.kernels.levels import level
-from fairlead.scheduling.kernels.line import look
 from fairlead.scheduling.kernels.permission import (
+    first_permitted,
     gang_fits,
     next_permitted,
     permitted,
     within_caps,
 )
 from fairlead.scheduling.kernels.state import Handle, int64
-from fairlead.scheduling.kernels.tables import NONE, Full
+from fairlead.scheduling.kernels.tables import NONE
 
 MILLION = 1_000_000
 UNNAMED = -1
 """Of `rank`: the advice says nothing of the job. Of `target`: nor of the job on these machines."""
-
-NOT_FULL = int(Full.NOT)
-OUT_FULL = int(Full.OUT)
-TASKS_FULL = int(Full.TASKS)
 
 
 @inner
@@ -113,7 +119,7 @@ def _machine_of_job(s: Handle, j: int, key: Any) -> int:
     if not _may_start(s, j):
         return best
     key[j, 2] = level(s, j)
-    m = next_permitted(s, j, 0)
+    m = first_permitted(s, j)
     while m >= 0:
         rank, urgent = tier(s, j, m), urgency(s, j, m)
         if best < 0 or rank < key[j, 0] or (rank == key[j, 0] and urgent < key[j, 1]):
@@ -181,7 +187,7 @@ def _best_machine(s: Handle, rule: Any, j: int, everywhere: bool) -> int:
     best = NONE
     least_tier, least_urgency, least = int64(0), int64(0), 0.0
     i = int64(0)
-    m = next_permitted(s, j, 0) if everywhere else NONE
+    m = first_permitted(s, j) if everywhere else NONE
     while m >= 0 if everywhere else i < w.dirty:
         if not everywhere:
             m = s.dirty[i]
@@ -217,18 +223,13 @@ def _ask_jobs(s: Handle) -> None:
 def decide_guided(s: Handle, rule: Any) -> int:
     """As `decide`, for a rule that follows advice."""
     w = s.whole[0]
-    if not w.deciding:
-        w.deciding = 1
-        w.decided += 1
-        ring(s)
+    if begin(s):
         if w.dirty > 0:
             _freshen_gangs(s)
         # To ask machines costs jobs times machines for each launch of a job that is the first on
         # all of them, which at a start it is.
         if w.dirty * w.dirty > w.present:
             _ask_jobs(s)
-    w.choice = NONE
-    w.heap = -1
     jobs, machines = int64(0), int64(0)  # in the heaps
     key, seq, stamp = np.empty((1, 3)), np.empty(1, np.int64), np.empty(1, np.int64)
     heap, job_of = np.empty(1, np.int64), np.empty(1, np.int64)
@@ -265,29 +266,21 @@ def decide_guided(s: Handle, rule: Any) -> int:
             j = fresh_heap[0]
         else:
             break
-        job = s.job[j]
-        together = job.gang if job.waiting >= job.gang else int64(1)
-        if w.out + together > len(s.out):
-            return OUT_FULL
-        if w.tasks + together > len(s.task):
-            return TASKS_FULL
-        everywhere = job.fresh == 1 or together > 1
+        tasks = at_once(s, j)
+        full = lacks(s, tasks)
+        if full != NOT_FULL:
+            return full
+        everywhere = s.job[j].fresh == 1 or tasks > 1
         liked = False
-        for _ in range(together):
+        for _ in range(tasks):
             m = _best_machine(s, rule, j, everywhere)
             launch(s, j, m)
-            liked = liked or (job.likes == 1 and _likes(s, j, m))
+            liked = liked or likes(s, j, m)
         if liked:
-            _please(s, j)
-        if together > 1 and 0 < job.waiting < job.gang:
-            freshen(s, j)  # those that are left need not start together
+            please(s, j)
+        if loosen(s, j, tasks):
             w.fell = 1  # it may not be in the heap
-    for at in range(w.dirty):
-        s.machine[s.dirty[at]].dirty = 0
-    w.dirty = 0
-    w.heap = NONE
-    w.deciding = 0
-    look(s)
+    finish(s)
     return NOT_FULL
 
 

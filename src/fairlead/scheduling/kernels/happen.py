@@ -21,7 +21,8 @@ from fairlead.scheduling.kernels.changes import (
 )
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.line import review
-from fairlead.scheduling.kernels.rooms import ONE, UP, fill, measure, plant
+from fairlead.scheduling.kernels.places import ONE, UP, replant
+from fairlead.scheduling.kernels.rooms import fill, measure
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import (
     NEVER,
@@ -76,10 +77,9 @@ def join(s: Handle) -> int:
     machine.reserved = NONE
     machine.group = 0
     machine.until = NEVER
-    machine.mark = 0
     fill(s, m)
     measure(s, m)
-    plant(s, m)
+    replant(s, m)
     _count(s, m, 1)
     soil(s, m)
     w.hopeless = 0
@@ -102,7 +102,7 @@ def change(s: Handle, m: int) -> None:
     s.machine[m].changed = 1 if s.machine[m].tasks > 0 else 0
     fill(s, m)
     measure(s, m)
-    plant(s, m)
+    replant(s, m)
     soil(s, m)
     review(s, m)
     record(s, CHANGED, m)
@@ -114,7 +114,7 @@ def change(s: Handle, m: int) -> None:
 def drain(s: Handle, m: int) -> None:
     """A machine takes no more tasks."""
     s.machine[m].state = DRAINING
-    plant(s, m)
+    replant(s, m)
     review(s, m)
     record(s, DRAINED, m)
 
@@ -123,7 +123,7 @@ def drain(s: Handle, m: int) -> None:
 def bring_back(s: Handle, m: int) -> None:
     """A machine that drained takes tasks again."""
     s.machine[m].state = UP
-    plant(s, m)
+    replant(s, m)
     soil(s, m)
     s.whole[0].hopeless = 0
     record(s, BACK, m)
@@ -135,7 +135,7 @@ def leave(s: Handle, m: int) -> None:
     machine = s.machine[m]
     machine.state = GONE
     _count(s, m, -1)
-    plant(s, m)
+    replant(s, m)
     record(s, LEFT, m)
     while machine.first >= 0:
         least = int64(machine.first)

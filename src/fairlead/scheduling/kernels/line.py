@@ -14,24 +14,20 @@ import numpy as np
 
 from fairlead.scheduling.kernels.changes import unreserve
 from fairlead.scheduling.kernels.compiling import inner
-from fairlead.scheduling.kernels.rooms import ONE, UP, devices, when_empty
+from fairlead.scheduling.kernels.places import ONE, UP, ask_able, next_within
+from fairlead.scheduling.kernels.rooms import devices, when_empty
 from fairlead.scheduling.kernels.search import first_job
 from fairlead.scheduling.kernels.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.tables import NEVER, NONE
 
 
 @inner
-def _has_needed(s: Handle, j: int, m: int) -> bool:
+def stands(s: Handle, j: int, m: int) -> bool:
+    """Could the machine be reserved for the job, if it is for nobody else?"""
     lacking = np.uint64(0)
     for i in range(s.needs.shape[1]):
         lacking |= s.needs[j, i] & ~s.satisfies[m, i]
-    return lacking == np.uint64(0)
-
-
-@inner
-def stands(s: Handle, j: int, m: int) -> bool:
-    """Could the machine be reserved for the job, if it is for nobody else?"""
-    return s.machine[m].state == UP and _has_needed(s, j, m) and when_empty(s, j, m) > 0
+    return s.machine[m].state == UP and lacking == np.uint64(0) and when_empty(s, j, m) > 0
 
 
 @inner
@@ -129,14 +125,18 @@ def reserve(s: Handle, j: int) -> bool:
         own[s.task[t].machine] += 1
         t = int64(s.task[t].job_next)
     there = 0
-    for m in range(machines):
-        if s.machine[m].reserved < 0 and stands(s, j, m):
-            if wanted == 1 and own[m] == s.machine[m].tasks:
-                continue  # nobody else is there: what ends makes room for its next
+    ask_able(s, j)
+    m = next_within(s, 0)
+    while m >= 0:
+        # Where only its own tasks are, what ends makes room for its next.
+        only = wanted == 1 and own[m] == s.machine[m].tasks
+        if s.machine[m].reserved < 0 and not only:
             able[m] = when_empty(s, j, m)
-            there += able[m]
-            when[m] = expected_room(s, j, m)
-            lack[m] = missing(s, j, m)
+            if able[m] > 0:
+                there += able[m]
+                when[m] = expected_room(s, j, m)
+                lack[m] = missing(s, j, m)
+        m = next_within(s, m + 1)
     if there < wanted:
         return False
     until = int64(0)

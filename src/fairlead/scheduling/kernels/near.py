@@ -7,159 +7,95 @@ levels rise while all is decided, so that what was left out stays out, and what 
 lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
 anew.
 
-The machines are the leaves of a tree in the order of their slots, as in `rooms`. One that is
-reserved so that nobody but its owner may be placed there has no room in it: the owner is asked
-apart. See docs/decisions/0152-best-first.md.
+These machines are a set like those of `places`. One that is reserved so that nobody but its owner
+may be placed there is not in it: the owner is asked apart. See docs/decisions/0152-best-first.md.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.permission import (
     cap_room,
     gang_fits,
-    let_in,
-    on_machine,
     permitted,
+    takes,
     within_caps,
 )
-from fairlead.scheduling.kernels.rooms import NOTHING, UP
+from fairlead.scheduling.kernels.places import NOTHING, ONE, UP, ask, ask_for, lowest, within
 from fairlead.scheduling.kernels.search import owned
 from fairlead.scheduling.kernels.state import Handle, int64
-from fairlead.scheduling.kernels.tables import NONE
+from fairlead.scheduling.kernels.tables import NEAR, NONE, WORD
+
+
+@inner
+def forget_near(s: Handle) -> None:
+    """The set of machines whose room grew is empty."""
+    w = s.whole[0]
+    for i in range(w.near):
+        s.sets[s.places[i] >> 3, NEAR, s.places[i] & 7] = NOTHING
+    w.near = 0
 
 
 @inner
 def _gather(s: Handle) -> None:
-    """The tree over the machines whose room grew, anew."""
-    w, room, terms = s.whole[0], s.near_room, s.near_terms
+    """The set of machines whose room grew, anew."""
+    w = s.whole[0]
+    forget_near(s)
     kept = 0
     for i in range(w.dirty):
         if s.machine[s.dirty[i]].dirty:
             s.dirty[kept] = s.dirty[i]
             kept += 1
     w.dirty = kept
-    if kept > 1:
-        s.dirty[:kept].sort()
-    leaves = 1
-    while leaves < kept:
-        leaves *= 2
-    w.near = leaves
     w.owned = 0
-    for i in range(leaves):
-        at = leaves + i
-        able = False
-        m = int64(0)
-        if i < kept:
-            m = s.dirty[i]
-            s.machine[m].mark = at
-            able = s.machine[m].state == UP
-            if able and owned(s, m):
-                able = False
-                w.owned += 1
-        for r in range(room.shape[1]):
-            room[at, r] = s.room[m, r] if able else -1
-        for k in range(terms.shape[1]):
-            terms[at, k] = s.satisfies[m, k] if able else NOTHING
-    for at in range(leaves - 1, 0, -1):
-        for r in range(room.shape[1]):
-            room[at, r] = max(room[2 * at, r], room[2 * at + 1, r])
-        for k in range(terms.shape[1]):
-            terms[at, k] = terms[2 * at, k] | terms[2 * at + 1, k]
-
-
-@inner
-def shrink(s: Handle, m: int) -> None:
-    """After a launch on a machine: if its room had grown, the tree is brought up to it."""
-    w, machine, room = s.whole[0], s.machine[m], s.near_room
-    if w.near == 0 or w.heap < 0 or not machine.dirty:
-        return
-    at = machine.mark
-    if room[at, 0] < 0:
-        return  # its owner's
-    for r in range(room.shape[1]):
-        room[at, r] = s.room[m, r]
-    at //= 2
-    while at > 0:
-        changed = False
-        for r in range(room.shape[1]):
-            most = max(room[2 * at, r], room[2 * at + 1, r])
-            if room[at, r] != most:
-                room[at, r] = most
-                changed = True
-        if not changed:
-            return
-        at //= 2
-
-
-@inner
-def _onward(at: int) -> int:
-    """The next node to the right that is not below this one; 0 if there is none."""
-    while at & 1:
-        at //= 2
-    return at + 1 if at > 0 else 0
+    for i in range(kept):
+        m = s.dirty[i]
+        if s.machine[m].state != UP:
+            continue
+        if owned(s, m):
+            w.owned += 1
+            continue
+        block, word = m >> 9, (m >> 6) & 7
+        if s.sets[block, NEAR, word] == NOTHING:
+            s.places[w.near] = m // WORD
+            w.near += 1
+        s.sets[block, NEAR, word] |= ONE << np.uint64(m % WORD)
+    if w.near > 1:
+        s.places[: w.near].sort()
 
 
 @inner
 def _holds(s: Handle, n: int) -> bool:
-    """Is a fresh job below a node, or has any of the machines the least room and all the terms
-    that it needs?"""
+    """May a fresh job be below a node, or any of the machines have the least room and all the
+    terms that it needs? Where not, it is certain."""
     if s.node[n].fresh:
         return True
-    need, terms = s.need, s.terms
-    room, satisfies = s.near_room, s.near_terms
-    leaves = s.whole[0].near
-    at = 1
-    while at > 0:
-        fits = True
-        for r in range(need.shape[1]):
-            if need[n, r] > room[at, r]:
-                fits = False
-        for k in range(terms.shape[1]):
-            if terms[n, k] & ~satisfies[at, k]:
-                fits = False
-        if not fits:
-            at = _onward(at)
-        elif at >= leaves:
-            return True
-        else:
-            at = 2 * at
-    return False
+    ask(s, NEAR, s.need, s.terms, n)
+    near, k = s.whole[0].near, 0
+    while k < near and within(s, s.places[k]) == NOTHING:
+        k += 1
+    return k < near
 
 
 @inner
-def _next_place(s: Handle, j: int, at: int) -> int:
-    """The first leaf of a machine where a task of the job may be placed, from node `at` of the
-    tree on; 0 if there is none."""
-    room, satisfies, demand = s.near_room, s.near_terms, s.demand
-    leaves = s.whole[0].near
-    job = s.job[j]
-    patient = job.patient
-    while at > 0:
-        fits = True
-        for r in range(demand.shape[1]):
-            if demand[j, r] > room[at, r]:
-                fits = False
-        for k in range(satisfies.shape[1]):
-            wanted = s.needs[j, k]
-            if patient:
-                wanted |= s.prefers[j, k]
-            if wanted & ~satisfies[at, k]:
-                fits = False
-        if not fits:
-            at = _onward(at)
-        elif at < leaves:
-            at = 2 * at
-        else:
-            m = s.dirty[at - leaves]
-            if (s.machine[m].reserved < 0 or let_in(s, j, m)) and not (
-                job.spread and on_machine(s, j, m)
-            ):
-                return at
-            at = _onward(at)
-    return 0
+def _next_taker(s: Handle, j: int, k: int, bits: np.uint64) -> tuple[int, np.uint64]:
+    """From these machines of the k-th place on: the place of the next machine where a task of the
+    job, for which was asked, may be placed, and the machines left there, that one first. As many
+    places as there are if there is none. Before the first place is the place -1."""
+    near = s.whole[0].near
+    while True:
+        while bits:
+            if takes(s, j, WORD * s.places[k] + lowest(bits)):
+                return k, bits
+            bits &= bits - ONE
+        k += 1
+        if k >= near:
+            return near, bits
+        bits = within(s, s.places[k])
 
 
 @inner
@@ -178,15 +114,19 @@ def _own_place(s: Handle, j: int, start: int) -> int:
 
 @inner
 def _may_be_placed(s: Handle, j: int) -> bool:
-    """May a task of the job be placed on any of the machines? If not, it may not for the rest of
-    the decision. A fresh job may, as far as its tenant's limits say."""
+    """May a task of the job be placed on any of the machines? A fresh job may, as far as its
+    tenant's limits say, and so may one that is no gang until `choose_near` found none."""
     w, job = s.whole[0], s.job[j]
     if job.fresh:
         return job.gang <= 1 or job.waiting < job.gang or within_caps(s, j, job.gang)
-    if job.tried == w.decided or not gang_fits(s, j):
+    if job.tried == w.decided:
         return False
-    if _next_place(s, j, 1) > 0 or _own_place(s, j, 0) < w.dirty:
+    if job.gang <= 1 or job.waiting < job.gang:
         return True
+    if gang_fits(s, j):
+        ask_for(s, NEAR, j)
+        if _next_taker(s, j, -1, NOTHING)[0] < w.near or _own_place(s, j, 0) < w.dirty:
+            return True
     job.tried = w.decided
     return False
 
@@ -195,20 +135,19 @@ def _may_be_placed(s: Handle, j: int) -> bool:
 def choose_near(s: Handle, rule: Any, j: int) -> int:
     """The best of the machines whose room grew; NONE if there is none."""
     w = s.whole[0]
-    if w.dirty == 1:
-        return s.dirty[0]
+    if w.heap < 0:
+        return s.dirty[0]  # `next_job` found the job for the only one
     best, least = NONE, 0.0
-    leaves = w.near
-    at = _next_place(s, j, 1)
-    while at > 0:
-        m = s.dirty[at - leaves]
-        if not w.picky:
-            best = m
-            break
-        score = rule.score(s, j, m)
-        if best < 0 or score < least or (score == least and m < best):
+    ask_for(s, NEAR, j)
+    k, bits = _next_taker(s, j, -1, NOTHING)
+    while k < w.near:
+        m = WORD * s.places[k] + lowest(bits)
+        score = rule.score(s, j, m) if w.picky else 0.0
+        if best < 0 or score < least:
             best, least = m, score
-        at = _next_place(s, j, _onward(at))
+        if not w.picky:
+            break
+        k, bits = _next_taker(s, j, k, bits & (bits - ONE))
     i = _own_place(s, j, 0)
     while i < w.dirty:
         m = s.dirty[i]
@@ -284,7 +223,7 @@ def _pop(s: Handle) -> None:
 def _begin(s: Handle) -> None:
     """The heap, anew: all who wait, and the owners of machines that are nobody else's."""
     w = s.whole[0]
-    if w.heap < 0 or w.near == 0:
+    if w.heap < 0:
         _gather(s)
     w.fell = 0
     w.reshaped = 0

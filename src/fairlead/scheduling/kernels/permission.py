@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.rooms import UP, fits_now, satisfied
+from fairlead.scheduling.kernels.compiling import inner, kernel, small
+from fairlead.scheduling.kernels.places import UP, ask_for, next_within
+from fairlead.scheduling.kernels.rooms import fits_now, satisfied
 from fairlead.scheduling.kernels.state import Handle, int64
-from fairlead.scheduling.kernels.tables import NEVER, NONE, UNLIMITED
+from fairlead.scheduling.kernels.tables import NEVER, UNLIMITED, UPS
 
 
 @inner
@@ -38,15 +39,18 @@ def within_caps(s: Handle, j: int, tasks: int) -> bool:
 def on_machine(s: Handle, j: int, m: int) -> bool:
     """Is a task of the job on the machine?"""
     task = s.task
-    t = s.machine[m].first
-    while t >= 0:
-        if task[t].job == j:
-            return True
-        t = task[t].machine_next
-    return False
+    if s.job[j].held < s.machine[m].tasks:
+        t = int64(s.job[j].first_task)
+        while t >= 0 and task[t].machine != m:
+            t = int64(task[t].job_next)
+    else:
+        t = int64(s.machine[m].first)
+        while t >= 0 and task[t].job != j:
+            t = int64(task[t].machine_next)
+    return t >= 0
 
 
-@inner
+@small
 def let_in(s: Handle, j: int, m: int) -> bool:
     """Is the machine reserved for nobody else, or does the task end before it is needed?"""
     machine = s.machine[m]
@@ -57,7 +61,7 @@ def let_in(s: Handle, j: int, m: int) -> bool:
     return s.whole[0].now + s.job[j].expected <= machine.until
 
 
-@inner
+@small
 def demand_fits(s: Handle, j: int, m: int) -> bool:
     """Is there room for one task?"""
     for r in range(s.demand.shape[1]):
@@ -67,66 +71,39 @@ def demand_fits(s: Handle, j: int, m: int) -> bool:
     return True
 
 
-@kernel
-def permitted(s: Handle, j: int, m: int) -> bool:
-    """May one task of an active job be placed here, all but its gang and its tenant's limits
-    considered?"""
+@small
+def takes(s: Handle, j: int, m: int) -> bool:
+    """May a task of the job be placed on a machine that is in the sets asked for?"""
     return (
-        s.machine[m].state == UP
-        and demand_fits(s, j, m)
-        and satisfied(s, j, m)
+        demand_fits(s, j, m)
         and (s.machine[m].reserved < 0 or let_in(s, j, m))
         and not (s.job[j].spread and on_machine(s, j, m))
     )
 
 
-@inner
-def next_machine(s: Handle, j: int, start: int) -> int:
-    """The first machine from `start` on that has room and satisfies what the job needs; NONE."""
-    tree, terms, demand = s.tree_room, s.tree_terms, s.demand
-    leaves = len(tree) // 2
-    resources, words = tree.shape[1], terms.shape[1]
-    patient = s.job[j].patient
-    at = leaves + start
-    if start >= leaves:
-        return NONE
-    while True:
-        fits = True
-        for r in range(resources):
-            if demand[j, r] > 0 and demand[j, r] > tree[at, r]:
-                fits = False
-                break
-        if fits:
-            for i in range(words):
-                wanted = s.needs[j, i]
-                if patient:
-                    wanted |= s.prefers[j, i]
-                if wanted & ~terms[at, i]:
-                    fits = False
-                    break
-        if fits:
-            if at >= leaves:
-                return at - leaves
-            at = 2 * at
-            continue
-        # To the next node to the right that is not below this one.
-        while at & 1:
-            at //= 2
-        if at == 0:
-            return NONE
-        at += 1
+@kernel
+def permitted(s: Handle, j: int, m: int) -> bool:
+    """May one task of an active job be placed here, all but its gang and its tenant's limits
+    considered?"""
+    return s.machine[m].state == UP and satisfied(s, j, m) and takes(s, j, m)
 
 
 @inner
 def next_permitted(s: Handle, j: int, start: int) -> int:
-    """The first machine from `start` on where a task of the job may be placed; NONE. What is
-    true of the job wherever it goes (gang, limits) is not asked here."""
-    m = next_machine(s, j, start)
-    while m >= 0:
-        if let_in(s, j, m) and not (s.job[j].spread and on_machine(s, j, m)):
-            return m
-        m = next_machine(s, j, m + 1)
-    return NONE
+    """The first machine from `start` on where a task of the job, for which was asked, may be
+    placed; NONE. What is true of the job wherever it goes (gang, limits) is not looked at."""
+    m = next_within(s, start)
+    while m >= 0 and not takes(s, j, m):
+        m = next_within(s, m + 1)
+    return m
+
+
+@inner
+def first_permitted(s: Handle, j: int) -> int:
+    """The first machine of all where a task of the job may be placed; NONE. The next ones are
+    `next_permitted`'s to say, as long as nothing else is asked."""
+    ask_for(s, UPS, j)
+    return next_permitted(s, j, 0)
 
 
 @inner
@@ -140,7 +117,7 @@ def gang_fits(s: Handle, j: int) -> bool:
         return False
     if within_caps(s, j, job.gang):
         room = 0
-        m = next_permitted(s, j, 0)
+        m = first_permitted(s, j)
         while m >= 0:
             room += fits_now(s, j, m)
             if room >= job.gang:

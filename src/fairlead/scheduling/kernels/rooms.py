@@ -1,12 +1,9 @@
-"""What room the machines have: a tree over all of them, and devices piece by piece.
+"""What room the machines have, and devices piece by piece.
 
 `room` is the largest demand that fits: of a resource that comes in pieces, the wholly free ones
 together, or the most that is free of any one where none is wholly free. So a task fits if and
 only if each amount that it demands is at most `room`. What it does not demand does not matter,
 also where less than nothing is free.
-
-The tree's leaves are the machines in their order; each node has the largest room of each resource
-and all terms that some machine below satisfies. Machines that take no tasks have no room there.
 """
 
 from __future__ import annotations
@@ -14,42 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.places import NOTHING, ONE, plant
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE, PIECES
-
-NOTHING = np.uint64(0)
-ONE = np.uint64(1)
-UP = 1
-
-
-@inner
-def plant(s: Handle, m: int) -> None:
-    """Brings the tree up to machine m, after its room, its terms or its state changed."""
-    tree, terms = s.tree_room, s.tree_terms
-    leaves = len(tree) // 2
-    at = leaves + m
-    up = s.machine[m].state == UP
-    for r in range(tree.shape[1]):
-        tree[at, r] = s.room[m, r] if up else -1
-    for i in range(terms.shape[1]):
-        terms[at, i] = s.satisfies[m, i] if up else NOTHING
-    at //= 2
-    while at > 0:
-        left, right = 2 * at, 2 * at + 1
-        changed = False
-        for r in range(tree.shape[1]):
-            most = max(tree[left, r], tree[right, r])
-            if tree[at, r] != most:
-                tree[at, r] = most
-                changed = True
-        for i in range(terms.shape[1]):
-            some = terms[left, i] | terms[right, i]
-            if terms[at, i] != some:
-                terms[at, i] = some
-                changed = True
-        if not changed:
-            return
-        at //= 2
 
 
 @inner

@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.permission import (
     permitted,
     within_caps,
 )
-from fairlead.scheduling.kernels.rooms import UP
+from fairlead.scheduling.kernels.places import UP
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NEVER, NONE
 
@@ -62,6 +62,7 @@ def next_job(s: Handle, m: int) -> int:
     node, stack, need, terms = s.node, s.stack, s.need, s.terms
     room, satisfies = s.room, s.satisfies
     resources, words = need.shape[1], terms.shape[1]
+    reserved = s.machine[m].reserved >= 0
     best = NONE
     bound, bound_seq = np.inf, int64(NEVER)
     if s.machine[m].state != UP:
@@ -131,7 +132,7 @@ def next_job(s: Handle, m: int) -> int:
                     continue
             if here.left >= 0:
                 top = _push(s, top, n)
-            elif _allowed(s, here.owner, m):
+            elif (here.plain and not reserved) or _allowed(s, int64(here.owner), m):
                 best = int64(here.owner)
                 bound, bound_seq = level, here.seq
     return best

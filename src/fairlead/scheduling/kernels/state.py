@@ -18,14 +18,20 @@ from numba.experimental import structref
 from fairlead.scheduling.kernels.compiling import kernel
 from fairlead.scheduling.kernels.records import borrowed
 from fairlead.scheduling.kernels.tables import (
+    BLOCK,
     FLOATS,
+    GRADES,
     INTS,
     LISTS,
     NEVER,
     NONE,
     PIECES,
+    RESOURCES,
     ROWS,
+    SETS,
     TABLES,
+    UPS,
+    WORD,
     WORDS,
     Full,
 )
@@ -69,6 +75,7 @@ FIELDS = (
     *WORDS,
     *LISTS,
     *FLOATS,
+    *SETS,
 )
 STATE = StateType(
     [(name, numba.from_dtype(dtype)[::1]) for name, dtype in TABLES.items()]
@@ -76,17 +83,19 @@ STATE = StateType(
     + [(name, types.uint64[:, ::1]) for name in WORDS]
     + [(name, types.int64[::1]) for name in LISTS]
     + [(name, types.float64[::1]) for name in FLOATS]
+    + [(name, types.uint64[:, :, ::1]) for name in SETS]
 )
 
 
 @kernel
 def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     whole, machine, job, tenant, task, node, out, alarm, front,
-    capacity, free, room, piece, tree_room, near_room, demand, limit, used, need,
+    capacity, free, room, piece, grades, demand, limit, used, need,
     rank, target, runs,
-    satisfies, tree_terms, near_terms, needs, prefers, terms,
-    dirty, stack, fits, unit, column, have, satisfied,
+    satisfies, needs, prefers, terms,
+    dirty, places, asked, stack, fits, unit, column, have, satisfied,
     score,
+    sets,
 ):  # fmt: skip
     s: Any = structref.new(STATE)
     s.whole = whole
@@ -102,8 +111,7 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.free = free
     s.room = room
     s.piece = piece
-    s.tree_room = tree_room
-    s.near_room = near_room
+    s.grades = grades
     s.demand = demand
     s.limit = limit
     s.used = used
@@ -112,12 +120,12 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.target = target
     s.runs = runs
     s.satisfies = satisfies
-    s.tree_terms = tree_terms
-    s.near_terms = near_terms
     s.needs = needs
     s.prefers = prefers
     s.terms = terms
     s.dirty = dirty
+    s.places = places
+    s.asked = asked
     s.stack = stack
     s.fits = fits
     s.unit = unit
@@ -125,7 +133,14 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.have = have
     s.satisfied = satisfied
     s.score = score
+    s.sets = sets
     return s
+
+
+def _grade(amounts: Ints) -> Ints:
+    """Of each amount what `places.grade` says of one."""
+    grades = (amounts.astype(np.float64).view(np.int64) >> 50) - 4091
+    return np.where(amounts > 0, grades, 0)
 
 
 class State:
@@ -164,7 +179,7 @@ class State:
         whole["picky"] = 1
         for name in NODES:
             self._resize(name, 4 * rows)
-        self._regrow_tree()
+        self._make_sets()
         self._renew()
 
     whole: Records
@@ -180,8 +195,7 @@ class State:
     free: Ints
     room: Ints
     piece: Ints
-    tree_room: Ints
-    near_room: Ints
+    grades: Ints
     demand: Ints
     limit: Ints
     used: Ints
@@ -190,17 +204,18 @@ class State:
     target: Ints
     runs: Ints
     satisfies: Words
-    tree_terms: Words
-    near_terms: Words
     needs: Words
     prefers: Words
     terms: Words
     dirty: Ints
+    places: Ints
+    asked: Ints
     stack: Ints
     fits: Ints
     have: Ints
     satisfied: Ints
     score: npt.NDArray[np.float64]
+    sets: Words
 
     @property
     def resources(self) -> int:
@@ -219,7 +234,7 @@ class State:
         for name in (table, *ROWS[table]):
             self._resize(name, new)
         if table == "machine":
-            self._regrow_tree()
+            self._make_sets()
         if table in ("job", "tenant"):
             # Each active job and each active tenant has a leaf, and a node above it.
             nodes = 2 * (len(self.job) + len(self.tenant))
@@ -237,6 +252,7 @@ class State:
         self.satisfied = np.concatenate(
             [self.satisfied, np.zeros(64 * words - len(self.satisfied), np.int64)]
         )
+        self._make_sets()
         self._renew()
 
     def advise(self, groups: int) -> None:
@@ -253,8 +269,7 @@ class State:
         column[...] = np.where(holders, column | bit, column & ~bit)
         present = self.machine["state"][: len(holders)]
         self.satisfied[term] = int((holders & (present > 0) & (present < GONE)).sum())
-        self._regrow_tree()
-        self._renew()
+        self._set_rows(RESOURCES + GRADES * self.resources + term, holders[None])
 
     def _resize(self, name: str, rows: int) -> None:
         array = getattr(self, name)
@@ -262,24 +277,32 @@ class State:
         larger[: len(array)] = array
         setattr(self, name, larger)
 
-    def _regrow_tree(self) -> None:
-        """The tree over machines, anew: its leaves are the rows `leaves` and on."""
-        leaves = 1 << (len(self.machine) - 1).bit_length()
+    def _make_sets(self) -> None:
+        """The sets of machines, anew."""
+        machines = len(self.machine)
+        rows = RESOURCES + GRADES * self.resources + WORD * self.words
+        self.sets = np.zeros((-(-machines // (BLOCK * WORD)), rows, BLOCK), np.uint64)
+        self.places = np.zeros(BLOCK * len(self.sets), np.int64)
+        self.asked = np.zeros(1 + self.resources + 2 * WORD * self.words, np.int64)
         up = self.machine["state"] == 1
-        self.tree_room = np.full((2 * leaves, self.resources), -1, np.int64)
-        self.tree_terms = np.zeros((2 * leaves, self.words), np.uint64)
-        self.near_room = np.zeros((2 * leaves, self.resources), np.int64)
-        self.near_terms = np.zeros((2 * leaves, self.words), np.uint64)
-        self.tree_room[leaves : leaves + len(up)][up] = self.room[up]
-        self.tree_terms[leaves : leaves + len(up)][up] = self.satisfies[up]
-        first = leaves
-        while first > 1:
-            below = slice(first, 2 * first)
-            first //= 2
-            room = self.tree_room[below].reshape(first, 2, -1)
-            terms = self.tree_terms[below].reshape(first, 2, -1)
-            self.tree_room[first : 2 * first] = room.max(axis=1)
-            self.tree_terms[first : 2 * first] = np.bitwise_or(terms[:, 0], terms[:, 1])
+        self.grades = np.where(up[:, None], _grade(self.room), 0)
+        self._set_rows(UPS, up[None])
+        row = RESOURCES
+        for r in range(self.resources):
+            self._set_rows(row, np.arange(GRADES)[:, None] < self.grades[:, r])
+            row += GRADES
+        for i in range(self.words):
+            bits = self.satisfies[:, i, None].view(np.uint8)  # (machines, 8)
+            self._set_rows(row, np.unpackbits(bits, axis=1, bitorder="little").T == 1)
+            row += WORD
+
+    def _set_rows(self, row: int, there: npt.NDArray[np.bool_]) -> None:
+        """From this row on, the sets with these machines (sets, machines), and no others."""
+        blocks, wide = len(self.sets), BLOCK * WORD
+        bits = np.zeros((len(there), blocks * wide), np.bool_)
+        bits[:, : there.shape[1]] = there
+        words = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+        self.sets[:, row : row + len(there)] = words.reshape(-1, blocks, BLOCK).swapaxes(0, 1)
 
     def _renew(self) -> None:
         """The handle, anew, of the arrays as they are now."""

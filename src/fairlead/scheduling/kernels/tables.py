@@ -20,6 +20,15 @@ SHARE = 1 << 40
 """What a tenant's idle tasks hold is counted in units of 1 / SHARE of a share."""
 NEVER = (1 << 63) - 1
 """A time that does not come; an expected end that nobody told."""
+GRADES = 256
+"""A resource has so many sets of machines, by how much room they have."""
+WORD = 64
+"""Machines of a set that are the bits of one word, and terms of a constraint that are."""
+BLOCK = 8
+"""Words of a set that lie together."""
+NEAR, UPS, RESOURCES = 0, 1, 2
+"""Rows: the set of the machines whose room grew and where others than an owner may be placed; of
+all that take tasks; the first set of the first resource. The terms' sets are behind those."""
 PIECES = 64
 """A machine has at most so many devices: a task's are the bits of a word."""
 
@@ -75,7 +84,6 @@ MACHINE = np.dtype(
         ("reserved", np.int32),  # the job that it is reserved for
         ("group", np.int32),  # machines of one group are alike for advice
         ("until", np.int64),  # the reservation's expected start, NEVER where unknown
-        ("mark", np.int64),  # its leaf in the tree over the machines whose room grew
     ],
     align=True,
 )
@@ -170,6 +178,7 @@ NODE = np.dtype(
         ("owner", np.int32),  # of a leaf: the job, or (trie of tenants) the tenant
         ("bit", np.int8),  # that the children differ in, from the highest, 0
         ("fresh", np.int8),  # a fresh job is below
+        ("plain", np.int8),  # of a job's leaf: it is no gang and does not spread
         ("seq", np.int64),  # of the least below it, by (key, seq)
         ("key", np.float64),  # mu, or (trie of tenants) the level
         ("signature", np.uint64),  # of a leaf
@@ -225,7 +234,8 @@ WHOLE = np.dtype(
         ("dirty", np.int64),  # how many machines are in `dirty`
         ("deciding", np.int64),  # a decision was left for a larger table
         ("heap", np.int64),  # how many nodes are still to be looked at; -1: all
-        ("near", np.int64),  # leaves of the tree over the dirty machines; 0: there is none
+        ("near", np.int64),  # words of the set of dirty machines that are not empty
+        ("asked", np.int64),  # sets that are asked for
         ("owned", np.int64),  # those of them where only one job may be placed
         ("begun", np.int64),  # searches over them, ever
         ("reshaped", np.int64),  # some trie got another shape since
@@ -246,7 +256,7 @@ WHOLE = np.dtype(
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)
         ("choice", np.int64),  # the job whose candidates are in `fits`, NONE
         ("choices", np.int64),  # how many they are
-        ("sorted", np.int64),  # they are a heap; else only the first is the least
+        ("sorted", np.int64),  # they are a heap; else only the first and second are the least
         ("groups", np.int64),  # of machines, in advice; 0: no advice
         ("launched", np.int64),  # tasks, ever
         ("soonest", np.int64),  # when the next alarm rings, NEVER
@@ -272,8 +282,7 @@ INTS = (
     "free",  # (machines, R) may be negative
     "room",  # (machines, R) the largest demand that fits: `free`, or what its pieces can take
     "piece",  # (machines, P) free units of each device
-    "tree_room",  # (2 * leaves, R) the largest `room` below a node of the tree over machines
-    "near_room",  # as `tree_room`, of the tree over the machines whose room grew
+    "grades",  # (machines, R) in how many of a resource's sets the machine is
     "demand",  # (jobs, R)
     "limit",  # (tenants, R)
     "used",  # (tenants, R) held by all below
@@ -284,14 +293,14 @@ INTS = (
 )
 WORDS = (
     "satisfies",  # (machines, W) terms that a machine satisfies
-    "tree_terms",  # (2 * leaves, W) terms that some machine below satisfies
-    "near_terms",
     "needs",  # (jobs, W)
     "prefers",  # (jobs, W)
     "terms",  # (nodes, W) terms that all below need
 )
 LISTS = (
     "dirty",  # (machines,) whose room grew
+    "places",  # (machines / 64,) the words of the set of dirty machines that are not empty
+    "asked",  # (1 + R + 128 W,) the rows of the sets that are asked for
     "stack",  # a walk's
     "fits",  # (machines,) candidates of one job
     "unit",  # (R,) units in a piece, 0: no device
@@ -302,9 +311,12 @@ LISTS = (
 FLOATS = ("score",)
 """(machines,) of the candidates in `fits`"""
 
+SETS = ("sets",)
+"""(machines / 512, RESOURCES + GRADES R + 64 W, 8) bits of sets of machines"""
+
 ROWS = {
     "machine": (
-        *("capacity", "free", "room", "piece", "satisfies"),
+        *("capacity", "free", "room", "grades", "piece", "satisfies"),
         *("dirty", "fits", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),

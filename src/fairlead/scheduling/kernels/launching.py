@@ -1,0 +1,164 @@
+"""What a decision does whatever it chooses by: it begins, launches task after task, and ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.scheduling.kernels.changes import (
+    LAUNCHED,
+    freshen,
+    link,
+    reenter,
+    ring,
+    ring_at,
+    settle,
+    unreserve,
+    use,
+)
+from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.levels import hold
+from fairlead.scheduling.kernels.line import hope, look
+from fairlead.scheduling.kernels.rooms import take
+from fairlead.scheduling.kernels.state import Handle, int64
+from fairlead.scheduling.kernels.tables import NONE, UNLIMITED, Full, Said
+from fairlead.scheduling.kernels.trail import mix
+
+LAUNCH = int(Said.LAUNCH)
+NOT_FULL = int(Full.NOT)
+OUT_FULL = int(Full.OUT)
+TASKS_FULL = int(Full.TASKS)
+
+
+@kernel
+def launch(s: Handle, j: int, m: int) -> None:
+    """Starts the next task of job j on machine m, where there is room. There is a slot for the
+    task and one in `out`."""
+    w, job, machine = s.whole[0], s.job[j], s.machine[m]
+    if w.choice != j or s.fits[0] != m:
+        w.choice = NONE
+    if job.queue_first >= 0:
+        t = int64(job.queue_first)
+        job.queue_first = s.task[t].job_next
+        if job.queue_first < 0:
+            job.queue_last = NONE
+        else:
+            s.task[job.queue_first].job_before = NONE
+    else:
+        t = w.free_task
+        if t >= 0:
+            w.free_task = s.task[t].machine_next
+        else:
+            t = w.tasks
+            w.tasks += 1
+        s.task[t].number = job.next
+        s.task[t].attempt = 0
+        s.task[t].job = j
+        job.next += 1
+    task = s.task[t]
+    task.state = LAUNCHED
+    task.attempt += 1
+    task.launched = w.now
+    task.pieces = take(s, m, j)
+    link(s, t, m)
+    job.held += 1
+    if job.total != UNLIMITED:
+        job.waiting -= 1
+    job.launches += 1
+    w.launched += 1
+    hold(s, j, job.unit)
+    use(s, j, 1)
+    if w.groups > 0:
+        s.runs[j, machine.group] += 1
+    settle(s, j)
+    if machine.reserved == j and not machine.pledged:
+        unreserve(s, j)
+    hope(s, j, m)
+    said = s.out[w.out]
+    said.kind = LAUNCH
+    said.job = j
+    said.machine = m
+    said.task = t
+    said.attempt = task.attempt
+    said.number = task.number
+    said.pieces = task.pieces
+    w.out += 1
+    mix(s, LAUNCH)
+    mix(s, job.seq)
+    mix(s, task.number)
+    mix(s, m)
+
+
+@inner
+def likes(s: Handle, j: int, m: int) -> bool:
+    """Does the job prefer anything, and the machine satisfies all of it?"""
+    if not s.job[j].likes:
+        return False
+    lacking = np.uint64(0)
+    for i in range(s.prefers.shape[1]):
+        lacking |= s.prefers[j, i] & ~s.satisfies[m, i]
+    return lacking == np.uint64(0)
+
+
+@inner
+def please(s: Handle, j: int) -> None:
+    """A job was placed on machines that it prefers: its patience begins anew."""
+    job = s.job[j]
+    job.since = s.whole[0].now
+    if not job.patient:
+        job.patient = 1
+        s.whole[0].choice = NONE
+        reenter(s, j)
+    ring_at(s, j)
+
+
+@inner
+def begin(s: Handle) -> bool:
+    """A decision begins. Not so (False) where one goes on that was left for a larger table."""
+    w = s.whole[0]
+    w.choice = NONE
+    w.heap = -1
+    if w.deciding:
+        return False
+    w.deciding = 1
+    w.decided += 1
+    ring(s)
+    return True
+
+
+@inner
+def at_once(s: Handle, j: int) -> int:
+    """How many tasks of the job are launched together."""
+    job = s.job[j]
+    return job.gang if job.waiting >= job.gang else int64(1)
+
+
+@inner
+def lacks(s: Handle, tasks: int) -> int:
+    """Which table is too full for so many launches."""
+    w = s.whole[0]
+    if w.out + tasks > len(s.out):
+        return OUT_FULL
+    return TASKS_FULL if w.tasks + tasks > len(s.task) else NOT_FULL
+
+
+@inner
+def loosen(s: Handle, j: int, tasks: int) -> bool:
+    """After so many tasks of the job were launched together: need those that are left not start
+    together? Then all machines are looked at for it."""
+    job = s.job[j]
+    parted = tasks > 1 and 0 < job.waiting < job.gang
+    if parted:
+        freshen(s, j)
+    return parted
+
+
+@inner
+def finish(s: Handle) -> None:
+    """A decision ends: nobody may be placed anywhere until room grows."""
+    w = s.whole[0]
+    for i in range(w.dirty):
+        s.machine[s.dirty[i]].dirty = 0
+    w.dirty = 0
+    w.heap = -1
+    w.deciding = 0
+    look(s)
