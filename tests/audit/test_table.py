@@ -187,6 +187,19 @@ def test_the_table_does_not_depend_on_who_judges_the_parts() -> None:
     assert tree(one) == tree(other)
 
 
+def test_no_job_runs_out_of_tasks_in_a_table_without_ends() -> None:
+    rows = [BY_NAME["strategy-proofness"]]
+    # Whose gain comes from another job that runs out is no case against the paper.
+    ended = judge_part(Part(Family.GENERAL, 4148, 1, 1, (("per-machine-drf", rows[0].name),)))
+    witness = ended.cells["per-machine-drf", rows[0].name].witness
+    assert witness is not None
+    assert [job.tasks for job in witness.input.jobs].count(None) == 3
+    without = judge_part(Part(Family.GENERAL, 4148, 1, 1, (*ended.cells,), unlimited=True))
+    assert without.cells["per-machine-drf", rows[0].name].judged == 1
+    for family in Family:
+        assert all(job.tasks is None for job in instance(family, 1, 0, unlimited=True).jobs)
+
+
 def test_the_command_draws_the_table_and_keeps_to_its_schema(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -40,6 +40,7 @@ class Part:
     seed: int
     open: tuple[Key, ...]
     tasks: Tasks = Tasks.DIVISIBLE
+    unlimited: bool = False
 
 
 @dataclass
@@ -111,6 +112,7 @@ class Table:
     cells: dict[Key, Cell]
     counts: dict[Family, Counts]
     tasks: Tasks = Tasks.DIVISIBLE
+    unlimited: bool = False
 
 
 Run = Callable[[Sequence[Part]], Iterable[Judged]]
@@ -130,10 +132,11 @@ def draw_table(
     run: Run = here,
     progress: Callable[[str], None] = lambda _: None,
     tasks: Tasks = Tasks.DIVISIBLE,
+    unlimited: bool = False,
 ) -> Table:
-    """The table, by `trials` inputs of each family, with tasks of this kind. Deterministic: the
-    same arguments give the same table, whoever judges the parts. It ends early where every cell has
-    a witness."""
+    """The table, by `trials` inputs of each family, with tasks of this kind, `unlimited` in jobs
+    that never run out of them. Deterministic: the same arguments give the same table, whoever
+    judges the parts. It ends early where every cell has a witness."""
     cells: dict[Key, Cell] = {(policy, row.name): Cell() for policy in policies for row in rows}
     families = list(dict.fromkeys(row.family for row in rows))
     counts = {family: Counts() for family in families}
@@ -144,7 +147,7 @@ def draw_table(
         if not still:
             break
         parts = [
-            Part(family, start, min(PART, last - start), seed, still, tasks)
+            Part(family, start, min(PART, last - start), seed, still, tasks, unlimited)
             for start in range(first, last, PART)
             for family in families
         ]
@@ -155,7 +158,7 @@ def draw_table(
         first = last
         found = sum(cell.witness is not None for cell in cells.values())
         progress(f"{first} of {trials} inputs of each kind, {found} of {len(cells)} cells refuted")
-    return Table(tuple(policies), tuple(rows), trials, seed, cells, counts, tasks)
+    return Table(tuple(policies), tuple(rows), trials, seed, cells, counts, tasks, unlimited)
 
 
 def judge_part(part: Part) -> Judged:
@@ -166,7 +169,7 @@ def judge_part(part: Part) -> Judged:
     found.cells = open_
     policies = list(dict.fromkeys(policy for policy, _ in open_))
     for number in range(part.first, part.first + part.count):
-        given = instance(part.family, part.seed, number)
+        given = instance(part.family, part.seed, number, part.unlimited)
         tsf = solve(given, "tsf")
         known = {"tsf": tsf} if part.tasks is Tasks.DIVISIBLE else {}
         about = traits(tsf)

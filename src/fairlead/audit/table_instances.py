@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from typing import TypeVar
@@ -64,14 +64,16 @@ class Traits:
         return self.constrained and self.contended and self.levels
 
 
-def instance(family: Family, seed: int, number: int) -> Input:
-    """The input of this number: the same for the same three. Two tenants at least have a job that
-    runs."""
+def instance(family: Family, seed: int, number: int, unlimited: bool = False) -> Input:
+    """The input of this number: the same for the same four. Two tenants at least have a job that
+    runs. `unlimited`: no job ever runs out of tasks."""
     place = list(Family).index(family)
     draw = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, place, number])))
     hard = number % HARD == 0 and family not in (Family.ONE_MACHINE, Family.WHOLE_OPEN)
     for _ in range(DRAWS):
         given = _drawn(family, draw)
+        if given is not None and unlimited:
+            given = replace(given, jobs=tuple(replace(job, tasks=None) for job in given.jobs))
         if given is not None and _is_of(family, given, hard):
             return given
     raise AssertionError(f"{DRAWS} draws gave no input of the family {family.value}")

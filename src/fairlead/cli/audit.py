@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unlimited",
         action="store_true",
-        help="with --trace: judge as if no job ever ran out of tasks",
+        help="with --trace or --table: judge as if no job ever ran out of tasks",
     )
     parser.add_argument(
         "--set",
@@ -321,7 +321,8 @@ def _table(args: argparse.Namespace) -> int:
     from fairlead.model.errors import InputError, Mistake
     from fairlead.model.report import json_text
 
-    if args.files or args.pool or args.deal or args.trace:
+    about_a_trace = args.trace or args.format is not None or args.set is not None
+    if args.files or args.pool or args.deal or about_a_trace:
         raise InputError(Mistake("--table takes no input", "it draws its own: leave the rest out"))
     with _progress() as tell:
         table = audit_table.drawn(
@@ -331,6 +332,7 @@ def _table(args: argparse.Namespace) -> int:
             args.seed,
             tell,
             args.tasks,
+            args.unlimited,
         )
         tell("smaller witnesses")
         table = with_smaller(table, audit_table.TRIES if args.shrink is None else args.shrink)

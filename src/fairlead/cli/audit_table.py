@@ -29,6 +29,7 @@ def drawn(
     seed: int,
     tell: Callable[[str], None],
     kind: str = "divisible",
+    unlimited: bool = False,
 ) -> Table:
     """The table, judged by as many processes as this one may use cores."""
     from fairlead.audit.table import draw_table, rows_of
@@ -46,7 +47,7 @@ def drawn(
             raise InputError(Mistake(f"no property `{name}`", f"there are {', '.join(known)}"))
     names = list(policies or (COLUMNS if tasks is Tasks.DIVISIBLE else WHOLE_COLUMNS))
     with _run() as run:
-        return draw_table(names, trials, seed, rows, run, tell, tasks)
+        return draw_table(names, trials, seed, rows, run, tell, tasks, unlimited)
 
 
 @contextmanager
@@ -80,6 +81,7 @@ def tree(table: Table) -> dict[str, object]:
         "tasks": table.tasks.value,
         "trials": table.trials,
         "seed": table.seed,
+        "unlimited": table.unlimited,
         "families": [
             {
                 "family": family.value,
@@ -149,11 +151,9 @@ def lines(table: Table, screen: Screen) -> Iterator[str]:
     a sentence for each violation."""
     from fairlead.cli.screen import shown, wrapped
 
-    yield (
-        f"{table.trials} inputs of each kind, seed {table.seed}, {table.tasks.value} tasks. no:"
-        " there is a"
-        " witness;"
-    )
+    endless = ", jobs without end" if table.unlimited else ""
+    what = f"{table.tasks.value} tasks{endless}. no: there is a witness;"
+    yield f"{table.trials} inputs of each kind, seed {table.seed}, {what}"
     yield "a number: none found in so many inputs, which proves nothing; -: it says nothing here"
     for block in _blocks(table):
         yield ""
@@ -224,7 +224,9 @@ def _differing(table: Table) -> Iterator[str]:
             cell, says = table.cells[policy, row.name], _paper_says(table, policy, row)
             title = row.title.strip()
             if says is True and cell.witness is not None:
-                yield f"Against its paper: {policy} violates {title}."
+                ends = any(job.tasks is not None for job in cell.witness.input.jobs)
+                where = ", where jobs run out of tasks (the paper's do not)" if ends else ""
+                yield f"Against its paper: {policy} violates {title}{where}."
             if says is False and cell.witness is None:
                 why = _reason(table, policy, row) or "and none was found here"
                 yield f"The paper has a blank for {policy}, {title}: {why}."
