@@ -136,3 +136,15 @@ def test_filling_is_the_same_with_and_without_tables(
             assert off.fit < 1e-12
             found.append(filling.tasks.sum(axis=1))
         assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
+def test_a_basis_that_is_none_but_for_rounding_is_not_gone_on_from() -> None:
+    # After the first level the third resource is used up on both machines, and the last job alone
+    # rises: what was the basis is singular. Its prices came out as 3e15, and what they proved was lost in subtracting.
+    problem = build(
+        [[0, 1, 2], [1, 0, 3], [2, 1, 0]],
+        [[1, 3, 6], [3, 1, 2]],
+    )
+    filling = fill(problem, problem.alone, np.ones(3))
+    assert [part.share for part in filling.rounds] == pytest.approx([8 / 13, 103 / 117], rel=1e-12)
+    assert errors(problem, problem.alone, np.ones(3), filling).gap < 1e-12

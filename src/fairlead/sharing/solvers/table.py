@@ -26,6 +26,7 @@ _ROUNDING = 1e-13  # what is less of a share is none
 _PIVOT = 1e-9
 # How closely the prices must prove the level.
 _PROVEN = 1e-12
+_SUM_ROUNDING = 4 * np.finfo(np.float64).eps  # of a sum of some terms, as a part of them
 
 
 @dataclass
@@ -43,6 +44,8 @@ class _Table:
         """These basic variables for those others. LinAlgError where that is no basis."""
         numbers = self.numbers
         inverse = np.linalg.inv(numbers[rows[:, None], columns])
+        if not np.abs(inverse).max() < 1 / _PIVOT:
+            raise np.linalg.LinAlgError("singular but for rounding")
         top = inverse @ numbers[rows]
         top[:, columns] = inverse
         left = numbers[:, columns]
@@ -212,7 +215,9 @@ def _risen(
     cost = np.einsum("pr,pr->p", problem.use[group], price[machine_class])
     worth = np.minimum.reduceat(cost, problem.first)
     total = float(worth @ problem.rate)
-    proven = float((price * problem.capacity).sum() - worth @ problem.base)
+    all_worth = float((price * problem.capacity).sum())
+    # What those hold who rise no more is subtracted: what is left may be nothing but rounding.
+    proven = all_worth - float(worth @ problem.base) + _SUM_ROUNDING * all_worth
     if not (total > 0 and proven <= total * level * (1 + _PROVEN)):
         return None
     basic = np.zeros(problem.pairs.shape, dtype=np.bool_)
