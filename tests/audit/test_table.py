@@ -26,8 +26,9 @@ from fairlead.audit.table_paper import (
     paper_says,
 )
 from fairlead.audit.witness import witness_from_json, witness_json
-from fairlead.cli.audit_table import tree
+from fairlead.cli.audit_table import lines, tree
 from fairlead.cli.main import Exit, main
+from fairlead.cli.screen import Screen
 from fairlead.sharing.registry import MECHANISMS, POLICIES
 from tests.audit.build import given
 from tests.cli.test_allocate import run, schema
@@ -198,6 +199,19 @@ def test_no_job_runs_out_of_tasks_in_a_table_without_ends() -> None:
     assert without.cells["per-machine-drf", rows[0].name].judged == 1
     for family in Family:
         assert all(job.tasks is None for job in instance(family, 1, 0, unlimited=True).jobs)
+
+
+def test_a_violation_beyond_what_a_paper_claims_is_told_as_such() -> None:
+    def said(number: int, unlimited: bool) -> list[str]:
+        key = ("per-machine-drf", "strategy-proofness")
+        judged = judge_part(Part(Family.GENERAL, number, 1, 1, (key,), unlimited=unlimited))
+        row = BY_NAME["strategy-proofness"]
+        table = Table(("per-machine-drf",), (row,), 1, 1, judged.cells, {})
+        return [line for line in lines(table, Screen()) if "strategy-proofness," in line]
+
+    told = "Against its paper: per-machine-drf violates strategy-proofness, where"
+    assert said(4148, unlimited=False)[0].startswith(f"{told} jobs run out of tasks (not so")
+    assert said(7874, unlimited=True)[0].startswith(f"{told} two lie together (not so")
 
 
 def test_the_command_draws_the_table_and_keeps_to_its_schema(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fairlead.audit.finding import Witness
     from fairlead.audit.table import Cell, Counts, Judged, Part, Run, Table
     from fairlead.audit.table_paper import Row
     from fairlead.cli.screen import Screen
@@ -224,9 +225,19 @@ def _differing(table: Table) -> Iterator[str]:
             cell, says = table.cells[policy, row.name], _paper_says(table, policy, row)
             title = row.title.strip()
             if says is True and cell.witness is not None:
-                ends = any(job.tasks is not None for job in cell.witness.input.jobs)
-                where = ", where jobs run out of tasks (the paper's do not)" if ends else ""
-                yield f"Against its paper: {policy} violates {title}{where}."
+                yield f"Against its paper: {policy} violates {title}{_beyond(cell.witness)}."
             if says is False and cell.witness is None:
                 why = _reason(table, policy, row) or "and none was found here"
                 yield f"The paper has a blank for {policy}, {title}: {why}."
+
+
+def _beyond(witness: Witness) -> str:
+    """What the witness has that no paper's claims are about."""
+    from fairlead.audit.finding import Lie
+
+    beyond = []
+    if any(job.tasks is not None for job in witness.input.jobs):
+        beyond.append("jobs run out of tasks")
+    if isinstance(witness.change, Lie) and len(witness.change.liars) > 1:
+        beyond.append("two lie together")
+    return f", where {' and '.join(beyond)} (not so in its paper)" if beyond else ""
