@@ -140,7 +140,8 @@ def test_filling_is_the_same_with_and_without_tables(
 
 def test_a_basis_that_is_none_but_for_rounding_is_not_gone_on_from() -> None:
     # After the first level the third resource is used up on both machines, and the last job alone
-    # rises: what was the basis is singular. Its prices came out as 3e15, and what they proved was lost in subtracting.
+    # rises: what was the basis is singular. Its prices came out as 3e15, and what they proved was
+    # lost in subtracting.
     problem = build(
         [[0, 1, 2], [1, 0, 3], [2, 1, 0]],
         [[1, 3, 6], [3, 1, 2]],
