@@ -17,7 +17,7 @@ from tests.vopr.tally import missing, table
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SEEDS = 1000
+SEEDS = 2000
 
 CAUGHT_WITHIN = 400
 """Seeds within which every planted bug is found."""
