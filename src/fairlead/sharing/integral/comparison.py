@@ -28,7 +28,8 @@ def serial_dictatorship(counts: Counts, seed: int = 0, lottery: bool = False) ->
     """In an order that the seed draws, each job takes all that it can of what is left.
 
     It is Pareto-optimal and strategy-proof and shares nothing (Friedman, Ghodsi, Psomas 2014,
-    section 2.4). `lottery=true`: all orders, equally likely, as a lottery, for at most 6 jobs.
+    section 2.4), where no job runs out of tasks: else where it puts them matters to those after
+    it. `lottery=true`: all orders, equally likely, as a lottery, for at most 6 jobs.
     """
     if lottery:
         return _all_orders(counts)
