@@ -224,7 +224,9 @@ def test_an_older_driver_is_refused(ray_bed: RayBed) -> None:
     first = fresh(ray_bed)
     second = fresh(ray_bed)
     with pytest.raises(EngineError, match="taken over"):
+        # It tells without waiting for the answer, so it may hear of it only at a later call.
         first.launch([ray_bed.assignment(A, Doing.WELL)])
+        wait(ray_bed, lambda: bool(first.poll()))
     second.launch([ray_bed.assignment(B, Doing.WELL)])
     assert isinstance(end_of(ray_bed, second, B), Ended)
     assert ray_bed.starts(A) == 0
