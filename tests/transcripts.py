@@ -157,7 +157,7 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=120,
+            timeout=600,  # it hangs; the first of all may compile the core, on busy cores
             check=False,
         )
         return tuple(line.rstrip() for line in done.stdout.splitlines()), done.returncode
