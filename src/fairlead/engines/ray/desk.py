@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
 from typing import Any
 
 import ray
 
 from fairlead.engines.ray.book import Book
+from fairlead.engines.ray.sightings import Sightings
 from fairlead.engines.ray.verdict import Key, Tree
 
 
-class Desk(ABC):
+class Desk:
     """Answers from the book, under the launcher's lock."""
 
     _lock: Any
     _book: Book
+    _sightings: Sightings
 
-    @abstractmethod
     def locate(self, key: Key, stream: str) -> Tree | None:
         """Where an output of an attempt is: see `Book.locate`."""
+        with self._lock:
+            return self._book.locate(key, stream, self._sightings.alive)
 
     def function(self, job: int) -> str:
         """The function of a job's call, pickled, as text."""

@@ -33,7 +33,10 @@ from fairlead.engines.ray import (
     files,
     function,
     launcher,
+    leases,
+    line,
     looping,
+    probing,
     sightings,
     verdict,
 )
@@ -41,7 +44,10 @@ from fairlead.engines.ray import pinning as pins
 from fairlead.engines.ray.cluster import node_of_row, options_of
 from fairlead.engines.ray.ear import Ear, got
 
-BY_VALUE = (book, command, desk, files, function, launcher, looping, pins, sightings, verdict)
+BY_VALUE = (
+    *(book, command, desk, files, function, launcher, leases, line, looping, pins, probing),
+    *(sightings, verdict),
+)
 """What runs on the nodes goes there as it is: they need not have Fairlead."""
 
 NAMESPACE = "fairlead"
@@ -338,6 +344,7 @@ def _tree(assignment: Assignment) -> Tree:
         "cwd": assignment.cwd,
         "limit": None if limit is None else float(limit),
         "user": assignment.user,
+        "tenant": assignment.tenant,
     }
     if kind == "function" and assignment.user is not None:
         spec["problem"] = (

@@ -27,6 +27,7 @@ from fairlead.engines.ray.command import (
     tell_started,
 )
 from fairlead.engines.ray.files import ended, path_of
+from fairlead.engines.ray.line import WorkerEnd
 
 INLINE = 64 * 1024
 """Bytes of a result up to which the launcher keeps it itself; larger ones stay in the object
@@ -34,6 +35,9 @@ store."""
 
 FUNCTIONS = 32
 """Functions that a worker keeps unpickled."""
+
+ALONE = 5.0
+"""Seconds after which a worker that hears nothing of the launcher gives up waiting for a call."""
 
 _functions: OrderedDict[str | tuple[str, int], Any] = OrderedDict()
 
@@ -107,6 +111,68 @@ class _Herald:
 
 
 _heralds: list[_Herald] = []
+
+_lines: dict[str, WorkerEnd | None] = {}
+
+
+def run_calls(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any] | None, bytes | None]:
+    """Calls the function of a job with the item of this task, tells the launcher how that ended,
+    and goes on with the calls that it is handed. Returns how the last one ended where that was
+    perhaps not told, as `run_function` does, with the key of its attempt; None where all was."""
+    while True:
+        end, result = run_function(spec, item)
+        end["key"] = spec["key"]
+        try:
+            line = _line(spec)
+            if line is None or result is not None:
+                return end, result
+            if not line.send((spec["lease"], spec["key"], end)):
+                break
+        except KeyboardInterrupt:
+            break
+        try:
+            handed = _next(line)
+        except (KeyboardInterrupt, OSError):
+            _hang_up()
+            return None, None
+        if handed is None:
+            return None, None
+        spec, item = {**spec, "key": handed[0]}, handed[1]
+    _hang_up()
+    return end, result
+
+
+def _next(line: WorkerEnd) -> Any:
+    """The next call as it is handed to this worker; None where there is none. Raises OSError."""
+    raylet, until = os.getppid(), time.monotonic() + ALONE
+    while time.monotonic() < until:
+        end_without_node(raylet)
+        for handed in line.receive(LOOK):
+            return handed
+    raise TimeoutError("the launcher says nothing")
+
+
+def _line(spec: dict[str, Any]) -> WorkerEnd | None:
+    """The line to the launcher, for as long as both live; None where there can be none."""
+    which = spec["incarnation"]
+    if spec["line"] is None:
+        return None
+    if which not in _lines:
+        _hang_up()
+        try:
+            _lines[which] = WorkerEnd(*spec["line"])
+        except OSError as error:
+            sys.stderr.write(f"no line to the launcher: {error}\n")
+            _lines[which] = None
+    return _lines[which]
+
+
+def _hang_up() -> None:
+    """The next task has a line of its own."""
+    for line in _lines.values():
+        if line is not None:
+            line.close()
+    _lines.clear()
 
 
 def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes | None]:

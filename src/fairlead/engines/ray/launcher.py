@@ -19,20 +19,14 @@ from typing import Any
 import ray
 
 from fairlead.engines.ray.book import Book, KnownAttempt, mark_of
-from fairlead.engines.ray.command import answers, run_command, sweep
+from fairlead.engines.ray.command import run_command, sweep
 from fairlead.engines.ray.desk import Desk
 from fairlead.engines.ray.files import remove
-from fairlead.engines.ray.function import run_function
-from fairlead.engines.ray.looping import (
-    DRIVE,
-    HEAR,
-    all_of,
-    follow,
-    go_first,
-    go_on,
-    in_group,
-)
+from fairlead.engines.ray.function import run_calls
+from fairlead.engines.ray.leases import Leases
+from fairlead.engines.ray.looping import DRIVE, HEAR, all_of, follow, go_first, go_on, in_group
 from fairlead.engines.ray.pinning import Pins
+from fairlead.engines.ray.probing import Probes
 from fairlead.engines.ray.sightings import Sightings
 from fairlead.engines.ray.verdict import Key, Tree, ended, lost, of_error, of_result
 
@@ -47,8 +41,6 @@ TICK = 0.1
 
 AT_ONCE = 50
 """Tasks that are handed to Ray before anybody else is heard."""
-
-_NO_LAUNCHER = "the launcher in Ray that had it is gone"
 
 
 class Launcher(Desk):
@@ -68,14 +60,17 @@ class Launcher(Desk):
         self._book = Book()
         self._queue: deque[KnownAttempt] = deque()
         self._live: dict[Any, tuple[KnownAttempt, Tree | None]] = {}
+        self._leases = Leases(self._news, self._told_end, ray.util.get_node_ip_address())
         self._over: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
         self._round = 0
         self._due: list[tuple[float, Key, str]] = []
-        self._probes: dict[str, Any] = {}
         self._sightings = Sightings()
+        self._probes = Probes(self._pins, self._sightings)
         self._sightings.look(ray.nodes())
         go_first()
         go_on(self._submit_all, self._collect_all, self._watch_all)
+        if self._leases.listens:
+            go_on(self._leases.listen)
 
     # What drivers call.
 
@@ -195,17 +190,12 @@ class Launcher(Desk):
                     never.append(tree["key"])
                 else:
                     missed = self._book.remember(KnownAttempt(tree["key"], {}, "nothing", None, {}))
-                    self._book.end(missed, lost(_NO_LAUNCHER, True, False))
+                    self._book.end(missed, lost("its launcher in Ray is gone", True, False))
             self._round += 1
             self._news.notify_all()
             said = self._book.said
             reports = self._book.since(0)
             return {"never": never, "round": self._round, "seen": said, "reports": reports}
-
-    def locate(self, key: Key, stream: str) -> Tree | None:
-        """Where an output of an attempt is: see `Book.locate`."""
-        with self._lock:
-            return self._book.locate(key, stream, self._sightings.alive)
 
     # What workers and `fairlead.ray` call.
 
@@ -289,18 +279,21 @@ class Launcher(Desk):
             self._book.end(attempt, ended("exited", 0, moment, moment))
         else:
             attempt.node = node
-            function = run_function if attempt.kind == "function" else run_command
-            rest, returns = ((attempt.item,), 2) if attempt.kind == "function" else ((), 1)
             try:
-                returned = self._pins.on(node, function, attempt.options, returns).remote(
-                    attempt.spec, *rest
-                )
+                if not self._leases.hand_over(attempt, node):
+                    self._submit_to_ray(attempt, node)
             except (TypeError, ValueError) as error:
                 why = f"Ray cannot run it with {attempt.options}: {error}"
                 self._book.end(attempt, ended("not_started", 127, moment, None, why[:500]))
-                return
-            attempt.refs = list(returned) if attempt.kind == "function" else [returned]
+
+    def _submit_to_ray(self, attempt: KnownAttempt, node: str) -> None:
+        if attempt.kind == "command":
+            attempt.refs = [self._pins.on(node, run_command, attempt.options).remote(attempt.spec)]
             self._follow(attempt.refs[0], attempt, None)
+            return
+        remote = self._pins.on(node, run_calls, attempt.options, returns=2)
+        self._leases.begin(attempt, node, remote)
+        follow(attempt.refs[0], self._over.put)
 
     def _follow(self, reference: Any, attempt: KnownAttempt, end: Tree | None) -> None:
         """Hears of the end of a Ray task: of the attempt, or of what is to be over before `end`."""
@@ -316,7 +309,8 @@ class Launcher(Desk):
                 self._news.notify_all()
 
     def _collected(self, reference: Any, result: Any) -> None:
-        attempt, pending = self._live.pop(reference, (None, None))
+        lease = self._leases.over(reference)
+        attempt, pending = self._live.pop(reference, (lease.attempt if lease else None, None))
         if attempt is None or attempt.end is not None:
             return
         moment = time.time_ns() // 1000
@@ -324,11 +318,28 @@ class Launcher(Desk):
             self._book.end(attempt, pending)
         elif isinstance(result, BaseException):
             self._failed(attempt, result, moment)
+        elif lease is not None and (result is None or tuple(result["key"]) != attempt.key):
+            self._never_got(attempt)
         else:
-            attempt.result = result
-            if result["started"] is None and result["cause"] == "not_started":
-                attempt.result = None
-            self._book.end(attempt, of_result(result, moment, attempt.stopping))
+            self._told_end(attempt, result)
+
+    def _told_end(self, attempt: KnownAttempt, result: Tree) -> None:
+        """Who ran it says how it ended."""
+        attempt.result = result
+        if result["started"] is None and result["cause"] == "not_started":
+            attempt.result = None
+        moment = time.time_ns() // 1000
+        self._book.end(attempt, of_result(result, moment, attempt.stopping))
+        self._news.notify_all()
+
+    def _never_got(self, attempt: KnownAttempt) -> None:
+        """The worker to which it was handed is over, and had not heard of it."""
+        attempt.refs, attempt.node = [], None
+        if attempt.stopping:
+            self._book.end(attempt, lost("it was stopped before it started", False, False))
+        else:
+            self._queue.append(attempt)
+            self._work.notify()
 
     def _failed(self, attempt: KnownAttempt, error: BaseException, moment: int) -> None:
         tree, suspicious = of_error(error, moment, attempt.started, attempt.stopping)
@@ -349,6 +360,7 @@ class Launcher(Desk):
         while True:
             time.sleep(TICK)
             with self._news:
+                self._leases.look()
                 self._do_due()
                 self._news.notify_all()
             if time.monotonic() - looked >= LOOK:
@@ -377,22 +389,12 @@ class Launcher(Desk):
 
     def _look(self, found: list[Tree]) -> None:
         for node in self._sightings.look(found):
-            self._probes.pop(node, None)
+            self._probes.forget(node)
+            self._leases.gone(node)
             for attempt in list(self._book.attempts.values()):
                 if attempt.node == node and attempt.end is None:
                     # Whatever Ray says of its reference: that of a frozen node pends for ever.
                     self._live.pop(attempt.refs[0], None)
                     attempt.result = {}
                     self._book.end(attempt, lost("its node is gone", True))
-        for node in sorted(self._sightings.troubles):
-            probe = self._probes.get(node)
-            if probe is None:
-                self._probes[node] = self._pins.on(node, answers).remote()
-            elif ray.wait([probe], timeout=0)[0]:
-                del self._probes[node]
-                try:
-                    ray.get(probe)
-                except ray.exceptions.RayError as error:
-                    self._sightings.troubles[node] = str(error)[:300]
-                else:
-                    del self._sightings.troubles[node]
+        self._probes.look()

@@ -1,0 +1,203 @@
+"""Workers of Ray that the launcher keeps for a moment after a call, to hand them the next one like
+it without asking Ray for a worker again.
+
+Calls are alike where tenant, function, node and what is asked of Ray are the same. A worker has one
+call at a time; what Ray says of its task says what became of the call that it has.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import selectors
+import socket
+import sys
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from fairlead.engines.ray.book import KnownAttempt
+from fairlead.engines.ray.line import LauncherEnd
+from fairlead.engines.ray.verdict import Key, Tree
+
+KEPT = 0.25
+"""Seconds for which a worker is kept that has nothing to do."""
+
+HANDED = 64 * 1024
+"""Letters of arguments that are handed over at most: what the line takes at once, whoever reads."""
+
+Kind = tuple[Any, ...]
+
+
+class Lease:
+    """A worker that runs calls of one kind: `attempt` is the one that it has, None while it waits
+    for one. `last`: it gets no other."""
+
+    __slots__ = ("attempt", "idle_since", "kind", "last", "line", "node", "number", "refs")
+
+    def __init__(self, number: int, kind: Kind, node: str, attempt: KnownAttempt) -> None:
+        self.number, self.kind, self.node = number, kind, node
+        self.attempt: KnownAttempt | None = attempt
+        self.refs: list[Any] = []  # to what Ray's task returns when it is over
+        self.line: LauncherEnd | None = None
+        self.idle_since = 0.0
+        self.last = False
+
+
+class Leases:
+    """All of them; `heard` is called with an attempt and how the worker says that it ended. The
+    caller's lock is held by whoever calls, and by `listen` while it tells."""
+
+    def __init__(self, lock: Any, heard: Callable[[KnownAttempt, Tree], None], host: str) -> None:
+        self._lock, self._heard = lock, heard
+        self._numbers = count(1)
+        self._by_number: dict[int, Lease] = {}
+        self._by_reference: dict[Any, Lease] = {}
+        self._idle: dict[str, list[Lease]] = {}  # by their nodes
+        self._secret = secrets.token_bytes(32)
+        self._server: socket.socket | None = None
+        self._place: tuple[str, int, bytes] | None = None
+        if os.environ.get("RAY_USE_TLS", "0") == "1":
+            return  # these lines are not encrypted
+        try:
+            self._server = socket.create_server((host, 0))
+        except OSError as error:
+            sys.stderr.write(f"workers get their calls from Ray only: {error}\n")
+        else:
+            self._place = host, self._server.getsockname()[1], self._secret
+
+    @property
+    def listens(self) -> bool:
+        """Whether workers can be kept at all."""
+        return self._server is not None
+
+    def begin(self, attempt: KnownAttempt, node: str, remote: Any) -> None:
+        """Has Ray run the attempt with a worker that is kept afterwards."""
+        lease = Lease(next(self._numbers), kind_of(attempt, node), node, attempt)
+        lease.last = self._place is None
+        attempt.spec |= {"lease": lease.number, "line": self._place}
+        attempt.refs = lease.refs = list(remote.remote(attempt.spec, attempt.item))
+        self._by_number[lease.number] = self._by_reference[lease.refs[0]] = lease
+
+    def hand_over(self, attempt: KnownAttempt, node: str) -> bool:
+        """Gives the attempt to a worker that is kept for its like, if there is one. Workers on that
+        node that are kept for others are let go: the attempt may need their room."""
+        kind = kind_of(attempt, node) if attempt.kind == "function" else None
+        long = isinstance(attempt.item, str) and len(attempt.item) > HANDED
+        found: Lease | None = None
+        for lease in list(self._idle.get(node, ())):
+            if lease.kind != kind or long:
+                self.let_go(lease)
+            else:
+                found = lease
+        if found is None or found.line is None:
+            return False
+        self._busy(found)
+        if not found.line.send((attempt.key, attempt.item)):
+            found.last = True
+            return False
+        found.attempt, attempt.refs, attempt.node = attempt, found.refs, node
+        return True
+
+    def let_go(self, lease: Lease) -> None:
+        """It gets nothing more, and gives back what Ray gave it."""
+        self._busy(lease)
+        lease.last = True
+        if lease.line is not None:
+            lease.line.send(None)
+
+    def look(self) -> None:
+        """Lets go of those that waited for too long."""
+        before = time.monotonic() - KEPT
+        for lease in self._waiting():
+            if lease.idle_since < before:
+                self.let_go(lease)
+
+    def over(self, reference: Any) -> Lease | None:
+        """The one of which Ray says that it is over, if it is one."""
+        lease = self._by_reference.pop(reference, None)
+        if lease is not None:
+            del self._by_number[lease.number]
+            self._busy(lease)
+        return lease
+
+    def gone(self, node: str) -> None:
+        """Nothing is heard of those on that node any more."""
+        for lease in [each for each in self._by_number.values() if each.node == node]:
+            self.over(lease.refs[0])
+            if lease.line is not None:
+                lease.line.end()
+
+    def listen(self) -> None:
+        """Hears workers, for ever."""
+        assert self._server is not None  # see `listens`
+        chosen = selectors.DefaultSelector()
+        chosen.register(self._server, selectors.EVENT_READ)
+        while True:
+            ready = chosen.select(5.0)
+            for key in list(chosen.get_map().values()) if not ready else ():
+                if key.data is not None and key.data.overdue:
+                    _leave(chosen, key.data)
+            with self._lock:
+                for key, _ in ready:
+                    if key.data is None:
+                        self._connected(chosen)
+                    else:
+                        self._read(chosen, key.data)
+
+    def _connected(self, chosen: selectors.BaseSelector) -> None:
+        assert self._server is not None  # it is what was ready
+        try:
+            line = LauncherEnd(self._server.accept()[0], self._secret)
+            chosen.register(line.socket, selectors.EVENT_READ, line)
+        except (OSError, ValueError):
+            return  # whoever it was has left
+
+    def _read(self, chosen: selectors.BaseSelector, line: LauncherEnd) -> None:
+        try:
+            for number, key, end in line.read():
+                self._told(line, number, tuple(key), end)
+        except (OSError, ValueError):
+            for lease in self._waiting():
+                if lease.line is line:
+                    self.let_go(lease)
+            _leave(chosen, line)
+
+    def _told(self, line: LauncherEnd, number: int, key: Key, end: Tree) -> None:
+        """The worker of that lease says how its call ended, and waits for another one."""
+        lease = self._by_number.get(number)
+        if lease is None or lease.attempt is None or lease.attempt.key != key:
+            line.send(None)
+            return
+        attempt, lease.attempt, lease.line = lease.attempt, None, line
+        lease.idle_since = time.monotonic()
+        if attempt.stopping or lease.last:
+            self.let_go(lease)  # an interrupt that was meant for this call may come yet
+        else:
+            self._idle.setdefault(lease.node, []).append(lease)
+        self._heard(attempt, end)
+
+    def _busy(self, lease: Lease) -> None:
+        waiting = self._idle.get(lease.node, [])
+        if lease in waiting:
+            waiting.remove(lease)
+            if not waiting:
+                del self._idle[lease.node]
+
+    def _waiting(self) -> list[Lease]:
+        return [lease for several in self._idle.values() for lease in several]
+
+
+def _leave(chosen: selectors.BaseSelector, line: LauncherEnd) -> None:
+    """Hears it no more. Ray says what becomes of its worker."""
+    chosen.unregister(line.socket)
+    line.socket.close()
+
+
+def kind_of(attempt: KnownAttempt, node: str) -> Kind:
+    """What is the same for all calls that one worker may run."""
+    spec = attempt.spec
+    asked = sorted((name, str(value)) for name, value in attempt.options.items() if name != "name")
+    function = spec.get("code") or attempt.key[0]
+    return node, spec.get("tenant"), spec.get("function"), function, *asked
