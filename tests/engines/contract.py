@@ -28,7 +28,7 @@ from fairlead.engines.interface import (
     Stream,
 )
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds until a test gives up: a machine that is busy with other things is no failure."""
 
 
@@ -98,6 +98,13 @@ def started(bed: Bed, engine: Engine, *attempts: Attempt) -> None:
         return begun >= set(attempts)
 
     collect(bed, engine, all_started)
+
+
+def begun(bed: Bed, engine: Engine, *attempts: Attempt) -> None:
+    """Wait until all of these are reported started, and have counted their starts: an engine says
+    that a command was started, not how far it has come."""
+    started(bed, engine, *attempts)
+    collect(bed, engine, lambda _: all(bed.starts(attempt) for attempt in attempts))
 
 
 def _ends(report: Report, attempt: Attempt) -> bool:
@@ -181,7 +188,7 @@ class EngineContract:
         one, other = bed.assignment(A, Doing.LASTING), bed.assignment(B, Doing.WELL)
         engine.launch([one, other, one])
         engine.launch([one, other])
-        started(bed, engine, A)
+        begun(bed, engine, A)
         end_of(bed, engine, B)
         engine.launch([one, other])
         for _ in range(5):
@@ -323,7 +330,7 @@ class EngineContract:
         first, _ = self.fresh(bed)
         assignment = bed.assignment(A, Doing.LASTING)
         first.launch([assignment])
-        started(bed, first, A)
+        begun(bed, first, A)
         first.acknowledge(first.poll())
         first.close()
         first.close()
@@ -357,7 +364,8 @@ class EngineContract:
         first, _ = self.fresh(bed)
         assignment = bed.assignment(A, Doing.SLOW)
         first.launch([assignment])
-        started(bed, first, A)
+        # Not until it is said to have started: of what is over by then only the end is said.
+        collect(bed, first, lambda _: bed.starts(A) == 1)
         first.close()
         wait(bed, lambda: not bed.runs(A))
         second, never = self.fresh(bed, assignment)
@@ -392,7 +400,7 @@ class EngineContract:
             bed.assignment(C, Doing.BADLY),
         ]
         first.launch(assignments)
-        started(bed, first, A, B)
+        begun(bed, first, A, B)
         end_of(bed, first, C)
         first.close()
         second, never = self.fresh(bed, assignments[0])
@@ -415,7 +423,7 @@ class EngineContract:
         engine, _ = self.fresh(bed)
         one, other = bed.assignment(A, Doing.LASTING), bed.assignment(B, Doing.BADLY)
         engine.launch([one, other])
-        started(bed, engine, A)
+        begun(bed, engine, A)
         end = end_of(bed, engine, B)
         engine.acknowledge([report for report in engine.poll() if report.attempt == A])
         assert list(engine.reconcile([one, other])) == []

@@ -28,9 +28,10 @@ class Odd(FakeEngine):
     """An engine in memory that does what it is told to when it is asked for its machines, or when
     it is to launch something."""
 
-    def __init__(self, doing: str) -> None:
+    def __init__(self, doing: str, sign: str | None) -> None:
         super().__init__(World(MACHINES, clock, lambda _: Fate(0, out=b"out")))
         self.doing = doing
+        self.sign = sign
 
     def nodes(self) -> Sequence[Node]:
         if self.doing == "fail":
@@ -40,6 +41,8 @@ class Odd(FakeEngine):
         return super().nodes()
 
     def launch(self, batch: Sequence[Assignment]) -> None:
+        if self.sign is not None:
+            Path(self.sign).touch()
         if self.doing == "hang":
             time.sleep(3600)
         if self.doing == "stop":
@@ -63,9 +66,9 @@ def dead() -> Dead:
     return Dead(World(MACHINES, clock, lambda _: Fate(0)))
 
 
-def odd(doing: str = "well") -> Odd:
-    """An engine in memory."""
-    return Odd(doing)
+def odd(doing: str = "well", sign: str | None = None) -> Odd:
+    """An engine in memory; it makes the file `sign` when it is to launch something."""
+    return Odd(doing, sign)
 
 
 def refused() -> Odd:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from fairlead.engines.local.processes import processes, variable
 from fairlead.model.command import Command
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.values import FrozenMap
-from tests.engines.contract import Doing, collect, end_of, started
+from tests.engines.contract import PATIENCE, Doing, collect, end_of, started
 
 CLUSTER = Cluster([Machine("b", {"cpu": 64, "memory": "4Gi", "gpu": 2}), Machine("a", {"gpu": 2})])
 
@@ -103,6 +104,14 @@ def of(state: Path, attempt: Attempt) -> list[int]:
     ]
 
 
+def shim_of(state: Path, attempt: Attempt) -> int:
+    """The shell above an attempt: no other process of it is above that."""
+    found = of(state, attempt)
+    above = {one.pid: one.parent for one in processes()}
+    (shim,) = [pid for pid in found if above.get(pid) not in found]
+    return shim
+
+
 def assign(
     attempt: Attempt,
     command: Command,
@@ -138,23 +147,28 @@ def fixture_bed() -> Iterator[LocalBed]:
 
 
 def _checked(found: LocalBed) -> Iterator[LocalBed]:
-    open_before = descriptors()
+    before = opened()
     yield found
     if found.state.exists():
         engine = found.engine()
         engine.reconcile([])
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while leftovers(found.state) and time.monotonic() < end:
             engine.poll()
             time.sleep(0.01)
     found.close()
     assert not found.state.exists() or leftovers(found.state) == []
-    assert descriptors() == open_before
+    assert opened() - before == set()
 
 
-def descriptors() -> int:
-    """How many files this process has open."""
-    return len(list(Path("/proc/self/fd").iterdir()))
+def opened() -> set[tuple[str, str]]:
+    """The files that this process has open, by their numbers. What garbage of earlier tests had
+    open may be closed at any time."""
+    found = set()
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # that by which they are listed
+            found.add((descriptor.name, str(descriptor.readlink())))
+    return found
 
 
 def leftovers(state: Path) -> list[int]:

@@ -15,8 +15,8 @@ import pytest
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Stream
 from fairlead.engines.local.processes import process, processes
-from tests.engines.contract import end_of, started, wait
-from tests.engines.local_bed import LocalBed, assign, fixture_bed, leftovers, of
+from tests.engines.contract import Doing, end_of, started, wait
+from tests.engines.local_bed import LocalBed, assign, fixture_bed, leftovers, of, shim_of
 
 __all__ = ["fixture_bed"]
 
@@ -69,7 +69,8 @@ def test_only_what_is_its_own_is_killed(bed: LocalBed) -> None:
     stranger = subprocess.Popen(["sleep", "1000"], start_new_session=True)
     try:
         engine = bed.ready()
-        bed.start(engine, assign(B, "setsid sleep 1000 & exec sleep 1000"))
+        sign = bed.folder / "sign"
+        bed.start(engine, assign(B, f"setsid sleep 1000 & touch {sign}; exec sleep 1000"), sign)
         engine.launch([assign(A, "setsid sleep 1000 & exit 0")])
         end_of(bed, engine, A)
         assert of(bed.state, A) == []
@@ -99,7 +100,6 @@ def test_one_that_left_its_group_is_stopped(bed: LocalBed) -> None:
     program = f"import os, time; os.setpgid(0, 0); open({str(sign)!r}, 'w'); time.sleep(1000)"
     engine = bed.ready()
     bed.start(engine, assign(A, ("python3", "-c", program)), sign)
-    time.sleep(0.15)
     engine.cancel([A])
     end = end_of(bed, engine, A)
     assert isinstance(end, Ended)
@@ -119,11 +119,11 @@ def test_one_that_is_halted_is_killed(bed: LocalBed) -> None:
 
 @pytest.mark.parametrize("restarted", [False, True])
 def test_one_that_kills_its_shim_is_lost_and_gone(bed: LocalBed, restarted: bool) -> None:
-    go = bed.folder / "go"
-    command = f"until [ -e {go} ]; do sleep 0.01; done; kill -9 $PPID; exec sleep 1000"
-    assignment = assign(A, command)
+    go, sign = bed.folder / "go", bed.folder / "sign"
+    wait_for = f"touch {sign}; until [ -e {go} ]; do sleep 0.01; done"
+    assignment = assign(A, f"{wait_for}; kill -9 $PPID; exec sleep 1000")
     engine = bed.ready()
-    bed.start(engine, assignment)
+    bed.start(engine, assignment, sign)
     if restarted:
         engine = bed.ready(assignment)
     go.touch()
@@ -133,11 +133,10 @@ def test_one_that_kills_its_shim_is_lost_and_gone(bed: LocalBed, restarted: bool
 
 
 def test_a_shim_that_is_killed_while_nobody_looks_is_lost_and_gone(bed: LocalBed) -> None:
-    assignment = assign(A, "exec sleep 1000")
-    bed.start(bed.ready(), assignment)
+    assignment = bed.assignment(A, Doing.LASTING)
+    bed.start(bed.ready(), assignment, bed.starting / str(A))
     bed.close()
-    shim = min(of(bed.state, A))
-    os.kill(shim, signal.SIGKILL)
+    os.kill(shim_of(bed.state, A), signal.SIGKILL)
     engine = bed.ready(assignment)
     end = end_of(bed, engine, A)
     assert isinstance(end, Lost)
@@ -148,10 +147,10 @@ def test_a_shim_that_is_killed_while_nobody_looks_is_lost_and_gone(bed: LocalBed
 def test_another_process_with_the_number_of_the_shim_is_not_taken_for_it(bed: LocalBed) -> None:
     """The claim is rewritten so that it names a stranger's number with another start, as it is
     after the number was given anew."""
-    assignment = assign(A, "exec sleep 1000")
-    bed.start(bed.ready(), assignment)
+    assignment = bed.assignment(A, Doing.LASTING)
+    bed.start(bed.ready(), assignment, bed.starting / str(A))
     bed.close()
-    shim, *_ = sorted(of(bed.state, A))
+    shim = shim_of(bed.state, A)
     stranger = subprocess.Popen(["sleep", "1000"], start_new_session=True)
     try:
         claim = bed.state / "local" / "live" / str(os.geteuid()) / f"{A}.claim"
@@ -165,7 +164,8 @@ def test_another_process_with_the_number_of_the_shim_is_not_taken_for_it(bed: Lo
         assert isinstance(end, Lost)
         assert end.started
         assert of(bed.state, A) == []
-        assert process(shim) is None or process(shim).zombie  # type: ignore[union-attr]  # raced
+        left = process(shim)
+        assert left is None or left.zombie
         assert stranger.poll() is None
     finally:
         stranger.kill()
@@ -268,7 +268,7 @@ def test_a_user_reaches_neither_the_state_nor_what_others_wrote(root: LocalBed) 
     wait(root, lambda: engine.output(B, Stream.OUT, 0, 1000).data.count(b"\n") == 2)
     folder = engine.output(B, Stream.OUT, 7, 1000).data.decode().strip()
     others = engine._records.output(B, Stream.OUT)  # noqa: SLF001 (what the user must not reach)
-    shim = min(of(root.state, B))
+    shim = shim_of(root.state, B)
     tries = [
         f"cat {secret}",
         f"cat {others}",
@@ -430,13 +430,13 @@ def small_disk(bed: LocalBed) -> Iterator[LocalBed]:
 
 def test_a_full_disk_starts_nothing_and_loses_nothing(small_disk: LocalBed) -> None:
     bed = small_disk
-    go = bed.folder / "go"
-    waiting = assign(A, f"until [ -e {go} ]; do sleep 0.01; done; exit 9", cwd="/")
-    lasting = assign(B, "exec sleep 1000", cwd="/")
+    go, one, other = (bed.folder / name for name in ("go", "one", "other"))
+    script = f"touch {one}; until [ -e {go} ]; do sleep 0.01; done; exit 9"
+    waiting = assign(A, script, cwd="/")
+    lasting = assign(B, f"touch {other}; exec sleep 1000", cwd="/")
     engine = bed.ready()
-    engine.launch([waiting, lasting])
-    started(bed, engine, A, B)
-    time.sleep(0.2)
+    bed.start(engine, waiting, one)
+    bed.start(engine, lasting, other)
     big = bed.state / "big"
     with pytest.raises(OSError, match="No space left"):
         big.write_bytes(bytes(2_000_000))

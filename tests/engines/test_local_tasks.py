@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost,
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.environment import CannotRunError, person
 from fairlead.model.command import Command
-from tests.engines.contract import end_of, started, wait
-from tests.engines.local_bed import LocalBed, assign, fixture_bed, of
+from tests.engines.contract import Doing, begun, collect, end_of, started, wait
+from tests.engines.local_bed import LocalBed, assign, fixture_bed, of, opened, shim_of
 
 __all__ = ["fixture_bed"]
 
@@ -133,13 +132,14 @@ def test_any_shell_will_do(bed: LocalBed, monkeypatch: pytest.MonkeyPatch, name:
     shell.symlink_to(program)
     monkeypatch.setattr("fairlead.engines.local.ordering.SHELL", str(shell))
     engine = bed.ready()
-    commands: list[Command] = ["exit 7", ("no-such-program",), "kill -9 $$", "sleep 1000"]
+    sign = bed.folder / "sign"
+    lasting = f"touch {sign}; sleep 1000"
+    commands: list[Command] = ["exit 7", ("no-such-program",), "kill -9 $$", lasting]
     # Folders that may not be searched would make "not found" a "permission denied".
     env = {"PATH": "/usr/bin:/bin"}
     batch = [assign(Attempt(1, task, 1), command, env) for task, command in enumerate(commands)]
-    engine.launch(batch)
-    started(bed, engine, batch[3].attempt)
-    time.sleep(0.2)
+    engine.launch(batch[:3])
+    bed.start(engine, batch[3], sign)
     engine.cancel([batch[3].attempt])
     ends = [end_of(bed, engine, one.attempt) for one in batch]
     assert [(end.cause, end.code) for end in ends if isinstance(end, Ended)] == [
@@ -180,8 +180,9 @@ def test_a_task_that_heeds_the_gentle_signal_is_stopped_by_it(bed: LocalBed) -> 
 
 
 def test_the_time_limit_holds_across_a_restart(bed: LocalBed) -> None:
-    assignment = assign(A, "exec sleep 1000", time_limit=Fraction(3, 2))
-    bed.start(bed.ready(), assignment)
+    sign = bed.folder / "sign"
+    assignment = assign(A, f"touch {sign}; exec sleep 1000", time_limit=Fraction(3, 2))
+    bed.start(bed.ready(), assignment, sign)
     engine = bed.ready(assignment)
     end = end_of(bed, engine, A)
     assert isinstance(end, Ended)
@@ -191,13 +192,13 @@ def test_the_time_limit_holds_across_a_restart(bed: LocalBed) -> None:
 
 
 def test_why_it_was_stopped_survives_a_restart(bed: LocalBed) -> None:
-    assignment = assign(A, "trap '' TERM; while :; do sleep 0.05; done")
+    sign, heard = bed.folder / "sign", bed.folder / "heard"
+    trap = f"trap 'touch {heard}' TERM; touch {sign}"
+    assignment = assign(A, f"{trap}; while :; do sleep 0.05; done")
     engine = bed.ready()
-    bed.start(engine, assignment)
-    time.sleep(0.2)
+    bed.start(engine, assignment, sign)
     engine.cancel([A])
-    time.sleep(0.2)
-    engine.poll()
+    collect(bed, engine, lambda _: heard.exists())
     again = bed.ready(assignment)
     end = end_of(bed, again, A)
     assert isinstance(end, Ended)
@@ -212,24 +213,28 @@ def test_gpus_are_shown_by_index_counted_over_the_machines(bed: LocalBed) -> Non
     assert text == "\n"
 
 
-TAKES = "import time; block = bytearray(64 << 20); print(1, flush=True); time.sleep(1000)"
+TAKES = "import time; block = bytearray(64 << 20); print(1, flush=True); time.sleep({})"
 
 
 def test_who_takes_more_memory_than_its_demand_is_stopped(bed: LocalBed) -> None:
     demand = {"cpu": 1, "memory": 40 << 20}
-    end, _ = bed.run(assign(A, ("python3", "-c", TAKES), demand=demand))
+    end, _ = bed.run(assign(A, ("python3", "-c", TAKES.format(1000)), demand=demand))
     assert isinstance(end, Ended)
     assert end.cause is Cause.MEMORY
+
+
+def two_that_take(seconds: int) -> str:
+    """Two processes, one in a session of its own, which have their memory for so long."""
+    takes = TAKES.format(seconds)
+    return f"python3 -c '{takes}' & setsid python3 -c '{takes}' & wait"
 
 
 def test_memory_of_children_counts_and_enough_is_enough(bed: LocalBed) -> None:
     small, large = {"cpu": 1, "memory": 100 << 20}, {"cpu": 1, "memory": 1 << 30}
-    quick = TAKES.replace("1000", "3")
-    command = f"python3 -c '{quick}' & setsid python3 -c '{quick}' & wait"
-    end, _ = bed.run(assign(A, command, demand=small))
+    end, _ = bed.run(assign(A, two_that_take(1000), demand=small))
     assert isinstance(end, Ended)
     assert end.cause is Cause.MEMORY
-    end, _ = bed.run(assign(B, command, demand=large))
+    end, _ = bed.run(assign(B, two_that_take(3), demand=large))
     assert good(end)
 
 
@@ -310,9 +315,9 @@ def test_a_user_that_is_not_there(bed: LocalBed) -> None:
 
 def test_what_is_running_is_found_when_the_spawner_was_killed(bed: LocalBed) -> None:
     engine = bed.ready()
-    one, other = assign(A, "exec sleep 1000"), assign(B, "true")
+    one, other = bed.assignment(A, Doing.LASTING), assign(B, "true")
     engine.launch([one])
-    started(bed, engine, A)
+    begun(bed, engine, A)
     (spawner,) = [pid for pid in of_parent(os.getpid()) if "spawner" in command_line(pid)]
     os.kill(spawner, signal.SIGKILL)
 
@@ -388,20 +393,20 @@ def test_what_is_found_again_is_followed_with_few_open_files(
     bed: LocalBed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = bed.folder / "go"
+    attempts = [Attempt(2, task, 1) for task in range(4)]
     waiting = f"until [ -e {go} ]; do sleep 0.05; done; exit 6"
-    batch = [assign(Attempt(2, task, 1), waiting) for task in range(4)]
+    batch = [assign(one, f"echo >>{bed.starting}/{one}; {waiting}") for one in attempts]
     engine = bed.ready()
     engine.launch(batch)
-    started(bed, engine, *(one.attempt for one in batch))
+    begun(bed, engine, *attempts)
     monkeypatch.setattr("fairlead.engines.local.following.DESCRIPTORS", 1 << 40)
     engine = bed.ready(*batch)
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    shim = min(of(bed.state, batch[3].attempt))
-    os.kill(shim, signal.SIGKILL)
+    before = opened()
+    os.kill(shim_of(bed.state, batch[3].attempt), signal.SIGKILL)
     go.touch()
     for one in batch[:3]:
         end = end_of(bed, engine, one.attempt)
         assert isinstance(end, Ended)
         assert (end.cause, end.code) == (Cause.EXITED, 6)
     assert isinstance(end_of(bed, engine, batch[3].attempt), Lost)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert opened() - before == set()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -25,9 +24,10 @@ from typing import Any
 import psutil
 
 from fairlead.client.client import Client
-from fairlead.client.errors import ServiceError
+from fairlead.client.errors import ServiceError, UnreachableError
 from fairlead.service.journal.places import open_reader
 from fairlead.wire.jobs import JobState
+from tests.ports import kept_port
 
 CLUSTER = """\
 machines:
@@ -65,6 +65,9 @@ class Victim(Enum):
 AT_LEAST = Counter({Victim.SERVICE: 3, Victim.SPAWNER: 1, Victim.BOTH: 1, Victim.SHIM: 1})
 """So often each is killed at least: which kinds come about is a matter of time."""
 
+TASKS, RAN_THROUGH = 24, 5
+"""So many tasks are accepted, and run through a kill, at least; once nobody answers a client."""
+
 
 @dataclass
 class Killing:
@@ -87,7 +90,27 @@ class Killing:
         """Whether there is more to kill."""
         seen = Counter(victim for victim, _ in self.kills)
         seen[Victim.SHIM] = self.shims.total()
-        return not self.enough and (len(self.kills) < kills or bool(AT_LEAST - seen))
+        few = (
+            self.tasks() < TASKS
+            or not self.answered[UnreachableError.__name__]
+            or len(self.ran_through_a_kill()) < RAN_THROUGH
+        )
+        return not self.enough and (len(self.kills) < kills or bool(AT_LEAST - seen) or few)
+
+    def tasks(self) -> int:
+        """How many tasks were accepted."""
+        return sum(tasks for tasks, _, _ in self.accepted.values())
+
+    def ran_through_a_kill(self) -> set[tuple[int, int]]:
+        """The tasks that began before some kill and ended after it."""
+        begun: dict[tuple[int, int], int] = {}
+        found = set()
+        for word, job, task, _, moment, _ in _lines(self.folder):
+            if word == "begin":
+                begun.setdefault((job, task), moment)
+            elif any(begun[job, task] < kill < moment for _, kill in self.kills):
+                found.add((job, task))
+        return found
 
     def start(self) -> None:
         """Starts it; it is not waited for."""
@@ -186,10 +209,14 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
     """Kills the service so often, lets everything end, and counts."""
     (folder / "cluster.yaml").write_text(CLUSTER)
     (folder / "lines").touch()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    killing = Killing(folder, Random(seed), port)
+    with kept_port() as port:
+        killing = Killing(folder, Random(seed), port)
+        kill_again_and_again(killing, kills)
+        return ended(killing)
+
+
+def kill_again_and_again(killing: Killing, kills: int) -> None:
+    """Kills the service so often, while jobs come."""
     number = 0
 
     def stop(*_: object) -> None:
@@ -218,7 +245,6 @@ def run(folder: Path, seed: int, kills: int) -> dict[str, Any]:
                 killing.kill(killing.random.choice((Victim.SPAWNER, Victim.SPAWNER, Victim.SHIM)))
             time.sleep(killing.random.uniform(0.0, 0.1))
         killing.kill(Victim.BOTH if starts % 3 == 0 else Victim.SERVICE)
-    return ended(killing)
 
 
 def ended(killing: Killing) -> dict[str, Any]:
@@ -306,19 +332,15 @@ def counted(killing: Killing) -> dict[str, Any]:
         elif entry.kind == "job_submitted":
             keys[body["key"]] += 1
     reader.close()
-    begun: dict[tuple[int, int], list[int]] = {}
-    ended: dict[tuple[int, int], int] = {}
-    for word, job, task, _, moment, _ in _lines(killing.folder):
-        if word == "begin":
-            begun.setdefault((job, task), []).append(moment)
-        else:
-            ended[job, task] = moment
+    begun = Counter(
+        (job, task) for word, job, task, *_ in _lines(killing.folder) if word == "begin"
+    )
     wrong = [killing.ended_by_itself] if killing.ended_by_itself else []
-    again = survived = lost = 0
+    again = lost = 0
     for job, (tasks, code, rerunnable) in sorted(killing.accepted.items()):
         for task in range(tasks):
             at = (job, task)
-            shims, starts = killing.shims[at], begun.get(at, [])
+            shims, starts = killing.shims[at], begun[at]
             wanted = [("task_finished" if code == 0 else "task_failed", code, "exited")]
             found = results.get(at, [])
             if shims and len(found) == 1 and found[0][2] == "lost":
@@ -326,12 +348,9 @@ def counted(killing: Killing) -> dict[str, Any]:
                 wanted = found if not rerunnable or shims > MOST_LOSSES else wanted
             if found != wanted:
                 wrong.append(f"task {job}.{task} has the results {found}, not {wanted}")
-            if not 1 <= len(starts) <= 1 + (shims if rerunnable else 0):
-                wrong.append(f"task {job}.{task} began {len(starts)} times")
-            again += max(0, len(starts) - 1)
-            times = [moment for _, moment in killing.kills]
-            if starts and any(starts[0] < kill < ended.get(at, 0) for kill in times):
-                survived += 1
+            if not 1 <= starts <= 1 + (shims if rerunnable else 0):
+                wrong.append(f"task {job}.{task} began {starts} times")
+            again += max(0, starts - 1)
     wrong += [f"{key} was accepted {times} times" for key, times in keys.items() if times > 1]
     wrong += [f"{key} was never accepted" for key, _ in killing.waiting]
     wrong += [
@@ -342,9 +361,9 @@ def counted(killing: Killing) -> dict[str, Any]:
         "kills": len(killing.kills),
         "of": dict(sorted(victims.items())) | {Victim.SHIM.value: killing.shims.total()},
         "jobs": len(killing.accepted),
-        "tasks": sum(tasks for tasks, _, _ in killing.accepted.values()),
+        "tasks": killing.tasks(),
         "results": sum(len(each) for each in results.values()),
-        "ran through a kill": survived,
+        "ran through a kill": len(killing.ran_through_a_kill()),
         "ran again": again,
         "lost with their shells": lost,
         "answers": dict(sorted(killing.answered.items())),

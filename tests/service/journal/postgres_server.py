@@ -13,6 +13,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+PATIENCE = 180.0
+"""Seconds until a server answers that was started."""
+
 USER = "postgres"
 """As whom the server runs where the tests run as root, as whom it does not."""
 
@@ -37,7 +40,7 @@ class Server:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGQUIT)
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=PATIENCE)
         shutil.rmtree(self.folder)
 
 
@@ -80,7 +83,8 @@ def start(programs: Path) -> Server:
 def _wait(server: Server) -> None:
     import psycopg
 
-    for _ in range(300):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         try:
             psycopg.connect(server.url("postgres")).close()
         except psycopg.OperationalError:
