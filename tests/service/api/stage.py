@@ -291,7 +291,7 @@ async def stream(
                 yield part
     finally:
         gone.set()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, 60)
 
 
 def _bytes(number: int, size: int) -> bytes:

@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -34,8 +35,8 @@ class WorkerAdviser:
     another one, and rests for as long before its next question.
     """
 
-    def __init__(self, limit: float = 60.0) -> None:
-        self._limit = limit
+    def __init__(self, limit: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit, self._clock = limit, clock
         self._context = multiprocessing.get_context("spawn")
         self._process: SpawnProcess | None = None
         self._line: _Line | None = None
@@ -73,7 +74,7 @@ class WorkerAdviser:
     def _go_on(self) -> None:
         """Whatever can be done without waiting."""
         self._listen()
-        now = time.monotonic()
+        now = self._clock()
         if self._asked is not None and self._ready and now - self._since > self._limit:
             self._give_up(f"the exact allocation took longer than {self._limit:g} s", now)
         if self._process is None and now >= self._not_before:
@@ -105,7 +106,7 @@ class WorkerAdviser:
         self._found = Answered(asked, replace(said, jobs=jobs))
         self._asked = None
         self._deaths = 0
-        self._not_before = time.monotonic() + min(RESTED * said.seconds, MOST_WAIT)
+        self._not_before = self._clock() + min(RESTED * said.seconds, MOST_WAIT)
 
     def _send(self, question: Question, now: float) -> None:
         assert self._line is not None  # it said that it is ready
@@ -115,7 +116,7 @@ class WorkerAdviser:
     def _died(self) -> None:
         """Starts again: at once the first time, then after growing waits."""
         self._deaths += 1
-        now = time.monotonic()
+        now = self._clock()
         if self._asked is not None:
             self._give_up("the process that computes the exact allocation died", now)
         else:
