@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.inputs import say
-from fairlead.cli.journal_words import counted
+from fairlead.model.words import tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,7 +155,7 @@ def _check(reader: SqlReader, args: argparse.Namespace) -> None:
     kept = "no snapshot"
     if found.snapshot is not None:
         kept = f"with a snapshot of {found.snapshot:,} entries"
-    lines = [f"{reader} is whole: {counted(found.entries, 'entry', 'entries')}, {kept}"]
+    lines = [f"{reader} is whole: {tally(found.entries, 'entry')}, {kept}"]
     if start:
         whose = "those before were not looked at" if args.recent else "those before were removed"
         lines.append(f"from entry {found.first:,} on ({whose})")
@@ -175,11 +175,9 @@ def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
         start, data = base_of(reader.snapshots(), start)
         core, _ = load(data)
     found = replay(_seen(reader, "entries", start), core=core)
-    size = f"{counted(found.entries, 'entry', 'entries')}, {counted(found.steps, 'step', 'steps')}"
-    decisions = counted(found.decisions, "decision", "decisions")
-    decided = (
-        f"{decisions} made again, all the same, after {counted(found.events, 'event', 'events')}"
-    )
+    size = f"{tally(found.entries, 'entry')}, {tally(found.steps, 'step')}"
+    decisions = tally(found.decisions, "decision")
+    decided = f"{decisions} made again, all the same, after {tally(found.events, 'event')}"
     result = {
         "schema": REPLAY_SCHEMA,
         "first": start + 1,
@@ -249,7 +247,7 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
         beside.open("w", encoding="utf-8") as out,
     ):
         out.writelines(lines)
-    say([f"wrote {args.out}: {counted(last - args.after, 'entry', 'entries')}"])
+    say([f"wrote {args.out}: {tally(last - args.after, 'entry')}"])
 
 
 def _lines(entries: Iterator[Entry], after: int, last: int) -> Iterator[str]:

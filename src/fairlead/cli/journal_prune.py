@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from fairlead.cli.inputs import say
-from fairlead.cli.journal_words import counted
 from fairlead.model.job import read_duration
 from fairlead.model.report import json_text
+from fairlead.model.words import tally
 from fairlead.service.journal.places import open_reader, open_store
 from fairlead.service.shortening import removable, shorten
 
@@ -37,7 +37,7 @@ def prune(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
         say([json_text(result | {"snapshots": kept})])
         return
     lines = [
-        f"removed {counted(removed, 'entry', 'entries')} of {store}",
+        f"removed {tally(removed, 'entry')} of {store}",
         f"it begins with entry {first:,}",
     ]
     if not removed and len(kept) < 2:

@@ -15,6 +15,7 @@ _IRREGULAR = {
     "has": "have",
     "was": "were",
     "class": "classes",
+    "entry": "entries",
 }
 
 
@@ -68,6 +69,11 @@ def counted(count: float, word: str) -> str:
     """`1 machine`, `2 machines`, `0.5 tasks`, `0 jobs`."""
     shown = number(count)
     return f"{shown} {plural(word, 1 if shown == '1' else 2)}"
+
+
+def tally(count: int, word: str) -> str:
+    """`1 entry`, `2,000 entries`: of what may be very many."""
+    return f"{count:,} {plural(word, count)}"
 
 
 def listing(items: Iterable[str], most: int | None = None, last: str = "and") -> str:

@@ -8,13 +8,14 @@ from math import isinf
 from pathlib import Path
 
 from fairlead.model.errors import OutputError
+from fairlead.model.words import tally
 from fairlead.simulation.report import figures
 from fairlead.simulation.report.figures import Curve, Jobs
 from fairlead.simulation.report.page import page
 from fairlead.simulation.report.plots import Plot, bars, cdfs, lines
 from fairlead.simulation.report.reading import Folder, Run
 from fairlead.simulation.report.tables import Table, main_table, speed_table
-from fairlead.simulation.report.words import counted, duration
+from fairlead.simulation.report.words import duration
 from fairlead.version import __version__
 from fairlead.whole_file import write_whole
 
@@ -60,7 +61,7 @@ def report_of(folder: Folder) -> Report:
     series = folder.series()
     seeds = sorted({run.seed for run in folder.runs})
     about = [
-        f"{counted(len(folder.runs), 'run')}: {', '.join(series)}"
+        f"{tally(len(folder.runs), 'run')}: {', '.join(series)}"
         + (f"; seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"; seed {seeds[0]}")
         + "."
     ]
@@ -177,7 +178,7 @@ def _share_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
                 if shares.in_tasks
                 else "Share of each tenant in percent of a unit of share, ÷ its weight"
             )
-            + (f"; {counted(shares.others, 'tenant')} more not drawn." if shares.others else ".")
+            + (f"; {tally(shares.others, 'tenant')} more not drawn." if shares.others else ".")
             + _rest(folder, until),
             shares.curves,
             [curve.name for curve in shares.curves],

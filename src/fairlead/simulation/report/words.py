@@ -38,8 +38,3 @@ def digits(value: float) -> str:
     if abs(value) >= 10:
         return f"{value:.1f}"
     return f"{value:.2f}" if abs(value) >= 0.01 else f"{value:.2g}"
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """1 job, 2 jobs."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
