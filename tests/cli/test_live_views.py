@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from fairlead.cli import jobs, machines, shares
-from fairlead.cli.job import ending
+from fairlead.cli.job import asked, ending
 from fairlead.cli.logs import start_of_tail
 from fairlead.cli.screen import Screen, columns
 from fairlead.cli.service import ago, lasting
@@ -154,6 +154,11 @@ def test_a_machine_that_rests_says_until_when_and_why() -> None:
     assert "quarantined until " in text
     assert "m1: two tasks could not be started" in text
     assert "8Gi/8Gi" in text
+
+
+def test_a_demand_is_said_as_it_is_written() -> None:
+    demand = {"cpu": "1.5", "memory": "104857600", "share": "1/3"}
+    assert asked(demand) == "cpu: 1.5, memory: 100Mi, share: 1/3"
 
 
 @pytest.mark.parametrize(

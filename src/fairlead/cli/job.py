@@ -80,7 +80,7 @@ def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str
         facts.append(("ended", f"{at(job.ended)} ({lasting((job.ended - job.submitted) / 1e6)})"))
     for key, value in (job.job or {}).items():
         if key not in ("name", "tenant", "tasks"):
-            facts.append((key, shown(written(value))))
+            facts.append((key, shown(asked(value) if key == "demand" else written(value))))
     for key, text in facts:
         first, *more = folded(text, max(30, screen.width - 13)) if screen.width else [text]
         yield screen.dim(key) + " " * (12 - columns(key)) + " " + first
@@ -130,6 +130,15 @@ def ending(attempt: TaskAttempt) -> str:
     }
     said = words.get(attempt.cause, attempt.cause)
     return f"{said}: {shown(attempt.message)}" if attempt.message else said
+
+
+def asked(demand: dict[str, str]) -> str:
+    """A demand as it would be written in a file, with units."""
+    from fractions import Fraction
+
+    from fairlead.model import quantity
+
+    return ", ".join(f"{key}: {quantity.written(Fraction(demand[key]))}" for key in demand)
 
 
 def written(value: object) -> str:

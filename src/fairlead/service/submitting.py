@@ -131,11 +131,11 @@ def _check(draft: Draft, limits: Limits, jobs: tuple[Job, ...]) -> None:
         seen.add(job.name)
         if job.command is None and job.call is None:
             mistakes.append(
-                Mistake("it says not what it runs", 'write command, as in "sleep 60"', about=about)
+                Mistake("it does not say what it runs", 'write command: "sleep 60"', about=about)
             )
         if job.tasks is None:
             mistakes.append(
-                Mistake("it says not how many tasks it has", "write tasks, as in 1", about=about)
+                Mistake("it does not say how many tasks it has", "write tasks: 1", about=about)
             )
         elif job.tasks > limits.tasks_per_job:
             mistakes.append(

@@ -71,8 +71,8 @@ def test_a_step_in_which_nothing_happens_writes_nothing() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (Job("x", {"cpu": 1}, tasks=1), "it says not what it runs"),
-        (Job("x", {"cpu": 1}, command="true"), "it says not how many tasks it has"),
+        (Job("x", {"cpu": 1}, tasks=1), "it does not say what it runs"),
+        (Job("x", {"cpu": 1}, command="true"), "it does not say how many tasks it has"),
         (job("x", tenant="nobody"), 'there is no tenant "nobody"'),
         (job("x", demand={"phone": 1}), "nothing counts this resource"),
         (job("x", 1_000_001), "1000001 tasks are more than one job may have"),
