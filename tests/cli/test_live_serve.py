@@ -17,7 +17,8 @@ from fairlead.cli.main import Exit, main
 from fairlead.cli.stop import running
 from fairlead.client import Client, wait_for
 from fairlead.model.job import Job
-from tests.cli.live import CLUSTER, Served, environment, serving, start, until
+from tests.cli.live import CLUSTER, PATIENCE, Served, environment, serving, start, until
+from tests.ports import kept_port
 
 
 def client_of(served: Served) -> Client:
@@ -69,14 +70,16 @@ def test_it_says_where_it_serves_where_its_state_is_and_how_it_stops(tmp_path: P
 @pytest.mark.slow
 def test_tasks_outlive_the_service_and_are_found_again(tmp_path: Path) -> None:
     with serving(tmp_path) as served, client_of(served) as client:
-        command = f"sleep 2; echo alive; touch {tmp_path}/done; exit 7"
+        go, done = tmp_path / "go", tmp_path / "done"
+        command = f"until [ -e {go} ]; do sleep 0.05; done; echo alive; touch {done}; exit 7"
         client.submit(Job("lasting", {"cpu": 1}, tasks=1, command=command))
         until(lambda: client.job("lasting").tasks.running == 1)
         code, _ = served.stop()
         assert code == 0
-    until((tmp_path / "done").exists)
+    go.touch()
+    until(done.exists)
     with serving(tmp_path) as served, client_of(served) as client:
-        *_, last = wait_for(client, ["lasting"], timeout=60)
+        *_, last = wait_for(client, ["lasting"], timeout=PATIENCE)
         assert last["lasting"].tasks.failed == 1
         (task,) = client.tasks("lasting")
         assert [(each.number, each.cause, each.code) for each in task.attempts] == [
@@ -87,13 +90,16 @@ def test_tasks_outlive_the_service_and_are_found_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_who_waits_and_who_follows_outlasts_a_restart_of_the_service(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    commands = []
+    with kept_port() as port:
+        outlasted(tmp_path, f"127.0.0.1:{port}")
+
+
+def outlasted(tmp_path: Path, address: str) -> None:
+    """Two commands talk to a service that is killed and comes back at its address."""
+    commands, go = [], tmp_path / "go"
     with serving(tmp_path, "--listen", address) as served, client_of(served) as client:
         assert served.url == f"http://{address}"
-        script = "echo before; sleep 8; echo after"
+        script = f"echo before; until [ -e {go} ]; do sleep 0.1; done; echo after"
         words = ["submit", "--name", "through", "--wait", "--url", served.url, "--", script]
         variables = environment(tmp_path) | {"FAIRLEAD_STATE": str(served.state)}
         for line in (words, ["logs", "-f", "through", "--url", served.url]):
@@ -109,7 +115,8 @@ def test_who_waits_and_who_follows_outlasts_a_restart_of_the_service(tmp_path: P
         assert follower.readline() == b"before\n"
         served.stop(signal.SIGKILL)
     with serving(tmp_path, "--listen", address):
-        outs = [command.communicate(timeout=120) for command in commands]
+        go.touch()
+        outs = [command.communicate(timeout=PATIENCE) for command in commands]
     assert [command.returncode for command in commands] == [0, 0], outs
     assert outs[0][0] == b"through: finished, 1/1 tasks done\n"
     assert outs[1][0] == b"after\n"

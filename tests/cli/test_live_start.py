@@ -92,7 +92,7 @@ def test_in_a_terminal_it_shows_the_tenants_at_work_until_a_key_ends_it(
 @pytest.mark.slow
 def test_in_a_pipe_it_prints_lines_and_ends_by_itself(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "fairlead", "start", "--for", "4s"],
+        [sys.executable, "-m", "fairlead", "start", "--for", "15s"],
         cwd=tmp_path,
         env=start_in(tmp_path),
         stdin=subprocess.DEVNULL,

@@ -29,7 +29,7 @@ WORDS = ("--cluster", "cluster.yaml", "--no-auth", "--log", "off")
 ROOM = 300_000
 """Bytes that files of the service may still grow by."""
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 BIG = {"TEXT": "x" * 20_000}
 """So that few jobs fill little room."""
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 @contextmanager
 def asked(served: Served) -> Iterator[Client]:
-    with Client(served.url, timeout=20.0) as client:
+    with Client(served.url, timeout=60.0) as client:
         yield client
 
 

@@ -32,6 +32,9 @@ NAMES = {
 MOST = 200
 """Names that are offered."""
 
+PATIENCE = 1.0
+"""Seconds in which the service has to answer: who presses a key does not wait for more."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
@@ -69,7 +72,7 @@ def names(kind: str) -> list[str]:
     from fairlead.model.errors import InputError
 
     try:
-        with Client(timeout=1.0) as client:
+        with Client(timeout=PATIENCE) as client:
             if kind == MACHINES:
                 return [each.name for each in islice(client.machines(), MOST)]
             if kind == TENANTS:

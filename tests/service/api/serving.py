@@ -50,8 +50,11 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, api: dict[str, Any] | None = None, **options: Any) -> Iterator[Served]:
-    """A service that listens until the block ends, and then stops cleanly."""
+def served(
+    folder: Path, api: dict[str, Any] | None = None, *, killed: bool = False, **options: Any
+) -> Iterator[Served]:
+    """A service that listens until the block ends, and then stops cleanly; or that is `killed`
+    within the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", __name__, str(folder), json.dumps(options), json.dumps(api or {})],
         cwd=ROOT,
@@ -66,14 +69,17 @@ def served(folder: Path, api: dict[str, Any] | None = None, **options: Any) -> I
             raise AssertionError(process.communicate()[1])
         yield Served(url, folder, process)
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=120)
     finally:
         process.kill()
         process.wait()
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
-    assert (process.returncode, said) == (0, "")
+    if killed:
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert (process.returncode, said) == (0, "")
 
 
 def main(folder: Path, options: dict[str, Any], api: dict[str, Any]) -> int:
