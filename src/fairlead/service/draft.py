@@ -39,6 +39,7 @@ class Draft:
     numbers: int = 0  # of jobs that were used
     submitted: dict[str, int] = field(default_factory=dict)  # name: number
     taken: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
+    changed: dict[int, int] = field(default_factory=dict)  # job: how many tasks it has now
     keys: dict[tuple[str | None, str], KeyRecord] = field(default_factory=dict)
     forgotten: dict[int, array[int]] = field(default_factory=dict)  # attempts of each task
     tokens: dict[str, bool] = field(default_factory=dict)  # made or revoked

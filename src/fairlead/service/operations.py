@@ -86,7 +86,9 @@ def _change(draft: Draft, limits: Limits, request: ChangeJob) -> int:
         )
     taken = draft.taken.setdefault(job.tenant, [0, 0])
     totals = draft.records.totals[job.tenant]
-    more = request.tasks - job.tasks
+    # Beyond what the records know: this step may have changed the job before.
+    before = max(0, draft.changed.get(job.id, job.tasks) - job.tasks)
+    more = max(0, request.tasks - job.tasks) - before
     if more > 0 and totals.tasks + taken[1] + more > limits.tasks_per_tenant:
         refuse(
             Wrong.TOO_MANY,
@@ -95,7 +97,8 @@ def _change(draft: Draft, limits: Limits, request: ChangeJob) -> int:
             "wait until some are over",
         )
     draft.tell(JobChanged(draft.time, job.name, request.tasks))
-    taken[1] += max(0, more)
+    draft.changed[job.id] = request.tasks
+    taken[1] += more
     return job.id
 
 

@@ -272,6 +272,17 @@ def test_limits_of_a_tenant() -> None:
     stage.submit(job("w", 10, tenant="b"))
 
 
+def test_a_job_that_is_changed_twice_in_a_step_counts_once() -> None:
+    limits = Limits(tasks_per_tenant=10)
+    stage = Stage(settings=Settings(limits=limits, tenants=(Tenant("a"),)))
+    stage.step()
+    stage.submit(job("x", 4, tenant="a"))
+    changes = [ChangeJob(ADMIN, "x", tasks) for tasks in (8, 9, 7, 11, 10)]
+    replies = stage.step(*changes, SubmitJobs(ADMIN, (job("y", tenant="a"),)))
+    assert [isinstance(reply, Done) for reply in replies] == [True, True, True, False, True, False]
+    assert stage.service.records.totals["a"].tasks == 10
+
+
 def test_jobs_that_are_over_are_forgotten_in_time() -> None:
     retention = Retention(time=10 * SECOND, jobs=3)
     stage = Stage(settings=Settings(retention=retention), fates={"x0": [Fate(0)]})
