@@ -137,6 +137,16 @@ def test_missing_demands_are_left_out_or_assumed(trace: Path) -> None:
     assert workload.tenants[batch.tenant[row]].name == "carla"
 
 
+def test_without_any_demand_there_is_no_median(tmp_path: Path) -> None:
+    (tmp_path / "machine_events").mkdir()
+    (tmp_path / "machine_events" / "part-0.csv").write_text(MACHINES)
+    (tmp_path / "task_events.csv").write_text("0,2,11,0,,0,dora,2,0,,,,\n")
+    workload = load([tmp_path], options={"missing-demands": "median", "missing-durations": "1s"})
+    assert workload.tasks == 0
+    note = "missing-demands=median: no task states a demand, so all 1 are left out"
+    assert note in workload.notes
+
+
 def test_tasks_that_ask_for_nothing_ask_for_the_least_or_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "machine_events.csv").write_text(MACHINES)
     idle = TASKS.replace("5000000000,,13,0,,0,bob,1,0,0.1,0.1", "5000000000,,13,0,,0,bob,1,0,0,0")
