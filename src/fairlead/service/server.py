@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import socket
 import ssl
@@ -27,8 +26,8 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.door import Door, DoorClosedError
 from fairlead.service.first_token import make_first
 from fairlead.service.loop import Service
+from fairlead.service.private_file import write_private
 from fairlead.service.runner import Runner, explained
-from fairlead.service.tokens import write_first
 
 ADDRESS = "address"
 """The file in the state folder that says where the service listens, while it does."""
@@ -37,8 +36,12 @@ TOKEN = "admin-token"
 """The file in the state folder with an admin's token: the first start writes it, and every start
 that does not find it."""
 
+FIRST_PATIENCE = 60.0
+"""Seconds for which `ready` waits for the first token: on a busy machine it may take a while, and
+where the engine is away or the journal cannot be written there is none until that is mended."""
+
 PATIENCE = 5.0
-"""Seconds for which `ready` waits for the first token, and a stop for answers that go on."""
+"""Seconds for which a stop waits for answers that go on."""
 
 STOPPING = 60.0
 """Seconds that the loop has to end its step when the service stops."""
@@ -123,7 +126,7 @@ def serve(serving: Serving, ready: Callable[[str], None] = lambda _: None) -> in
         gate = _gate(serving, door)
 
         def told(url: str) -> None:
-            _write(file, url)
+            write_private(file, url)
             ready(url)
 
         server = _Server(_config(serving, gate), gate, door, serving, told)
@@ -202,7 +205,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if not self._serving.no_auth:
             self._first = asyncio.create_task(self._make_first())
-            await asyncio.wait([self._first], timeout=PATIENCE)
+            await asyncio.wait([self._first], timeout=FIRST_PATIENCE)
         url = _url(self._serving, (sockets or [])[0])
         try:
             self._ready(url)
@@ -261,7 +264,7 @@ class _File:
         return self.path.exists()
 
     def write(self, text: str) -> None:
-        write_first(self.path, text)
+        write_private(self.path, text)
 
 
 def _addresses(host: str) -> list[str]:
@@ -323,16 +326,3 @@ def _url(serving: Serving, listener: socket.socket) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(serving.host, serving.host)
     scheme = "http" if serving.tls_cert is None else "https"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
-
-
-def _write(file: Path, text: str) -> None:
-    """Writes a line that the owner alone can read, at once."""
-    beside = file.with_name(file.name + ".new")
-    try:
-        beside.unlink(missing_ok=True)
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text + "\n")
-        beside.replace(file)
-    except OSError as error:
-        raise OutputError(f"{file} cannot be written: {error.strerror}") from error

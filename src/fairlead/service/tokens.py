@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import re
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.model.errors import InputError, Mistake
 from fairlead.service.records.people import TokenRecord
 
 BYTES = 32
@@ -67,23 +65,3 @@ def verify(text: str, find: Callable[[str], TokenRecord | None]) -> TokenRecord 
     salt, expected = (known.salt, known.hash) if known else _NOBODY
     same = hmac.compare_digest(hashed(salt, secret), expected)
     return known if same and known is not None else None
-
-
-def write_first(file: Path, text: str) -> None:
-    """Writes a token where its owner alone can read it, durably, in place of one that is there."""
-    beside = file.with_name(file.name + ".new")
-    try:
-        beside.unlink(missing_ok=True)
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as out:
-            out.write(text + "\n")
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(file)
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise OutputError(f"the token cannot be written to {file}: {error.strerror}") from error
