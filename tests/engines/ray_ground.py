@@ -17,6 +17,7 @@ from ray._private.authentication_test_utils import reset_auth_token_state
 from ray.cluster_utils import Cluster
 
 from fairlead.engines.interface import Assignment, Attempt
+from fairlead.engines.local.processes import processes, variable
 from fairlead.engines.ray.engine import LAUNCHER, RayEngine
 from fairlead.model.command import Command
 from fairlead.model.values import FrozenMap
@@ -25,13 +26,20 @@ from tests.engines.contract import Doing
 STORE = 80 * 1024 * 1024
 """Bytes of each node's object store; Ray takes no less than 75 MB."""
 
-HEALTH = {
+SYSTEM = {
+    "worker_niceness": 0,
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 500,
-    "health_check_timeout_ms": 500,
+    "health_check_timeout_ms": 5000,
     "health_check_failure_threshold": 3,
 }
-"""A node that is dead is noticed after 1.5 s, not after 14.5 s."""
+"""A node that is dead is noticed after 1.5 s, not after 14.5 s. One that is frozen, after 15 s: a
+node that only waits for a processor answers late, and must not be taken for dead. And workers do
+not wait until everything else on the machine has had its turn, as Ray has it."""
+
+PATIENCE = 300.0
+"""Seconds that an engine waits for Ray's answers. Two cores are little for three nodes that start
+workers beside all else: how long it waits is not what is tested."""
 
 SECRET = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "of-the-tests-" + "x" * 32}
 """All tests run with Ray's own authentication."""
@@ -42,8 +50,8 @@ SCRIPTS: Mapping[Doing, str] = {
     Doing.WELL: COUNT,
     Doing.BADLY: COUNT + "exit 3",
     Doing.PRINTING: COUNT + "echo out; echo err >&2",
-    Doing.LASTING: COUNT + 'echo $$ > "$STARTS.pid"; sleep 1000 & sleep 1000; wait',
-    Doing.SLOW: COUNT + 'echo $$ > "$STARTS.pid"; sleep 0.5',
+    Doing.LASTING: COUNT + "sleep 1000 & sleep 1000; wait",
+    Doing.SLOW: COUNT + "sleep 0.5",
 }
 
 
@@ -55,7 +63,7 @@ class Ground:
         reset_auth_token_state()  # Ray may have been imported already, without it
         self.cluster = Cluster(
             initialize_head=True,
-            head_node_args={"_system_config": HEALTH, **_node("head", 1)},
+            head_node_args={"_system_config": SYSTEM, **_node("head", 1)},
         )
         self.handles: dict[str, Any] = {}
         for index in range(nodes):
@@ -104,10 +112,10 @@ class RayBed:
         self.folder = folder
         self.namespace = f"test-{uuid.uuid4().hex[:12]}"
 
-    def engine(self) -> RayEngine:
-        # Two cores are little for three nodes that start workers beside all else: how long an
-        # engine waits for Ray is not what is tested.
-        return RayEngine(self.folder / "state", namespace=self.namespace, patience=60.0)
+    def engine(self, pinning: str = "affinity") -> RayEngine:
+        return RayEngine(
+            self.folder / "state", namespace=self.namespace, pinning=pinning, patience=PATIENCE
+        )
 
     def launcher(self) -> Any:
         """The actor that owns the tasks."""
@@ -128,11 +136,9 @@ class RayBed:
         return len(path.read_text(encoding="utf-8").splitlines()) if path.exists() else 0
 
     def runs(self, attempt: Attempt) -> bool:
-        path = self._path(attempt).with_name(f"{attempt}.pid")
-        if not path.exists():
-            return False
-        text = path.read_text(encoding="utf-8").strip()
-        return bool(text) and any(_in_group(folder, text) for folder in Path("/proc").iterdir())
+        # By what they were started with, not by what they write: that comes some time later.
+        mine = str(self._path(attempt))
+        return any(variable(one.pid, "STARTS") == mine for one in processes() if not one.zombie)
 
     def settle(self) -> None:
         time.sleep(0.02)
@@ -156,15 +162,6 @@ def assign(
     return Assignment(
         attempt, machine, "job", "tenant", demand, command, call, variables, None, limit
     )
-
-
-def _in_group(folder: Path, group: str) -> bool:
-    """Whether that process is of the group, and no zombie."""
-    try:
-        state, _, its_group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
-    except (OSError, ValueError):
-        return False
-    return its_group == group and state not in "ZX"
 
 
 def frozen(pid: int) -> None:

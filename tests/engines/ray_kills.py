@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ import ray
 
 from fairlead.engines.ray.engine import LAUNCHER, NAMESPACE
 from tests.engines.ray_ground import Ground
+from tests.ports import kept_port
 from tests.service.kills import Killing, Victim, ended, wait_until_ready
 
 
@@ -33,6 +33,12 @@ class RayKilling(Killing):
     its tasks."""
 
     address: str = ""
+
+    def goes_on(self, kills: int) -> bool:
+        """Whether there is more to kill: so often, the driver at least once, with a task for each
+        kill. Which kinds come about is a matter of time."""
+        drivers = [victim for victim, _ in self.kills if victim is not Victim.SERVICE]
+        return not self.enough and (len(self.kills) < kills or not drivers or self.tasks() < kills)
 
     def start(self) -> None:
         """Starts it; it is not waited for."""
@@ -78,18 +84,22 @@ def driver_of(service: int) -> int | None:
 def run(folder: Path, seed: int, kills: int, address: str) -> dict[str, Any]:
     """Kills the service and its driver so often, lets everything end, and counts."""
     (folder / "lines").touch()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    killing = RayKilling(folder, Random(seed), port, address=address)
+    with kept_port() as port:
+        killing = RayKilling(folder, Random(seed), port, address=address)
+        kill_again_and_again(killing, kills)
+        return ended(killing)
+
+
+def kill_again_and_again(killing: RayKilling, kills: int) -> None:
+    """Kills the service and its driver so often, while jobs come."""
     draw, number = killing.random, 0
-    while len(killing.kills) < kills:
+    while killing.goes_on(kills):
         killing.start()
         if draw.random() < 0.8:
             wait_until_ready(killing)
         life = draw.uniform(0.0, 4.0)
         until = time.monotonic() + life
-        while time.monotonic() < until:
+        while time.monotonic() < until and killing.is_there():
             if draw.random() < 0.3 and len(killing.waiting) < 3:
                 killing.want(number)
                 number += 1
@@ -98,7 +108,6 @@ def run(folder: Path, seed: int, kills: int, address: str) -> dict[str, Any]:
                 killing.kill(Victim.SPAWNER)
             time.sleep(draw.uniform(0.0, 0.2))
         killing.kill(draw.choice((Victim.SERVICE, Victim.BOTH)))
-    return ended(killing)
 
 
 def main() -> None:

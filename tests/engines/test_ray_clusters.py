@@ -4,7 +4,6 @@ head that is lost with all there is."""
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +20,8 @@ from fairlead.service.journal.places import open_store
 from fairlead.service.loop import Service
 from fairlead.service.requests import Caller, Done, SubmitJobs
 from fairlead.service.settings import Settings
-from tests.engines.ray_ground import HEALTH, STORE, Ground
+from tests.engines.ray_ground import STORE, SYSTEM, Ground
+from tests.ports import kept_port
 
 pytestmark = pytest.mark.slow
 
@@ -34,8 +34,7 @@ class Driven:
     def __init__(self, folder: Path, address: str, namespace: str) -> None:
         self.folder = folder
         settings = {"state": str(folder), "address": address, "namespace": namespace}
-        # A driver that says nothing is given up after this time: no measure of what is tested.
-        self.engine = RemoteEngine("ray", settings, timeout=15.0)
+        self.engine = RemoteEngine("ray", settings)
         self.service = Service(open_store(folder), self.engine, Settings())
         self.step()
 
@@ -78,6 +77,12 @@ def job(driven: Driven, name: str, script: str, **more: Any) -> Job:
     return Job(name, more.pop("demand", {"cpu": "0.5"}), command=text, **{"tasks": 1, **more})
 
 
+def seen(driven: Driven, pattern: str) -> list[str]:
+    """The lines that tasks have written to such files, those that are written whole."""
+    texts = [path.read_text(encoding="utf-8") for path in driven.folder.glob(pattern)]
+    return sorted(text.strip() for text in texts if text.endswith("\n"))
+
+
 @pytest.fixture
 def driven(ground: Ground, tmp_path: Path) -> Iterator[Driven]:
     namespace = f"test-{tmp_path.name}"
@@ -97,10 +102,8 @@ def test_gpus_come_with_their_node_and_go_with_it(ground: Ground, driven: Driven
     assert not driven.runs("gpus")
     ground.join("g0", num_gpus=2)
     try:
-        driven.until(lambda: all((driven.folder / f"gpu.{task}").exists() for task in (0, 1)))
-        time.sleep(0.2)
-        seen = [(driven.folder / f"gpu.{task}").read_text().strip() for task in (0, 1)]
-        assert sorted(seen) == ["0", "1"]
+        driven.until(lambda: len(seen(driven, "gpu.*")) == 2)
+        assert seen(driven, "gpu.*") == ["0", "1"]
     finally:
         ground.kill("g0")
     driven.until(lambda: driven.machines() == ["head", "n0", "n1"])
@@ -116,11 +119,14 @@ def test_gpus_come_with_their_node_and_go_with_it(ground: Ground, driven: Driven
     driven.until(lambda: driven.machines() == ["head", "n0", "n1"])
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    with kept_port() as kept:
+        yield kept
+
+
 @pytest.mark.usefixtures("ground")
-def test_a_cluster_that_is_lost_is_waited_for(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def test_a_cluster_that_is_lost_is_waited_for(port: int, tmp_path: Path) -> None:
     cluster = head(port)
     driven = Driven(tmp_path, cluster.address, "test")
     try:
@@ -153,4 +159,4 @@ def head(port: int) -> Cluster:
     assert os.environ["RAY_AUTH_TOKEN"]
     node = {"num_cpus": 2, "gcs_server_port": port, "node_name": "only"}
     store = {"object_store_memory": STORE, "include_dashboard": False}
-    return Cluster(initialize_head=True, head_node_args={"_system_config": HEALTH, **node, **store})
+    return Cluster(initialize_head=True, head_node_args={"_system_config": SYSTEM, **node, **store})

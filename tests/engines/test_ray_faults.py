@@ -29,7 +29,7 @@ from fairlead.engines.interface import (
 )
 from fairlead.engines.ray.engine import RayEngine
 from fairlead.engines.remote import RemoteEngine
-from tests.engines.contract import Doing, end_of, started, wait
+from tests.engines.contract import PATIENCE, Doing, begun, end_of, started, wait
 from tests.engines.ray_ground import SECRET, Ground, RayBed, assign, frozen, thawed
 
 pytestmark = pytest.mark.slow
@@ -70,7 +70,7 @@ def test_tasks_run_where_they_are_told_to(ground: Ground, ray_bed: RayBed) -> No
     for pinning in ("affinity", "labels"):
         bed = RayBed(ray_bed.folder / pinning)
         bed.folder.mkdir()
-        engine = RayEngine(bed.folder / "state", namespace=bed.namespace, pinning=pinning)
+        engine = bed.engine(pinning)
         engine.reconcile([])
         script = "cut -d' ' -f4 /proc/$PPID/stat"  # who started the worker that started this
         for task, name in enumerate(("head", "n0", "n1")):
@@ -167,7 +167,7 @@ def test_a_killed_driver_loses_nothing(ray_bed: RayBed, driven: RemoteEngine) ->
     driven.reconcile([])
     assignment = ray_bed.assignment(A, Doing.LASTING, "n0")
     driven.launch([assignment])
-    started(ray_bed, driven, A)
+    begun(ray_bed, driven, A)
     assert driven.pid is not None
     os.kill(driven.pid, signal.SIGKILL)
     assert reconciled(driven, [assignment]) == []
@@ -211,8 +211,7 @@ def test_what_a_killed_worker_ran_ends_with_it(ray_bed: RayBed) -> None:
     assert isinstance(like.command, str)
     command = f'echo $PPID > "$W"; {like.command}'
     engine.launch([assign(A, "n0", command, {**dict(like.env), "W": str(worker)})])
-    started(ray_bed, engine, A)
-    wait(ray_bed, lambda: ray_bed.runs(A))
+    begun(ray_bed, engine, A)  # what it wrote before that is there
     os.kill(int(worker.read_text()), signal.SIGKILL)
     end = end_of(ray_bed, engine, A)
     assert isinstance(end, Lost)
@@ -224,18 +223,25 @@ def test_an_older_driver_is_refused(ray_bed: RayBed) -> None:
     first = fresh(ray_bed)
     second = fresh(ray_bed)
     with pytest.raises(EngineError, match="taken over"):
-        # It tells without waiting for the answer, so it may hear of it only at a later call.
-        first.launch([ray_bed.assignment(A, Doing.WELL)])
-        wait(ray_bed, lambda: bool(first.poll()))
+        launched_and_heard(ray_bed, first, A)
     second.launch([ray_bed.assignment(B, Doing.WELL)])
     assert isinstance(end_of(ray_bed, second, B), Ended)
     assert ray_bed.starts(A) == 0
 
 
+def launched_and_heard(bed: RayBed, engine: RayEngine, attempt: Attempt) -> None:
+    """Launches an attempt and waits for news: the engine tells without waiting for the answer, so
+    it may hear only then that it was refused."""
+    engine.launch([bed.assignment(attempt, Doing.WELL)])
+    wait(bed, lambda: bool(engine.poll()))
+
+
 def test_another_service_is_refused(ray_bed: RayBed) -> None:
     fresh(ray_bed)
+    other = RayBed(ray_bed.folder / "other")
+    other.namespace = ray_bed.namespace
     with pytest.raises(EngineError, match="another Fairlead service"):
-        RayEngine(ray_bed.folder / "other", namespace=ray_bed.namespace)
+        other.engine()
 
 
 def test_a_stubborn_command_is_forced(ray_bed: RayBed) -> None:
@@ -244,7 +250,7 @@ def test_a_stubborn_command_is_forced(ray_bed: RayBed) -> None:
     assert isinstance(like.command, str)
     stubborn = f"trap '' TERM; {like.command.replace('; wait', '')}; sleep 1000"
     engine.launch([assign(A, "n0", stubborn, dict(like.env))])
-    started(ray_bed, engine, A)
+    begun(ray_bed, engine, A)  # and deaf by then
     engine.cancel([A])
     end = end_of(ray_bed, engine, A)
     assert isinstance(end, Ended)
@@ -268,7 +274,7 @@ def test_the_end_of_an_output_outlives_its_node(ground: Ground, ray_bed: RayBed)
 
 def test_a_time_limit_is_told_even_if_the_command_hides_it(ray_bed: RayBed) -> None:
     engine = fresh(ray_bed)
-    engine.launch([assign(A, "n0", "trap 'exit 0' TERM; sleep 5 & wait", limit=Fraction(1, 2))])
+    engine.launch([assign(A, "n0", "trap 'exit 0' TERM; sleep 1000 & wait", limit=Fraction(3))])
     end = end_of(ray_bed, engine, A)
     assert isinstance(end, Ended)
     assert (end.cause, end.code) == (Cause.TIME_LIMIT, 0)
@@ -336,7 +342,7 @@ def test_kills_of_the_driver_at_random_moments(
 
 def reconciled(engine: RemoteEngine, expected: list[Assignment]) -> list[Attempt]:
     """Reconcile until the driver is back."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while True:
         try:
             return list(engine.reconcile(expected))
