@@ -7,7 +7,8 @@ file inside of `examples/` runs in the copy of its own folder).
 - `fairlead`, `python` and what a shell offers can be used, pipes as well; a line that ends in `\\`
   goes on in the next one.
 - A command that ends with another exit code than 0 says so: `$ fairlead allocate x  # exits 2`.
-- A line `...` alone stands for any number of lines; `…` within a line for any text, such as a time.
+- A line `...` alone stands for any number of lines; `…` within a line for any text, such as a time
+  (columns of that output may then be of other widths).
 - A page that starts a service (`fairlead serve --detach`) has a state folder of its own; if the
   service still runs at the end of the page, it is stopped.
 - `<!-- file: NAME -->` on the line above a block of any kind: the block is the file NAME, there
@@ -105,13 +106,15 @@ def entries(lines: tuple[str, ...]) -> list[Entry]:
 
 def matches(shown: tuple[str, ...], printed: tuple[str, ...]) -> bool:
     """Whether the output is what is shown, where `...` alone stands for any lines, and `…` for
-    any text within a line."""
+    any text within a line. Columns are as wide then as that text makes them."""
     if shown == printed:
         return True
     pattern = "".join(
         "(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("…"))) + "\n"
         for line in shown
     )
+    if any("…" in line for line in shown):
+        pattern = re.sub(r"(?:\\ ){2,}", " {2,}", pattern)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
 
 
