@@ -52,8 +52,8 @@ FEW = 20
 """So many jobs are looked at one by one; more in the list of all."""
 
 LEAVE = 60.0
-"""Seconds in which the service has to take what is not submitted yet when a script ends: as long as a
-service may be away that is asked for something else."""
+"""Seconds in which the service has to take what is not submitted yet when a script ends: as long as
+a service may be away that is asked for something else."""
 
 PATIENCE = 60.0
 """Seconds in which a service that does not answer may come back."""
