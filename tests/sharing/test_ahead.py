@@ -11,6 +11,8 @@ from fairlead.sharing.problem import Problem
 from tests.sharing.build import build
 from tests.sharing.filling_proof import errors
 
+pytestmark = pytest.mark.usefixtures("part_by_part")
+
 
 def many(seed: int, tenants: int = 6, jobs: int = 30) -> Problem:
     """Tenants of many finite jobs each on three kinds of machines; some jobs run out of tasks,

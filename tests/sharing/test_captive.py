@@ -18,6 +18,8 @@ from tests.sharing.build import build
 from tests.sharing.filling_proof import errors
 from tests.sharing.test_agreement import compare, drawn
 
+pytestmark = pytest.mark.usefixtures("part_by_part")
+
 
 def rise(pairs: list[list[int]], use: list[list[float]], capacity: list[list[float]]) -> Rise:
     size = len(use)

@@ -17,6 +17,8 @@ from fairlead.sharing.solvers import flow, interior, simplex
 from tests.sharing.build import build
 from tests.sharing.filling_proof import errors
 
+pytestmark = pytest.mark.usefixtures("part_by_part")
+
 NEVER, ALWAYS = 10**9, -1
 
 

@@ -14,6 +14,8 @@ from fairlead.sharing.solvers import crash, simplex, table
 from tests.sharing.build import build
 from tests.sharing.filling_proof import errors
 
+pytestmark = pytest.mark.usefixtures("part_by_part")
+
 
 def asked(seed: int, groups: int = 9, classes: int = 5, resources: int = 3) -> Rise:
     """Some of the demands are 0; several seeds have groups that are alike."""

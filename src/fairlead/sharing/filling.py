@@ -9,10 +9,14 @@ import numpy as np
 from fairlead.model.errors import SolverError
 from fairlead.sharing.coalesce import Groups, coalesce
 from fairlead.sharing.flowing import fill_by_flow, is_flow
-from fairlead.sharing.parts import Part, Parts
+from fairlead.sharing.guards import Chain, Prices
+from fairlead.sharing.parts import Begun, Part, Parts
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rates import rates
+from fairlead.sharing.rise import Basis, Rise
+from fairlead.sharing.solvers.corners import End
 from fairlead.sharing.solvers.threads import one_thread
+from fairlead.sharing.solvers.walk import Walk, start
 from fairlead.sharing.standing import SAME, Standing
 
 
@@ -57,7 +61,7 @@ def fill(problem: Problem, scale: Floats, weight: Floats, *, merge: bool = True)
         rounds = []
         while state.standing.active.any():
             rounds.append(state.round())
-        tasks = _tasks(problem, groups, scale, state.standing.share(), state.parts.share)
+        tasks = _tasks(problem, groups, scale, state.standing.share(), state.found())
     return Filling(tasks, tuple(rounds))
 
 
@@ -78,28 +82,86 @@ class _State:
     def __init__(self, problem: Problem, groups: Groups, scale: Floats, weight: Floats) -> None:
         self.groups, self.scale = groups, scale
         self.standing = Standing(problem.tree, weight, groups)
-        self.parts = Parts(groups, self.standing.group_rate, steady=self.standing.steady)
+        self._share = np.zeros(groups.usable.shape)  # of those who are done with
+        self._chain = Chain(groups)
+        with np.errstate(all="ignore"):
+            self._walk = start(_all(groups, self.standing))
+        # What cannot be walked is done part by part.
+        self._parts = None if self._walk else self._in_parts(groups.usable)
+
+    def _in_parts(self, pairs: Bools, basis: Basis | None = None) -> Parts:
+        standing, level = self.standing, self.standing.level
+        base, rate = standing.group_base, standing.group_rate
+        begun = Begun(base, rate, self._share, pairs, self._chain.guards(), level, basis)
+        return Parts(self.groups, begun, steady=standing.steady)
+
+    def found(self) -> Floats:
+        """(G, C) the shares, once nobody rises any more."""
+        with np.errstate(all="ignore"):
+            rest = None if self._walk is None else self._walk.rest()
+        if rest is None:
+            self._give_up()
+        else:
+            places, share = rest
+            self._share[places] = share
+        return self._share
+
+    def _give_up(self) -> None:
+        """What is left to walk is done part by part."""
+        if self._walk is not None:
+            left, standing = self._walk.left(), self.standing
+            # Who was stopped before anything was had wants no place.
+            left.pairs[(standing.group_rate == 0) & (standing.group_base == 0)] = False
+            self._parts = self._in_parts(left.pairs, left.basis)
+            self._walk = None
 
     def round(self) -> FillingRound:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""
         standing = self.standing
         bound, out_of_tasks, at_limit = standing.next_numbers()
-        level, stopped = self.parts.lowest(bound, standing.ahead)
-        by_machines = bool(stopped) and level * (1 + SAME) < bound
-        if by_machines:
-            tight, prices = self._stopped_by_machines(stopped, level)
-        else:
-            level = bound
+        found = None if self._walk is None else self._climb(self._walk, bound)
+        stopped: list[Part] = []
+        if found is None and self._walk is None:
+            assert self._parts is not None
+            level, stopped = self._parts.lowest(bound, standing.ahead)
+            if stopped and level * (1 + SAME) < bound:
+                found = level, *self._stopped_by_machines(self._parts, stopped, level)
+        by_machines = found is not None
+        if found is None:
             tight = standing.stopped_by_numbers(out_of_tasks, at_limit)
-            prices = self._prices_of_numbers(out_of_tasks, at_limit)
+            found = bound, tight, self._prices_of_numbers(out_of_tasks, at_limit)
+        level, tight, prices = found
         frozen = standing.freeze(tight, level)
         if not len(frozen):
             raise SolverError(f"nobody is stopped at the level {standing.level}")
-        found = _found(self.groups, self.scale, standing.level, frozen, prices)
-        self.parts.change(
-            standing.group_base, standing.group_rate, standing.level, foreseen=not by_machines
-        )
-        return found
+        base, rate = standing.group_base, standing.group_rate
+        if self._walk is not None:
+            if not (by_machines and standing.steady):  # else those who are left rise as before
+                with np.errstate(all="ignore"):
+                    self._walk.change(base, rate)
+        elif self._parts is not None:
+            self._parts.change(base, rate, standing.level, foreseen=not by_machines)
+        return _found(self.groups, self.scale, standing.level, frozen, prices)
+
+    def _climb(self, walk: Walk, bound: float) -> tuple[float, Bools, _Multipliers] | None:
+        """The level at which machines stop somebody next, whom, and why; None if that is not
+        below the bound, or not to be found this way."""
+        # Numbers that lie too far apart overflow, and prove nothing then.
+        with np.errstate(all="ignore"):
+            end, stop = walk.climb(bound)
+        if end is End.LOST:
+            self._give_up()
+        if stop is None:
+            return None
+        rate = self.standing.group_rate
+        own = Prices(stop.price, stop.group, None)
+        prices = self._chain.complete(own, stop.members, stop.classes, rate)
+        self._share[stop.places] = stop.share
+        stopped, none = np.zeros(len(rate), dtype=np.bool_), np.zeros(len(rate))
+        stopped[stop.members] = True
+        no_limit = np.zeros(len(self.groups.limit))
+        found = _Multipliers(prices.group, prices.capacity, none, no_limit, None)
+        return walk.level, stopped, found
 
     def _prices_of_numbers(self, out_of_tasks: Ints, at_limit: Ints) -> _Multipliers:
         """Why these have no more tasks or are at a limit, all at once: each of them is a proof, and
@@ -115,24 +177,39 @@ class _State:
         group += limit @ groups.limit_use
         return _Multipliers(group, np.zeros(groups.capacity.shape), task, limit, None)
 
-    def _stopped_by_machines(self, stopped: list[Part], level: float) -> tuple[Bools, _Multipliers]:
+    def _stopped_by_machines(
+        self, parts: Parts, stopped: list[Part], level: float
+    ) -> tuple[Bools, _Multipliers]:
         """Who is stopped by machines in these parts, and the mean of the parts' prices."""
-        rate = self.parts.rate
+        rate = parts.rate
         tight = np.zeros(len(rate), dtype=np.bool_)
         group = np.zeros(len(rate))
         capacity = np.zeros(self.groups.capacity.shape)
         spread: Floats | None = None
         for part in stopped:
-            own = self.parts.prices(part)
-            tight |= self.parts.stopped(own)
-            prices = self.parts.complete(own)
+            own = parts.prices(part)
+            tight |= parts.stopped(own)
+            prices = parts.guards.complete(own, rate)
             capacity += prices.capacity / len(stopped)
             group += prices.group / len(stopped)
             if prices.spread is not None:
                 spread = prices.spread / len(stopped) + (0.0 if spread is None else spread)
-            self.parts.freeze(part, own, level)
+            parts.freeze(part, own, level)
         none = np.zeros(len(self.groups.limit))
         return tight, _Multipliers(group, capacity, np.zeros(len(rate)), none, spread)
+
+
+def _all(groups: Groups, standing: Standing) -> Rise:
+    """All groups at the beginning of a filling."""
+    spreads = bool(np.isfinite(groups.most_on).any())
+    return Rise(
+        groups.use,
+        groups.usable,
+        groups.capacity,
+        groups.most_on if spreads else None,
+        standing.group_base,
+        standing.group_rate,
+    )
 
 
 def _by_flow(problem: Problem, groups: Groups, scale: Floats, weight: Floats) -> Filling:

@@ -28,8 +28,9 @@ class Guards:
     share no class and no group: each may have a multiple of its own.
     """
 
-    def __init__(self, groups: Groups, spreads: bool) -> None:
+    def __init__(self, groups: Groups) -> None:
         self._groups = groups
+        spreads = bool(np.isfinite(groups.most_on).any())
         self._price = np.zeros(groups.capacity.shape)
         self._group = np.zeros(len(groups.use))
         self._spread = np.zeros(groups.usable.shape) if spreads else None
@@ -86,9 +87,17 @@ class Guards:
         np.maximum.at(calls, machine_class, worth[group] / cost)
         return calls
 
-    def complete(self, prices: Prices) -> Prices:
+    def complete(self, prices: Prices, rate: Floats) -> Prices:
         """The prices of one part, made to hold for every usable pair by the least multiples of
-        the other parts' guards."""
+        the other parts' guards; the groups' prices, each times its rate, add up to 1 again."""
+        whole = self._completed(prices)
+        if whole is prices:
+            return prices
+        total = float(whole.group @ rate)
+        spread = None if whole.spread is None else whole.spread / total
+        return Prices(whole.capacity / total, whole.group / total, spread)
+
+    def _completed(self, prices: Prices) -> Prices:
         called = self._called(prices.group)
         if not called.any():
             return prices
@@ -112,3 +121,57 @@ class Guards:
             prices.group + times[self._part_of_group] * self._group,
             spread,
         )
+
+
+class Chain:
+    """Guards of parts that were done with one after the other.
+
+    Nobody in a part could use what later ones used up, so that a guard calls for earlier ones only,
+    and what all of them call for is known when it is added.
+    """
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        size, classes = groups.usable.shape
+        self._price = np.zeros(groups.capacity.shape)
+        self._group = np.zeros(size)
+        # -1 is no part.
+        self._part_of_class = np.full(classes, -1)
+        self._part_of_group = np.full(size, -1)
+        # The multiples of all earlier guards that a guard calls for. Each part has a class.
+        self._calls = np.zeros((classes, classes))
+        self._parts: list[tuple[Prices, Ints, Ints]] = []
+
+    def complete(self, prices: Prices, groups: Ints, classes: Ints, rate: Floats) -> Prices:
+        """The prices of the next part, of these groups and classes, made to hold for every usable
+        pair; the groups' prices, each times its rate, add up to 1."""
+        number = len(self._parts)
+        self._parts.append((prices, groups, classes))
+        whole = prices
+        if number:
+            at, outside = np.nonzero(self._groups.usable[groups] & (self._part_of_class >= 0))
+            if len(at):
+                group = groups[at]
+                cost = np.einsum("pr,pr->p", self._groups.use[group], self._price[outside])
+                if cost.min() <= 0:
+                    raise InternalError("a class that costs nothing was ruled out")
+                times = np.zeros(number + 1)  # the last for what is in no part
+                np.maximum.at(times, self._part_of_class[outside], prices.group[group] / cost)
+                called = np.flatnonzero(times)
+                more = (times[called, None] * self._calls[called, :number]).max(axis=0)
+                times[:number] = np.maximum(times[:number], more)
+                self._calls[number, :number] = times[:number]
+                capacity = prices.capacity + times[self._part_of_class, None] * self._price
+                group_price = prices.group + times[self._part_of_group] * self._group
+                total = float(group_price @ rate)
+                whole = Prices(capacity / total, group_price / total, None)
+        self._price[classes], self._group[groups] = prices.capacity[classes], prices.group[groups]
+        self._part_of_class[classes] = self._part_of_group[groups] = number
+        return whole
+
+    def guards(self) -> Guards:
+        """The same guards, for parts that fall into pieces in any order."""
+        guards = Guards(self._groups)
+        for prices, groups, classes in self._parts:
+            guards.add(prices, [(groups, classes)])
+        return guards

@@ -50,6 +50,19 @@ Ahead = Callable[[int], tuple[float, Floats]]
 """The level and the groups' shares so many rounds from now, if no machine stops anybody."""
 
 
+@dataclass(frozen=True)
+class Begun:
+    """How far a filling is: from this level on shares are base + rate * level (G,)."""
+
+    base: Floats
+    rate: Floats
+    share: Floats  # (G, C) of those who are done with, 0 for all others
+    pairs: Bools  # (G, C) where the others may be
+    guards: Guards
+    level: float = 0.0
+    basis: Basis | None = None  # where the others stand at this level
+
+
 @dataclass(eq=False)
 class Part:
     """Groups and classes that nobody else uses or is used by, as far as it still matters.
@@ -78,29 +91,32 @@ class Parts:
     rises faster because somebody else is frozen.
     """
 
-    def __init__(self, groups: Groups, rate: Floats, *, steady: bool) -> None:
+    def __init__(self, groups: Groups, begun: Begun, *, steady: bool) -> None:
         self.groups = groups
+        self.guards = begun.guards
         self._steady = steady
-        self.base = np.zeros(len(rate))
-        self.rate = rate
-        self.share = np.zeros(groups.usable.shape)
-        self.pairs = groups.usable.copy()
+        self.base, self.rate = begun.base, begun.rate
+        self.share = begun.share
+        self.pairs = begun.pairs.copy()
         self._spreads = np.asarray(np.isfinite(groups.most_on).any(axis=1))
         self._any_spreads = bool(self._spreads.any())
         self._basic = np.zeros(groups.usable.shape, dtype=np.bool_)
         self._slack = np.ones(groups.capacity.shape, dtype=np.bool_)
         self._with_basis = False
-        self._guards = Guards(groups, self._any_spreads)
         # The largest price, times its rate, that a group had without being frozen for it.
-        self._held = np.zeros(len(rate))
+        self._held = np.zeros(len(self.rate))
         self._loose: list[Part] = []
         # Whose part has not just fallen into pieces.
-        self._whole = np.ones(len(rate), dtype=np.bool_)
-        pieces = connected(groups.usable)
-        self.parts = [
-            Part(members, classes, 0.0)
-            for members, classes in zip(*map(indices, pieces), strict=True)
-        ]
+        self._whole = np.ones(len(self.rate), dtype=np.bool_)
+        self.parts: list[Part] = []
+        for members, classes in zip(*map(indices, connected(self.pairs)), strict=True):
+            part = Part(members, classes, begun.level)
+            if begun.basis is not None:
+                self._keep(part, begun.basis.of(members, classes))
+            if (self.rate[members] > 0).any():
+                self.parts.append(part)
+            else:
+                self._settle(part)
 
     @cached_property
     def _simplex(self) -> Simplex:
@@ -280,15 +296,6 @@ class Parts:
         stopped: Bools = worth > min(_ROUNDING / _RISE, _MOST_LEFT * float(worth.max()))
         return stopped
 
-    def complete(self, prices: Prices) -> Prices:
-        """A part's prices, made to hold for every usable pair in the whole problem."""
-        whole = self._guards.complete(prices)
-        if whole is prices:
-            return prices
-        total = float(whole.group @ self.rate)
-        spread = None if whole.spread is None else whole.spread / total
-        return Prices(whole.capacity / total, whole.group / total, spread)
-
     def freeze(self, part: Part, prices: Prices, level: float) -> None:
         """A part that has reached its highest level falls into smaller ones, between which its
         `prices` rule out all pairs. `change`, which says who froze, then goes on with them."""
@@ -308,7 +315,7 @@ class Parts:
         )
         if not (problem.rate > 0)[~self.stopped(prices)[part.groups]].any():
             # Nobody in it rises any more.
-            self._guards.add(prices, [(part.groups, part.classes)])
+            self.guards.add(prices, [(part.groups, part.classes)])
             return
         some = np.zeros(problem.pairs.shape, dtype=np.bool_)
         some[group[left], machine_class[left]] = True
@@ -320,7 +327,7 @@ class Parts:
                 *map(indices, (piece_of_group, piece_of_class)), strict=True
             )
         ]
-        self._guards.add(prices, pieces)
+        self.guards.add(prices, pieces)
         self._loose += [
             Part(
                 *piece,

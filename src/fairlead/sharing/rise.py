@@ -17,6 +17,10 @@ class Basis:
     pairs: Bools  # (G, C) basic
     slack: Bools  # (C, R) what is left of a capacity is basic
 
+    def of(self, groups: Ints, classes: Ints) -> Basis:
+        """Where just these groups stand on these classes."""
+        return Basis(self.pairs[groups[:, None], classes], self.slack[classes])
+
 
 @dataclass(frozen=True)
 class Rise:
