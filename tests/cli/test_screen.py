@@ -76,6 +76,13 @@ def test_a_narrow_terminal_folds_the_last_column_and_loses_nothing() -> None:
     assert len(table(["job", "why"], [["train", text]], "<<", Screen())) == 2
 
 
+def test_columns_that_do_not_fit_stand_close_together() -> None:
+    row = ["a" * 15, "b" * 15, "1"]
+    assert table(["x", "y", "z"], [row], "<<>", Screen(width=35))[1] == "  ".join(row)
+    assert table(["x", "y", "z"], [row], "<<>", Screen(width=34))[1] == " ".join(row)
+    assert table(["x", "y", "z"], [row], "<<>", Screen())[1] == "  ".join(row)
+
+
 def test_text_is_folded_at_spaces_and_long_words_stay_whole() -> None:
     assert folded("aa bb cccccc d", 5) == ["aa bb", "cccccc", "d"]
     assert wrapped("one two", Screen(40), "  ") == ["  one two"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 
-from fairlead.cli.screen import Screen, shown, table
+from fairlead.cli.screen import Screen, shown, table, wrapped
 from fairlead.cli.slips import slips
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
@@ -36,7 +36,7 @@ def allocation_lines(
     cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, screen: Screen
 ) -> Iterator[str]:
     """The whole answer in lines."""
-    yield from heading(cluster, allocation)
+    yield from heading(cluster, allocation, screen)
     yield ""
     yield from shares_table(cluster, jobs, allocation, screen)
     if allocation.levels:
@@ -68,7 +68,7 @@ def whole_lines(whole: Whole, screen: Screen) -> Iterator[str]:
     yield from (sentence(note) for note in whole.notes)
 
 
-def heading(cluster: Cluster, allocation: Allocation) -> Iterator[str]:
+def heading(cluster: Cluster, allocation: Allocation, screen: Screen) -> Iterator[str]:
     """What was shared, by which policy."""
     size = listing(
         (
@@ -77,7 +77,8 @@ def heading(cluster: Cluster, allocation: Allocation) -> Iterator[str]:
             counted(len(allocation.jobs), "job"),
         )
     )
-    yield f"{size}; policy {allocation.policy}, {allocation.tasks.value} tasks"
+    said = f"{size}; policy {allocation.policy}, {allocation.tasks.value} tasks"
+    yield from wrapped(said, screen)
 
 
 def shares_table(

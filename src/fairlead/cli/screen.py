@@ -100,11 +100,13 @@ def table(
 ) -> list[str]:
     """Lines of an aligned table. `right` has a letter a column: `>` numbers, `<` text.
 
-    On a terminal the last column goes on below itself where the line would not fit; in a pipe a
-    row is a line.
+    On a terminal the last column goes on below itself where the line would not fit, and columns
+    stand close together where not even that helps; in a pipe a row is a line.
     """
     widths = widths_of([header, *rows])
-    before_last = sum(widths[:-1]) + 2 * (len(widths) - 1)
+    least = sum(widths[:-1]) + 2 * (len(widths) - 1) + min(widths[-1], _NARROWEST)
+    gap = 1 if screen.width is not None and least > screen.width else 2
+    before_last = sum(widths[:-1]) + gap * (len(widths) - 1)
     room = None if screen.width is None else max(_NARROWEST, screen.width - before_last)
 
     def line(row: Sequence[str]) -> str:
@@ -112,7 +114,7 @@ def table(
         for index, cell in enumerate(row):
             pad = " " * (widths[index] - columns(cell))
             cells.append(pad + cell if right[index] == ">" else cell + pad)
-        return "  ".join(cells).rstrip()
+        return (" " * gap).join(cells).rstrip()
 
     lines = [screen.dim(line(header))]
     for row in rows:

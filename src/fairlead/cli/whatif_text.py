@@ -29,7 +29,7 @@ def lines(found: WhatIf, screen: Screen) -> Iterator[str]:
     yield ""
     before, after = found.before.allocation, found.after.allocation
     sizes = f"{_size(found.before.input)} before, {_size(found.after.input)} after"
-    yield f"{sizes}; policy {before.policy}, {before.tasks.value} tasks"
+    yield from wrapped(f"{sizes}; policy {before.policy}, {before.tasks.value} tasks", screen)
     yield ""
     yield from _jobs(found, screen)
     yield ""
