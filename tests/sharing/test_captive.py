@@ -7,10 +7,10 @@ import pytest
 
 from fairlead.sharing import captive, parts
 from fairlead.sharing.allocate import allocate
-from fairlead.sharing.captive import first_stop, guess
+from fairlead.sharing.captive import Plan, first_stop, guess, stop_by_plan
 from fairlead.sharing.filling import Filling, fill
 from fairlead.sharing.problem import Problem
-from fairlead.sharing.rise import Rise
+from fairlead.sharing.rise import Rise, Risen
 from fairlead.sharing.solvers import table
 from tests.reference.filling import exact_shares
 from tests.reference.policies import POLICIES
@@ -80,6 +80,30 @@ def test_nobody_is_taken_to_stop_where_somebody_spreads() -> None:
     )
     assert first_stop(problem) is not None
     assert first_stop(spreading) is None
+
+
+@pytest.mark.parametrize(("held", "told"), [(0.5, True), (1 - 2**-43, False)])
+def test_a_bound_that_is_next_to_nothing_beside_what_others_hold_is_not_told_by_a_plan(
+    held: float, told: bool
+) -> None:
+    """What is left for the second is rounding, where the first is frozen with nearly all."""
+    left = 1 - held
+    problem = Rise(
+        np.ones((2, 1)),
+        np.ones((2, 1), dtype=np.bool_),
+        np.ones((1, 1)),
+        None,
+        np.array([held, 0.0]),
+        np.array([0.0, 1.0]),
+    )
+    share = np.array([[held], [left]])
+    both, only = np.arange(2), np.arange(1)
+    last = Risen(2 * left, share, np.zeros((1, 1)), np.zeros(2))
+    made = Plan(both, only, share, share.sum(axis=1), (), last)
+    found = stop_by_plan(problem, made, both, only)
+    assert (found is not None) is told
+    if found is not None:
+        assert found.level == left
 
 
 def uneven(seed: int, jobs: int = 40, classes: int = 12) -> Problem:

@@ -17,7 +17,7 @@ from fairlead.sharing.rise import Basis, Rise, Risen
 
 # What is left of a capacity, relative, that counts as nothing; and how exactly a plan must fit.
 _NOTHING = 1e-12
-
+_SUM_ROUNDING = 4 * np.finfo(np.float64).eps  # of a sum of some terms, as a part of them
 
 # Near the level that even one machine of everything would not pass, all stop together.
 _LIKELY = 0.9
@@ -193,6 +193,10 @@ class Plan:
         """The answer where these prices bound the level, if the plan's shares reach it."""
         if level > self.last.level * (1 + _NOTHING):
             return None
+        # What those hold who rise no more was subtracted: what is left may be rounding alone.
+        rounding = _SUM_ROUNDING * float((price * problem.capacity).sum())
+        if not rounding <= _NOTHING * level * float(group @ problem.rate):
+            return None
         share = self.at(groups, classes, problem.base + problem.rate * level)
         return None if share is None else Risen(level, share, price, group, problem.basis)
 
@@ -207,7 +211,8 @@ class Plan:
         cheapest = np.where(problem.pairs, problem.use @ price.T, np.inf).min(axis=1)
         group = np.where(rising, np.minimum(self.last.group[row], cheapest), cheapest)
         worth, held = float(group @ problem.rate), float(group @ problem.base)
-        proven = float((price * problem.capacity).sum()) - held
+        all_worth = float((price * problem.capacity).sum())
+        proven = all_worth - held + _SUM_ROUNDING * all_worth
         # Where nobody who rises has a price to speak of, these prove nothing.
         if worth * level <= _NOTHING * held or proven > worth * level * (1 + _NOTHING):
             return None

@@ -37,6 +37,7 @@ _NOISE, _NO_PRICE = 1e-13, 1e-11
 # of a part it takes a closer look. A place is ruled out that loses more than this part of a price.
 _STOPPED, _MOST_LEFT = 1e-8, 1e-3
 _LOSS = 1e-6
+_NONE, _ONE = np.zeros(1), np.ones(1)
 
 
 class Walk(Places):
@@ -149,7 +150,7 @@ class Walk(Places):
             same = group[:, None] == group
             falls = np.concatenate([-line.share[1], same @ line.share[1] - self._rate[group]])
             left = np.concatenate([line.share[0], self._base[group] - same @ line.share[0]])
-            some = np.flatnonzero(falls > _PIVOT)
+            (some,) = (falls > _PIVOT).nonzero()
             if len(some):
                 first = left[some] / falls[some]
                 if first.min() < level:
@@ -195,7 +196,8 @@ class Walk(Places):
             effect = self._effects([pair])
             toward = -effect[0, self._tight] @ corner.inverse
             change = effect[0] + toward @ corner.rows
-            basic, share, moves = [*basic, pair], np.append(share, 0.0), np.append(toward[1:], 1.0)
+            basic, share = [*basic, pair], np.concatenate((share, _NONE))
+            moves = np.concatenate((toward[1:], _ONE))
             times = scale  # shares are of the size of the level
         else:
             effect, toward = corner.rows[:0], -corner.inverse[cell]
@@ -210,7 +212,7 @@ class Walk(Places):
             there = np.concatenate([there, share / scale, first / scale])
             less = np.concatenate([-moves, same @ moves - rate * rise])
             falls = np.concatenate([falls, less * (times / scale)])
-        some = np.flatnonzero(falls > _PIVOT)
+        (some,) = (falls > _PIVOT).nonzero()
         ratio = np.maximum(there[some], 0.0) / falls[some]
         far = float(ratio.min(initial=np.inf))
         reaches = bound < np.inf and bound - self.level <= far * times * rise
@@ -253,12 +255,12 @@ class Walk(Places):
             loss = cost - cost[self._key_of]
         own = cost[self._key]
         if loss.min() < 0:
-            below = np.flatnonzero(loss < 0)
+            (below,) = (loss < 0).nonzero()
             np.minimum.at(own, self._group[below], cost[below])
         worth = own * rate
-        tiny = worth * np.count_nonzero(worth) <= _NO_PRICE * worth.sum()
-        own[tiny & (rate > 0)] = 0.0
-        worth = own * rate
+        tiny = (worth > 0) & (worth * np.count_nonzero(worth) <= _NO_PRICE * worth.sum())
+        if tiny.any():
+            own[tiny] = worth[tiny] = 0.0
         total, all_worth = float(worth.sum()), float(price.sum())
         proven = all_worth - float(own @ base) + _SUM_ROUNDING * all_worth
         amount = self._amount(corner.share, corner.load)
@@ -280,7 +282,8 @@ class Walk(Places):
         if (~among & (loses <= _LOSS * typical)).any():
             return End.LOST, None  # somebody who rises can use some of what they leave
         left_to = min(_STOPPED * total, _MOST_LEFT * float(worth.max()))
-        if ((own > 0) & (rate > 0) & (worth <= left_to)).any():
+        (members,) = (own > 0).nonzero()
+        if ((rate[members] > 0) & (worth[members] <= left_to)).any():
             return End.LOST, None
         basic = [pair for pair in self._basic if self._class[pair] not in classes]
         tight = [cell for cell in self._tight if cell // resources not in classes]
@@ -290,7 +293,7 @@ class Walk(Places):
         prices[self._tight] = price
         there = gone[among]
         there = there[amount[there] > _ROUNDING * self._scale()]
-        members, own_group = np.flatnonzero(own > 0), self._group[there]
+        own_group = self._group[there]
         stop = Stop(
             members,
             np.array(classes),
