@@ -16,7 +16,7 @@ import ray
 from ray import cloudpickle
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Lost, Report, Stream
-from fairlead.engines.ray import leases
+from fairlead.engines.ray import function, leases
 from fairlead.engines.ray.line import PROOF, LauncherEnd, Reader, WorkerEnd, framed
 from tests.engines.contract import end_of, wait
 from tests.engines.ray_ground import RayBed, assign
@@ -89,9 +89,10 @@ def well(end: Report) -> bool:
 
 @pytest.fixture
 def caller(ray_bed: RayBed, monkeypatch: pytest.MonkeyPatch) -> Iterator[Caller]:
-    """On a machine of one CPU. Workers are kept for long: how busy the machine is makes no
-    difference."""
+    """On a machine of one CPU. Workers are kept, and wait, for long: how busy the machine is makes
+    no difference."""
     monkeypatch.setattr(leases, "KEPT", 1000.0)
+    monkeypatch.setattr(function, "ALONE", 1000.0)
     made = Caller(ray_bed)
     yield made
     made.engine.close()
@@ -124,6 +125,12 @@ def test_a_worker_that_waits_is_in_nobodys_way(caller: Caller) -> None:
     attempt = Attempt(99, 0, 1)
     caller.engine.launch([assign(attempt, "head", ("true",), cpu="1")])
     assert well(caller.end(attempt))  # it has the one CPU that there is
+
+
+@pytest.mark.slow
+def test_nor_in_that_of_calls_that_ray_has_and_cannot_begin(caller: Caller) -> None:
+    calls = list(caller.job(lambda number: number, 10))  # on one CPU
+    assert caller.values(iter(calls)) == list(range(10))
 
 
 @pytest.mark.slow

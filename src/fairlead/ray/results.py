@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,13 +15,16 @@ from typing import Any
 from ray import cloudpickle, exceptions
 
 from fairlead.client import Client, ServiceError
-from fairlead.engines.ray.looping import all_of
+from fairlead.engines.ray.looping import rest_of
 from fairlead.model.plain import Plain
 from fairlead.ray import store
 from fairlead.ray.errors import CallError, failed
 from fairlead.ray.future import Future
 from fairlead.ray.portions import Portions
 from fairlead.wire.jobs import TaskState
+
+APART = 0.01
+"""Seconds between two questions for results: what ends meanwhile is asked for together."""
 
 READERS = 8
 """Results that are fetched through the service at the same time."""
@@ -99,8 +103,12 @@ class Results:
         self._readers.shutdown(cancel_futures=True)
 
     def _settle_all(self) -> None:
+        asked = 0.0
         while True:
-            found = all_of(self._ends)
+            found = [self._ends.get()]
+            time.sleep(max(0.0, asked + APART - time.monotonic()))
+            asked = time.monotonic()
+            found += rest_of(self._ends)
             ends = [end for end in found if end is not None]
             if len(ends) < len(found):
                 return

@@ -206,6 +206,7 @@ class Launcher(Desk):
             if attempt is None or attempt.end is not None or attempt.started is not None:
                 return
             attempt.started = moment
+            self._leases.begun(attempt)
             self._book.report(attempt, {"is": "started", "time": moment})
             self._news.notify_all()
             limit = attempt.spec["limit"]
@@ -328,8 +329,7 @@ class Launcher(Desk):
         attempt.result = result
         if result["started"] is None and result["cause"] == "not_started":
             attempt.result = None
-        moment = time.time_ns() // 1000
-        self._book.end(attempt, of_result(result, moment, attempt.stopping))
+        self._book.end(attempt, of_result(result, time.time_ns() // 1000, attempt.stopping))
         self._news.notify_all()
 
     def _never_got(self, attempt: KnownAttempt) -> None:

@@ -24,6 +24,9 @@ from fairlead.engines.ray.verdict import Key, Tree
 KEPT = 0.25
 """Seconds for which a worker is kept that has nothing to do."""
 
+NOT_BEGUN = 0.1
+"""Seconds after which a call that Ray has and of which nothing was heard may lack room to begin."""
+
 HANDED = 64 * 1024
 """Letters of arguments that are handed over at most: what the line takes at once, whoever reads."""
 
@@ -55,6 +58,7 @@ class Leases:
         self._by_number: dict[int, Lease] = {}
         self._by_reference: dict[Any, Lease] = {}
         self._idle: dict[str, list[Lease]] = {}  # by their nodes
+        self._unheard: dict[str, dict[int, float]] = {}  # by their nodes: since when Ray has them
         self._secret = secrets.token_bytes(32)
         self._server: socket.socket | None = None
         self._place: tuple[str, int, bytes] | None = None
@@ -79,6 +83,13 @@ class Leases:
         attempt.spec |= {"lease": lease.number, "line": self._place}
         attempt.refs = lease.refs = list(remote.remote(attempt.spec, attempt.item))
         self._by_number[lease.number] = self._by_reference[lease.refs[0]] = lease
+        self._unheard.setdefault(node, {})[lease.number] = time.monotonic()
+
+    def begun(self, attempt: KnownAttempt) -> None:
+        """It runs."""
+        lease = self._by_reference.get(attempt.refs[0]) if attempt.refs else None
+        if lease is not None:
+            self._now_heard(lease)
 
     def hand_over(self, attempt: KnownAttempt, node: str) -> bool:
         """Gives the attempt to a worker that is kept for its like, if there is one. Workers on that
@@ -108,10 +119,10 @@ class Leases:
             lease.line.send(None)
 
     def look(self) -> None:
-        """Lets go of those that waited for too long."""
+        """Lets go of those that waited for too long, or may be in the way."""
         before = time.monotonic() - KEPT
         for lease in self._waiting():
-            if lease.idle_since < before:
+            if lease.idle_since < before or self._lacks_room(lease.node):
                 self.let_go(lease)
 
     def over(self, reference: Any) -> Lease | None:
@@ -120,6 +131,7 @@ class Leases:
         if lease is not None:
             del self._by_number[lease.number]
             self._busy(lease)
+            self._now_heard(lease)
         return lease
 
     def gone(self, node: str) -> None:
@@ -172,7 +184,8 @@ class Leases:
             return
         attempt, lease.attempt, lease.line = lease.attempt, None, line
         lease.idle_since = time.monotonic()
-        if attempt.stopping or lease.last:
+        self._now_heard(lease)
+        if attempt.stopping or lease.last or self._lacks_room(lease.node):
             self.let_go(lease)  # an interrupt that was meant for this call may come yet
         else:
             self._idle.setdefault(lease.node, []).append(lease)
@@ -184,6 +197,18 @@ class Leases:
             waiting.remove(lease)
             if not waiting:
                 del self._idle[lease.node]
+
+    def _now_heard(self, lease: Lease) -> None:
+        unheard = self._unheard.get(lease.node, {})
+        unheard.pop(lease.number, None)
+        if not unheard:
+            self._unheard.pop(lease.node, None)
+
+    def _lacks_room(self, node: str) -> bool:
+        """Whether Ray may be waiting for room there for what it was given: more was launched than
+        fits, or somebody else is there."""
+        oldest = next(iter(self._unheard.get(node, {}).values()), None)
+        return oldest is not None and time.monotonic() - oldest > NOT_BEGUN
 
     def _waiting(self) -> list[Lease]:
         return [lease for several in self._idle.values() for lease in several]

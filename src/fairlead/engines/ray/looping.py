@@ -55,7 +55,12 @@ def follow(reference: Any, tell: Callable[[tuple[Any, Any]], None]) -> None:
 
 def all_of(queue: SimpleQueue[T]) -> list[T]:
     """What is in the queue, once there is something."""
-    found = [queue.get()]
+    return [queue.get(), *rest_of(queue)]
+
+
+def rest_of(queue: SimpleQueue[T]) -> list[T]:
+    """What is in the queue now."""
+    found: list[T] = []
     with suppress(Empty):
         while True:
             found.append(queue.get_nowait())
