@@ -168,7 +168,9 @@ def replayed(
         ),
         checked=True,
     )
-    core.book.register_terms(workload.terms)
+    holders = core.book.holders(workload.terms)
+    for term in workload.terms:  # as the run numbers them
+        core.book.bits([term], holders)
     for tenant in workload.tenants:
         core.apply(TenantChanged(0, tenant))
     instants: dict[int, list[Event]] = defaultdict(list)

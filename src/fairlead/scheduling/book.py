@@ -138,13 +138,6 @@ class Book:
             found[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
         return found
 
-    def register_terms(self, terms: Sequence[Term]) -> tuple[int, ...]:
-        """The bits of these terms, which stay theirs for good."""
-        holders = self.holders(terms)
-        for term in terms:
-            self.bits([term], holders)
-        return tuple(self.ids.terms[term] for term in terms)
-
     def forget_terms(self, terms: Iterable[Term]) -> None:
         """One job less asks for these terms. What nobody asks for makes no machine rare."""
         for bit in self.ids.drop_terms(terms):

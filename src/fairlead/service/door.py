@@ -28,7 +28,7 @@ class DoorClosedError(Exception):
 class Door(Generic[S]):
     """Bounded, and safe to use from any thread. S is the service that the loop's thread owns.
 
-    `ask`, `ask_now`, `read` and `read_now` are for the others; the rest is for the loop."""
+    `ask` and `read` are for the others; the rest is for the loop."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -44,19 +44,11 @@ class Door(Generic[S]):
         """The reply, once what was done is durable."""
         return await asyncio.wrap_future(self._put(request))
 
-    def ask_now(self, request: Request, timeout: float | None = None) -> Reply:
-        """The same, from a thread that may wait."""
-        return self._put(request).result(timeout)
-
     async def read(self, function: Callable[[S], T]) -> T:
         """What the function returns of the service, between two steps, in the loop's thread. It
         changes nothing and returns nothing that the loop will change. Raises what it raises, and
         DoorClosedError."""
         return await asyncio.wrap_future(self._ask_to_read(function))
-
-    def read_now(self, function: Callable[[S], T], timeout: float | None = None) -> T:
-        """The same, from a thread that may wait."""
-        return self._ask_to_read(function).result(timeout)
 
     def waiting(self) -> int:
         """How many requests wait."""

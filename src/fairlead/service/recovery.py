@@ -155,9 +155,3 @@ def follow(store: Store, core: Core | None, records: Records) -> Core | None:
         recovery.take(entry)
     recovery.finish()
     return recovery.core
-
-
-def recover(store: Store) -> tuple[Core | None, Records]:
-    """The core and the records that the journal says."""
-    core, records = newest(store)
-    return follow(store, core, records), records

@@ -17,7 +17,6 @@ from fairlead.engines.world import World, lasting
 from fairlead.model.errors import FairleadError
 from fairlead.model.machine import Machine
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.fair.answering import AtOnce
 from fairlead.service.journal.places import open_store
 from fairlead.service.loop import Service
 from fairlead.service.runner import wall_clock
@@ -25,6 +24,7 @@ from fairlead.service.server import Serving, serve
 from fairlead.service.settings import Settings
 from tests.conftest import ROOT
 from tests.service.api.stage import TENANTS
+from tests.service.fair.at_once import AtOnce
 
 
 class Served:

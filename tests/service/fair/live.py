@@ -10,13 +10,13 @@ from fairlead.engines.world import Fates, World, lasting
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
-from fairlead.service.fair.answering import AtOnce
 from fairlead.service.fair.observer import Observer
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop import Service
 from fairlead.service.requests import Caller, CancelJob, DrainMachine, Refused, Request, SubmitJobs
 from fairlead.service.settings import Settings
 from fairlead.service.why import WhyJob, explained, take
+from tests.service.fair.at_once import AtOnce
 
 NOW = 1_800_000_000_000_000
 SECOND = 1_000_000

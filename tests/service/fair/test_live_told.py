@@ -6,11 +6,11 @@ from fairlead.engines.fake import FakeEngine
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
-from fairlead.service.fair.answering import AtOnce
 from fairlead.service.fair.told import history, live_audit, shares
 from fairlead.service.journal.memory import MemoryStore
 from fairlead.service.loop import Service
 from fairlead.service.settings import Settings
+from tests.service.fair.at_once import AtOnce
 from tests.service.fair.live import SECOND, Live, runs
 
 TENANTS = (Tenant("vision"), Tenant("language"))

@@ -16,11 +16,12 @@ from fairlead.scheduling.events import (
     TaskFinished,
     TenantChanged,
 )
-from fairlead.service.fair.answering import AtOnce, answer
+from fairlead.service.fair.answering import answer
 from fairlead.service.fair.audit import Audit
 from fairlead.service.fair.causes import CauseKind
 from fairlead.service.fair.interface import Answer, Answered, Question
 from fairlead.service.fair.watch import FairSettings, Watch
+from tests.service.fair.at_once import AtOnce
 from tests.service.fair.stands import SECOND, core_of, random_cores, submit
 
 TWO = (Tenant("a"), Tenant("b"))

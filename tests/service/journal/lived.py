@@ -14,7 +14,6 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import Event, TaskFinished, TenantChanged, TimePassed
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.options import Options as CoreOptions
-from fairlead.service.fair.answering import AtOnce
 from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import Place
@@ -30,6 +29,7 @@ from fairlead.simulation.result import Result
 from fairlead.simulation.run import simulate
 from fairlead.simulation.sinks import Kept
 from fairlead.simulation.workloads.registry import generate
+from tests.service.fair.at_once import AtOnce
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.simulation.test_replay import jobs_of, machine_events, that_jobs_can_write
 

@@ -12,9 +12,10 @@ from fairlead.service.journal.codec import DECISIONS
 from fairlead.service.journal.entry import CorruptJournalError, Entry
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.journal.places import open_store
-from fairlead.service.recovery import DisagreementError, recover
+from fairlead.service.recovery import DisagreementError
 from fairlead.service.replay import replay
 from tests.service.journal.lived import lived, simulated
+from tests.service.recovered import recover
 
 
 @pytest.fixture(scope="module")

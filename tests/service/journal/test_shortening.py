@@ -12,13 +12,14 @@ from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.journal.places import open_reader
 from fairlead.service.journal.postgres import PostgresSession
 from fairlead.service.journal.sqlite import SqliteSession
-from fairlead.service.recovery import newest, recover
+from fairlead.service.recovery import newest
 from fairlead.service.replay import replay
 from fairlead.service.shortening import removable, shorten, verified
 from fairlead.service.verify import verify
 from tests.service.journal.conftest import Kept
 from tests.service.journal.lived import lived, snapshot_of
 from tests.service.journal.test_stores import some
+from tests.service.recovered import recover
 
 
 def steps(entries: Sequence[Entry]) -> list[int]:

@@ -23,7 +23,7 @@ from fairlead.service.journal.entry import (
 from fairlead.service.journal.memory import NAME, MemoryStore, Place
 from fairlead.service.loop import Service
 from fairlead.service.records.book import Records
-from fairlead.service.recovery import DisagreementError, Recovery, recover
+from fairlead.service.recovery import DisagreementError, Recovery
 from fairlead.service.requests import (
     CancelJob,
     Done,
@@ -36,6 +36,7 @@ from fairlead.service.requests import (
 from fairlead.service.settings import Retention, Settings
 from fairlead.service.snapshots import load, take
 from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job
+from tests.service.recovered import recover
 
 DRAIN = {"machine": "a", "back": False}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import pytest
 
@@ -16,11 +17,13 @@ from fairlead.model.tenant import Tenant
 from fairlead.service.door import CLOSED, CROWDED, Door, DoorClosedError
 from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop import Service
-from fairlead.service.requests import CancelJob, Done, Refused, Request, SubmitJobs, Wrong
+from fairlead.service.requests import CancelJob, Done, Refused, Reply, Request, SubmitJobs, Wrong
 from fairlead.service.runner import Runner, explained
 from fairlead.service.settings import Settings
 from tests.service.loop.stage import ADMIN, Stage, job
 from tests.service.loop.test_journal import Failing, failing
+
+T = TypeVar("T")
 
 CANCEL = CancelJob(ADMIN, "x")
 LONG = 60.0
@@ -39,10 +42,20 @@ def running(stage: Stage) -> Iterator[tuple[Runner, Door[Service]]]:
         assert runner.stop(LONG)
 
 
+def asked(door: Door[Service], request: Request) -> Reply:
+    """The reply, of a loop in another thread."""
+    return asyncio.run(asyncio.wait_for(door.ask(request), LONG))
+
+
+def read(door: Door[Service], function: Callable[[Service], T]) -> T:
+    """What the function returns, in that thread."""
+    return asyncio.run(asyncio.wait_for(door.read(function), LONG))
+
+
 def test_requests_are_answered_once_they_are_durable() -> None:
     stage = Stage()
     with running(stage) as (_, door):
-        reply = door.ask_now(SubmitJobs(ADMIN, (job("x"),)), LONG)
+        reply = asked(door, SubmitJobs(ADMIN, (job("x"),)))
         assert isinstance(reply, Done)
         assert stage.service.store.last() >= reply.seq
 
@@ -65,8 +78,8 @@ def test_many_ask_and_read_at_once() -> None:
 def test_who_reads_gets_what_the_function_raises() -> None:
     with running(Stage()) as (runner, door):
         with pytest.raises(KeyError):
-            door.read_now(lambda service: service.records.machines["z"], LONG)
-        assert door.read_now(lambda _: threading.current_thread().name, LONG) == "loop"
+            read(door, lambda service: service.records.machines["z"])
+        assert read(door, lambda _: threading.current_thread().name) == "loop"
         assert runner.failure is None
 
 
@@ -77,7 +90,7 @@ def test_the_engine_is_polled_without_requests() -> None:
         lambda entries: over.set() if entries[-1].kind == "task_finished" else None
     )
     with running(stage) as (_, door):
-        door.ask_now(SubmitJobs(ADMIN, (job("x"),)), LONG)
+        asked(door, SubmitJobs(ADMIN, (job("x"),)))
         assert over.wait(LONG)
 
 
@@ -87,9 +100,9 @@ def test_what_was_accepted_before_a_stop_is_answered_and_later_is_turned_away() 
     runner = Runner(stage.service, door, clock=lambda: stage.now)
     first = asyncio.run(_asked_before(door, runner))
     assert isinstance(first, Done)
-    assert door.ask_now(CancelJob(ADMIN, "x"), LONG) == CLOSED
+    assert asked(door, CancelJob(ADMIN, "x")) == CLOSED
     with pytest.raises(DoorClosedError):
-        door.read_now(lambda service: service, LONG)
+        read(door, lambda service: service)
     assert runner.failure is None
 
 
@@ -143,7 +156,7 @@ def test_a_journal_that_another_took_ends_the_thread_with_its_sentence() -> None
     runner = Runner(stage.service, door, clock=lambda: stage.now, ended=ended.set)
     runner.start()
     store.failure = TakenJournalError("another service writes it")
-    reply = door.ask_now(SubmitJobs(ADMIN, (job("x"),)), LONG)
+    reply = asked(door, SubmitJobs(ADMIN, (job("x"),)))
     assert isinstance(reply, Refused)
     assert (reply.wrong, reply.unknown) == (Wrong.UNAVAILABLE, True)
     assert ended.wait(LONG)
@@ -164,9 +177,9 @@ def test_a_mistake_in_the_loop_stops_it_and_loses_nothing() -> None:
     door: Door[Service] = Door()
     runner = Runner(stage.service, door, clock=lambda: stage.now)
     runner.start()
-    assert isinstance(door.ask_now(SubmitJobs(ADMIN, (job("x"),)), LONG), Done)
+    assert isinstance(asked(door, SubmitJobs(ADMIN, (job("x"),))), Done)
     stage.service.listeners.append(mistaken)
-    reply = door.ask_now(SubmitJobs(ADMIN, (job("y"),)), LONG)
+    reply = asked(door, SubmitJobs(ADMIN, (job("y"),)))
     assert isinstance(reply, Refused)
     assert reply.unknown
     assert runner.stop(LONG)
@@ -198,7 +211,7 @@ def test_snapshots_are_written_while_the_loop_goes_on() -> None:
     stage.service = Service(Slow(stage.place), FakeEngine(stage.world), stage.settings)
     with running(stage) as (_, door):
         assert begun.wait(LONG)
-        assert isinstance(door.ask_now(SubmitJobs(ADMIN, (job("x"),)), LONG), Done)
+        assert isinstance(asked(door, SubmitJobs(ADMIN, (job("x"),))), Done)
         assert stage.place.snapshots == {}
         go_on.set()
     assert stage.place.snapshots

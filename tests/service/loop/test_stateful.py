@@ -23,11 +23,11 @@ from fairlead.model.machine import Machine
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop import Service
-from fairlead.service.recovery import recover
 from fairlead.service.requests import CancelJob, ChangeJob, Done, DrainMachine, SubmitJobs
 from fairlead.service.settings import Settings
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.loop.test_journal import Failing
+from tests.service.recovered import recover
 
 NAMES = ("a", "b", "c")
 SETTINGS = Settings(lost_after=5 * SECOND, quarantine=2 * SECOND, snapshot_every=20)

@@ -11,7 +11,7 @@ from fairlead.model.values import FrozenMap
 from fairlead.scheduling.advice import ranks
 from fairlead.scheduling.events import Advice
 from fairlead.scheduling.guarantees import ROUNDING
-from fairlead.service.fair.interface import Answer, Answered, JobShares, Question, TenantShare
+from fairlead.service.fair.interface import Answer, JobShares, Question, TenantShare
 from fairlead.sharing.problem import Bools, Floats, Ints
 from fairlead.simulation.exact_now import Exact, Snapshot, exact_now
 
@@ -118,22 +118,3 @@ def _advice(question: Question, exact: Exact) -> tuple[Advice, ...]:
         for job, group in zip(question.jobs, exact.group.tolist(), strict=True)
         for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
     )
-
-
-class AtOnce:
-    """An adviser that computes where it is asked: for runs without a second process."""
-
-    def __init__(self) -> None:
-        self._found: Answered | None = None
-
-    def ask(self, question: Question) -> None:
-        """Computes the answer."""
-        self._found = Answered(question, answer(question))
-
-    def answer(self) -> Answered | None:
-        """The answer to the last question, once."""
-        found, self._found = self._found, None
-        return found
-
-    def close(self) -> None:
-        """There is nothing to end."""
