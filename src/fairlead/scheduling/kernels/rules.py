@@ -32,6 +32,12 @@ class RuleType(types.StructRef):  # type: ignore[misc]  # Numba has no types
         """The fields without literal types."""
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """What stands for the type in compiled functions' names. By itself Numba spells out all
+        fields there, wherever a function is called."""
+        return "Rule", ()
+
 
 class Rule(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no types
     """A rule as Python holds it."""

@@ -52,6 +52,12 @@ class StateType(types.StructRef):  # type: ignore[misc]  # Numba has no types
         """The fields without literal types."""
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """What stands for the type in compiled functions' names. By itself Numba spells out all
+        fields there, wherever a function is called."""
+        return "State", ()
+
 
 class Proxy(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no types
     """The record as Python holds it, which sees nothing of it."""
