@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from fairlead.model.constraint import Label
-from fairlead.model.values import FrozenMap
 from fairlead.scheduling import slots
 from fairlead.scheduling.advice import ranks
 from fairlead.scheduling.applying import tenant_changed
@@ -167,11 +165,14 @@ class Online:
                 return np.array([name in machines for name in table.names], bool)
             case NotListed(machines):
                 return np.array([name not in machines for name in table.names], bool)
-        known: dict[FrozenMap[Label], bool] = {}
-        for labels in table.labels:
-            if labels not in known:
-                known[labels] = term.matches(labels)
-        return np.array([known[labels] for labels in table.labels], bool)
+        # A requirement looks at one label, and at how it is written: 1 and 1.0 are two labels.
+        found = [labels.get(term.key) for labels in table.labels]
+        written = [(type(label), str(label)) for label in found]
+        known = {
+            each: term.matches(labels)
+            for each, labels in dict(zip(written, table.labels, strict=True)).items()
+        }
+        return np.array([known[each] for each in written], bool)
 
     def fit(self, chunk: Chunk) -> None:
         """Fills in what the jobs of a chunk are in the core."""
