@@ -19,6 +19,7 @@ from ray.cluster_utils import Cluster
 from fairlead.engines.interface import Assignment, Attempt
 from fairlead.engines.local.processes import processes, variable
 from fairlead.engines.ray.engine import LAUNCHER, RayEngine
+from fairlead.engines.ray.leases import KEPT
 from fairlead.model.command import Command
 from fairlead.model.values import FrozenMap
 from tests.engines.contract import Doing
@@ -112,9 +113,13 @@ class RayBed:
         self.folder = folder
         self.namespace = f"test-{uuid.uuid4().hex[:12]}"
 
-    def engine(self, pinning: str = "affinity") -> RayEngine:
+    def engine(self, pinning: str = "affinity", kept: float = KEPT) -> RayEngine:
         return RayEngine(
-            self.folder / "state", namespace=self.namespace, pinning=pinning, patience=PATIENCE
+            self.folder / "state",
+            namespace=self.namespace,
+            pinning=pinning,
+            patience=PATIENCE,
+            kept=kept,
         )
 
     def launcher(self) -> Any:

@@ -17,7 +17,6 @@ import ray
 from ray import cloudpickle
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Lost, Report, Stream
-from fairlead.engines.ray import function, leases
 from fairlead.engines.ray import line as lines
 from fairlead.engines.ray.line import PROOF, LauncherEnd, Reader, WorkerEnd, framed
 from tests.engines.contract import end_of, wait
@@ -38,8 +37,8 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 class Caller:
     """Calls functions by an engine, one after the other, and says what came of them."""
 
-    def __init__(self, bed: RayBed) -> None:
-        self.bed, self.engine = bed, bed.engine()
+    def __init__(self, bed: RayBed, kept: float) -> None:
+        self.bed, self.engine = bed, bed.engine(kept=kept)
         self.engine.reconcile([])
         self.jobs = 0
 
@@ -99,12 +98,10 @@ def well(end: Report) -> bool:
 
 
 @pytest.fixture
-def caller(ray_bed: RayBed, monkeypatch: pytest.MonkeyPatch) -> Iterator[Caller]:
+def caller(ray_bed: RayBed) -> Iterator[Caller]:
     """On a machine of one CPU. Workers are kept, and wait, for long: how busy the machine is makes
     no difference."""
-    monkeypatch.setattr(leases, "KEPT", 1000.0)
-    monkeypatch.setattr(function, "ALONE", 1000.0)
-    made = Caller(ray_bed)
+    made = Caller(ray_bed, 1000.0)
     yield made
     made.engine.close()
 
@@ -221,6 +218,13 @@ def test_an_end_that_does_not_get_through_comes_by_ray(caller: Caller) -> None:
         return number
 
     assert caller.values(caller.job(hangs_up, 3)) == [0, 1, 2]
+
+
+@pytest.mark.slow
+def test_where_no_worker_is_kept_each_call_is_a_task_of_ray(ray_bed: RayBed) -> None:
+    caller = Caller(ray_bed, 0.0)
+    assert len(set(caller.values(caller.job(which(), 3)))) == 3
+    caller.engine.close()
 
 
 def line(secret: bytes) -> tuple[LauncherEnd, list[WorkerEnd | OSError]]:

@@ -104,7 +104,7 @@ class RayEngine:
     """Runs attempts as Ray tasks that are owned by a launcher. Ray must be connected already.
 
     `state`: a folder that outlives this process; the service's own. `pinning`: "affinity" or
-    "labels", how Ray is told the node."""
+    "labels", how Ray is told the node. `kept`: seconds for which a worker waits for a call."""
 
     name = "ray"
 
@@ -115,11 +115,13 @@ class RayEngine:
         namespace: str = NAMESPACE,
         pinning: str = "affinity",
         patience: float = PATIENCE,
+        kept: float = leases.KEPT,
     ) -> None:
         self._path = state / "ray.json"
         self._namespace = namespace
         self._pinning = pinning
         self._patience = patience
+        self._kept = kept
         self._identity = read_identity(self._path)
         self._launcher: Any = None
         self._epoch = 0
@@ -306,7 +308,7 @@ class RayEngine:
                     max_concurrency=16,
                     scheduling_strategy=NodeAffinitySchedulingStrategy(head, soft=False),
                 )
-                .remote(LAUNCHER, self._namespace, self._pinning)
+                .remote(LAUNCHER, self._namespace, self._pinning, self._kept)
             )
         except (ray.exceptions.RayError, ValueError, RuntimeError) as error:
             raise EngineError(f"the launcher in Ray cannot be reached: {error}") from error

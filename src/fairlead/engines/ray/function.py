@@ -36,9 +36,6 @@ store."""
 FUNCTIONS = 32
 """Functions that a worker keeps unpickled."""
 
-ALONE = 5.0
-"""Seconds after which a worker that hears nothing of the launcher gives up waiting for a call."""
-
 _functions: OrderedDict[str | tuple[str, int], Any] = OrderedDict()
 
 
@@ -131,7 +128,7 @@ def run_calls(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any] | None, b
         except KeyboardInterrupt:
             break
         try:
-            handed = _next(line)
+            handed = _next(line, spec["alone"])
         except (KeyboardInterrupt, OSError):
             _hang_up()
             return None, None
@@ -142,9 +139,9 @@ def run_calls(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any] | None, b
     return end, result
 
 
-def _next(line: WorkerEnd) -> Any:
+def _next(line: WorkerEnd, patience: float) -> Any:
     """The next call as it is handed to this worker; None where there is none. Raises OSError."""
-    raylet, until = os.getppid(), time.monotonic() + ALONE
+    raylet, until = os.getppid(), time.monotonic() + patience
     while time.monotonic() < until:
         end_without_node(raylet)
         for handed in line.receive(LOOK):

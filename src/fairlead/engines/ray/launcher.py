@@ -46,7 +46,7 @@ AT_ONCE = 50
 class Launcher(Desk):
     """See above. Keys are (job, task, number); everything told and heard is plain data."""
 
-    def __init__(self, name: str, namespace: str, pinning: str) -> None:
+    def __init__(self, name: str, namespace: str, pinning: str, kept: float) -> None:
         self._name = name
         self._namespace = namespace
         self._pins = Pins(pinning)
@@ -60,7 +60,7 @@ class Launcher(Desk):
         self._book = Book()
         self._queue: deque[KnownAttempt] = deque()
         self._live: dict[Any, tuple[KnownAttempt, Tree | None]] = {}
-        self._leases = Leases(self._news, self._told_end, ray.util.get_node_ip_address())
+        self._leases = Leases(self._news, self._told_end, ray.util.get_node_ip_address(), kept)
         self._over: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
         self._round = 0
         self._due: list[tuple[float, Key, str]] = []

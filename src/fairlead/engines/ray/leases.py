@@ -24,6 +24,9 @@ from fairlead.engines.ray.verdict import Key, Tree
 KEPT = 0.25
 """Seconds for which a worker is kept that has nothing to do."""
 
+ALONE = 20.0
+"""After so many times as long, a worker that hears nothing of the launcher leaves by itself."""
+
 NOT_BEGUN = 0.1
 """Seconds after which a call that Ray has and of which nothing was heard may lack room to begin."""
 
@@ -50,10 +53,13 @@ class Lease:
 
 class Leases:
     """All of them; `heard` is called with an attempt and how the worker says that it ended. The
-    caller's lock is held by whoever calls, and by `listen` while it tells."""
+    caller's lock is held by whoever calls, and by `listen` while it tells. `kept`: seconds for
+    which a worker waits for a call; 0: none does."""
 
-    def __init__(self, lock: Any, heard: Callable[[KnownAttempt, Tree], None], host: str) -> None:
-        self._lock, self._heard = lock, heard
+    def __init__(
+        self, lock: Any, heard: Callable[[KnownAttempt, Tree], None], host: str, kept: float
+    ) -> None:
+        self._lock, self._heard, self._kept = lock, heard, kept
         self._numbers = count(1)
         self._by_number: dict[int, Lease] = {}
         self._by_reference: dict[Any, Lease] = {}
@@ -62,8 +68,8 @@ class Leases:
         self._secret = secrets.token_bytes(32)
         self._server: socket.socket | None = None
         self._place: tuple[str, int, bytes] | None = None
-        if os.environ.get("RAY_USE_TLS", "0") == "1":
-            return  # these lines are not encrypted
+        if kept <= 0 or os.environ.get("RAY_USE_TLS", "0") == "1":
+            return  # these lines are not encrypted, where Ray's are
         try:
             self._server = socket.create_server((host, 0))
         except OSError as error:
@@ -81,6 +87,7 @@ class Leases:
         lease = Lease(next(self._numbers), kind_of(attempt, node), node, attempt)
         lease.last = self._place is None
         attempt.spec |= {"lease": lease.number, "line": self._place}
+        attempt.spec["alone"] = ALONE * self._kept
         attempt.refs = lease.refs = list(remote.remote(attempt.spec, attempt.item))
         self._by_number[lease.number] = self._by_reference[lease.refs[0]] = lease
         self._unheard.setdefault(node, {})[lease.number] = time.monotonic()
@@ -120,7 +127,7 @@ class Leases:
 
     def look(self) -> None:
         """Lets go of those that waited for too long, or may be in the way."""
-        before = time.monotonic() - KEPT
+        before = time.monotonic() - self._kept
         for lease in self._waiting():
             if lease.idle_since < before or self._lacks_room(lease.node):
                 self.let_go(lease)
