@@ -67,7 +67,6 @@ class Online:
         whole = self.state.whole[0]
         whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
         whole["picky"] = rule.picky
-        whole["tight"] = rule.tight
         names = workload.machines.names
         self._slot = np.full(len(names), NONE)
         self.machine_index: Ints = np.zeros(len(names), np.int64)
