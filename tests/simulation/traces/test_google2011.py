@@ -143,7 +143,7 @@ def test_without_any_demand_there_is_no_median(tmp_path: Path) -> None:
     (tmp_path / "task_events.csv").write_text("0,2,11,0,,0,dora,2,0,,,,\n")
     workload = load([tmp_path], options={"missing-demands": "median", "missing-durations": "1s"})
     assert workload.tasks == 0
-    note = "missing-demands=median: no task states a demand, so all 1 are left out"
+    note = "missing-demands=median: 1 tasks without a demand are left out, as no task states one"
     assert note in workload.notes
 
 

@@ -267,13 +267,9 @@ def _demands(
     lacking = int((~known).sum())
     if not lacking:
         return cpu, memory, known
-    if missing == "leave-out":
-        notes.append(f"missing-demands=leave-out: {lacking} tasks without a demand are left out")
-        return cpu, memory, known
-    if not known.any():
-        notes.append(
-            f"missing-demands=median: no task states a demand, so all {lacking} are left out"
-        )
+    if missing == "leave-out" or not known.any():
+        no = "" if missing == "leave-out" else ", as no task states one"
+        notes.append(f"missing-demands={missing}: {lacking} tasks without a demand are left out{no}")
         return cpu, memory, known
     middle = [int(np.sort(values[known])[int(known.sum()) // 2]) for values in (cpu, memory)]
     notes.append(f"missing-demands=median: assumed for {lacking} tasks without a demand")
