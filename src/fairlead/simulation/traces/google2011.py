@@ -268,8 +268,8 @@ def _demands(
     if not lacking:
         return cpu, memory, known
     if missing == "leave-out" or not known.any():
-        no = "" if missing == "leave-out" else ", as no task states one"
-        notes.append(f"missing-demands={missing}: {lacking} tasks without a demand are left out{no}")
+        left = f"missing-demands={missing}: {lacking} tasks without a demand are left out"
+        notes.append(left + ("" if missing == "leave-out" else ", as no task states one"))
         return cpu, memory, known
     middle = [int(np.sort(values[known])[int(known.sum()) // 2]) for values in (cpu, memory)]
     notes.append(f"missing-demands=median: assumed for {lacking} tasks without a demand")
