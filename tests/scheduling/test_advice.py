@@ -16,6 +16,7 @@ from fairlead.model.quantity import Amount
 from fairlead.scheduling.advice import MILLION, advice_of, advise, ranks, reduced_costs
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem import Problem
+from fairlead.sharing.solvers import walk
 from fairlead.sharing.solvers.support import support
 from fairlead.sharing.whole import Exact, exact_shares, in_whole_tasks
 from tests.reference.instances import Kind, instance
@@ -130,13 +131,21 @@ def test_job_4_leaves_the_one_cpu_nodes_to_job_3_on_table_ii() -> None:
     assert said["job4", "n01"].target == 0
 
 
-def test_the_prices_of_a_level_alone_leave_job_4_its_choice() -> None:
+def test_job_4_leaves_them_too_where_the_prices_of_its_level_leave_it_its_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(walk, "MOST_PAIRS", -1)  # filling part by part comes to such prices
     cluster, jobs = table_ii()
     exact = exact_shares(cluster, jobs, "tsf")
     job = exact.problem.job_names.index("job4")
+    here = exact.problem.usable[job]
     for cost in reduced_costs(exact):
-        here = exact.problem.usable[job]
         assert cost[job, here] == pytest.approx(0.0, abs=1e-12)
+    found = ranks(exact)
+    used = found.target[job, here] > 0
+    assert used.sum() == 1
+    assert found.rank[job, here][used] == 0
+    assert (found.rank[job, here][~used] > 0).all()
 
 
 def test_a_pair_that_costs_at_a_lower_level_ranks_behind_one_that_costs_later_only() -> None:
