@@ -71,6 +71,14 @@ def odd(doing: str = "well", sign: str | None = None) -> Odd:
     return Odd(doing, sign)
 
 
+def killed(sign: str) -> Odd:
+    """An engine whose process is killed while it opens, as long as there is no file `sign`."""
+    if not Path(sign).exists():
+        Path(sign).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Odd("well", None)
+
+
 def refused() -> Odd:
     """Settings that make no sense."""
     raise InputError(Mistake("there is no such cluster", "write its address"))

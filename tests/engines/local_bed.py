@@ -13,7 +13,7 @@ import pytest
 
 from fairlead.engines.interface import Assignment, Attempt, Ended, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.local.processes import processes, variable
+from fairlead.engines.local.processes import Process, processes, variable
 from fairlead.model.command import Command
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.values import FrozenMap
@@ -93,11 +93,11 @@ class LocalBed:
             collect(self, engine, lambda _: sign.exists())
 
 
-def of(state: Path, attempt: Attempt) -> list[int]:
+def of(state: Path, attempt: Attempt) -> list[Process]:
     """The processes that belong to an attempt by their environment."""
     name = (state / "local" / "engine").read_text().split()[0]
     return [
-        one.pid
+        one
         for one in processes()
         if not one.zombie
         and f"{name}:{attempt}" in (variable(one.pid, "FAIRLEAD_RUN") or "").split()
@@ -107,8 +107,8 @@ def of(state: Path, attempt: Attempt) -> list[int]:
 def shim_of(state: Path, attempt: Attempt) -> int:
     """The shell above an attempt: no other process of it is above that."""
     found = of(state, attempt)
-    above = {one.pid: one.parent for one in processes()}
-    (shim,) = [pid for pid in found if above.get(pid) not in found]
+    all_of_it = {one.pid for one in found}
+    (shim,) = [one.pid for one in found if one.parent not in all_of_it]
     return shim
 
 

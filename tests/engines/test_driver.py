@@ -131,6 +131,14 @@ def test_an_engine_that_does_not_open_says_why() -> None:
         remote("absent")
 
 
+def test_a_driver_that_is_killed_while_it_starts_is_replaced(tmp_path: Path) -> None:
+    engine = remote("killed", sign=str(tmp_path / "sign"))
+    assert engine.restarts == 1
+    assert [node.machine.name for node in engine.nodes()] == ["a", "b"]
+    assert engine.reconcile([]) == []
+    engine.close()
+
+
 def test_what_an_engine_prints_does_not_disturb() -> None:
     engine = remote("odd")
     assert [node.machine.name for node in engine.nodes()] == ["a", "b"]

@@ -370,8 +370,8 @@ def test_who_claims_to_be_another_users_is_left_alone(root: LocalBed) -> None:
     assert of(root.state, A) != []
     engine.cancel([B])
     end_of(root, engine, B)
-    for pid in of(root.state, A):  # it hid from its own attempt: what the docs say of such
-        os.kill(pid, signal.SIGKILL)
+    for one in of(root.state, A):  # it hid from its own attempt: what the docs say of such
+        os.kill(one.pid, signal.SIGKILL)
 
 
 def test_a_folder_that_the_user_may_not_enter(root: LocalBed) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -38,6 +39,7 @@ class Child:
         self.name = ""
         self.why = ""
         self.refused = False
+        self.killed = False  # by somebody else
         self.reconciled = False
         self.round = 0  # of reconciliation
         self.calls: set[str] = set()  # that it has, by key
@@ -175,6 +177,7 @@ class Child:
             self._process.kill()
         self._heard.close()
         code = self._process.wait()
+        self.killed = code == -signal.SIGKILL and not (self.why or why)
         how = f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
         self.why = self.why or why or how
         self._end()

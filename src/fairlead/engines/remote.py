@@ -58,7 +58,8 @@ logger = logging.getLogger(__name__)
 class RemoteEngine:
     """The engine that `opener` (a name of OPENERS, or module:function) opens with these settings,
     in a child process. Settings are plain data. Starts the child and waits until it is ready:
-    raises InputError where the settings are refused, EngineError where it does not come up."""
+    raises InputError where the settings are refused, EngineError where it does not come up. A child
+    that is killed meanwhile says nothing of either, and another one is started."""
 
     def __init__(
         self,
@@ -218,11 +219,15 @@ class RemoteEngine:
     def _until_ready(self, child: Child) -> str:
         end = monotonic() + self._start_timeout
         while not child.ready.wait(0.02):
-            if child.over.is_set():
+            if child.over.is_set() and child.killed and monotonic() < end:
+                # That says nothing of the engine: as later, there is another driver then.
+                logger.warning("the engine's driver is gone: %s", child.why)
+                child = self._start()
+            elif child.over.is_set():
                 if child.refused:
                     raise InputError(Mistake(child.why))
                 raise EngineError(f"the engine does not start: {child.why}")
-            if monotonic() > end:
+            elif monotonic() > end:
                 child.kill(f"it was not ready within {self._start_timeout:g} seconds")
                 raise EngineError(f"the engine does not start: {child.why}")
         end = monotonic() + self._timeout
