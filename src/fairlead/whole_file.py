@@ -47,6 +47,15 @@ def write_whole(path: Path, content: str | bytes) -> None:
         beside.write_bytes(data)
 
 
+def sync_folder(folder: Path) -> None:
+    """Makes durable which files are in the folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def as_any_new_file(path: Path) -> None:
     """The permissions of any other new file; a temporary one is private."""
     mask = os.umask(0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.sharing.filling import Filling
+from fairlead.sharing.filling import Filling, fill
 from fairlead.sharing.problem import Floats, Problem
 from fairlead.sharing.rates import rates
 
@@ -69,6 +69,15 @@ def errors(problem: Problem, scale: Floats, weight: Floats, filling: Filling) ->
         gap_error,
         rise_error,
     )
+
+
+def filled(problem: Problem) -> Filling:
+    """The filling by the jobs' stand-alone numbers, which holds what it claims."""
+    filling = fill(problem, problem.alone, problem.tree.weight)
+    found = errors(problem, problem.alone, problem.tree.weight, filling)
+    assert max(found.level, found.price, found.gap) < 1e-9
+    assert found.fit < 1e-12
+    return filling
 
 
 def _fit(problem: Problem, tasks: Floats, below: Floats, amount: Floats) -> float:

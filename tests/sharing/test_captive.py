@@ -8,14 +8,13 @@ import pytest
 from fairlead.sharing import captive, parts
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.captive import Plan, first_stop, guess, stop_by_plan
-from fairlead.sharing.filling import Filling, fill
 from fairlead.sharing.problem import Problem
 from fairlead.sharing.rise import Rise, Risen
 from fairlead.sharing.solvers import table
 from tests.reference.filling import exact_shares
 from tests.reference.policies import POLICIES
 from tests.sharing.build import build
-from tests.sharing.filling_proof import errors
+from tests.sharing.filling_proof import filled
 from tests.sharing.test_agreement import compare, drawn
 
 pytestmark = pytest.mark.usefixtures("part_by_part")
@@ -121,14 +120,6 @@ def uneven(seed: int, jobs: int = 40, classes: int = 12) -> Problem:
         weight=random.choice([1.0, 2.0, 4.0], jobs).tolist(),
         tasks=np.where(random.random(jobs) < 0.2, random.uniform(1, 9, jobs), np.inf).tolist(),
     )
-
-
-def filled(problem: Problem) -> Filling:
-    filling = fill(problem, problem.alone, problem.tree.weight)
-    found = errors(problem, problem.alone, problem.tree.weight, filling)
-    assert max(found.level, found.price, found.gap) < 1e-9
-    assert found.fit < 1e-12
-    return filling
 
 
 @pytest.mark.parametrize("likely", [0.9, np.inf])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from fairlead.sharing.coalesce import Groups
-from fairlead.sharing.filling import Filling, fill
+from fairlead.sharing.filling import Filling
 from fairlead.sharing.parts import Begun, Parts
 from fairlead.sharing.problem import Problem
 from fairlead.sharing.solvers import walk
 from tests.sharing.build import build
-from tests.sharing.filling_proof import errors
+from tests.sharing.filling_proof import filled
 
 
 def few_classes(seed: int, jobs: int = 40, *, zeros: float = 0.0, finite: float = 0.0) -> Problem:
@@ -33,14 +33,6 @@ def few_classes(seed: int, jobs: int = 40, *, zeros: float = 0.0, finite: float 
         job_tenant=(np.arange(jobs) % tenants).tolist(),
         limits=[(0, 0, 5.0)] if finite else [],
     )
-
-
-def filled(problem: Problem) -> Filling:
-    filling = fill(problem, problem.alone, problem.tree.weight)
-    found = errors(problem, problem.alone, problem.tree.weight, filling)
-    assert max(found.level, found.price, found.gap) < 1e-9
-    assert found.fit < 1e-12
-    return filling
 
 
 def levels(filling: Filling) -> list[tuple[float, set[int]]]:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from fairlead.model.errors import OutputError
+from fairlead.whole_file import sync_folder
 
 
 def write_private(file: Path, text: str) -> None:
@@ -20,10 +21,6 @@ def write_private(file: Path, text: str) -> None:
             out.flush()
             os.fsync(out.fileno())
         beside.replace(file)
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(file.parent)
     except OSError as error:
         raise OutputError(f"{file} cannot be written: {error.strerror}") from error

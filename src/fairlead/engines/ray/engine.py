@@ -43,6 +43,7 @@ from fairlead.engines.ray import (
 from fairlead.engines.ray import pinning as pins
 from fairlead.engines.ray.cluster import node_of_row, options_of
 from fairlead.engines.ray.ear import Ear, got
+from fairlead.whole_file import sync_folder
 
 BY_VALUE = (
     *(book, command, desk, files, function, launcher, leases, line, looping, pins, probing),
@@ -93,11 +94,7 @@ def write_identity(path: Path, identity: Identity) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 class RayEngine:

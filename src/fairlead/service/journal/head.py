@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.service.journal.entry import CorruptJournalError, JournalError
+from fairlead.whole_file import sync_folder
 
 SIZE = 256
 """Bytes of the file: less than a disk's sector, so that it is written whole or not at all."""
@@ -77,15 +78,6 @@ def read_head(path: Path) -> Mark | None:
         f"{path} is damaged: it says how far the journal went; if the journal beside it is whole"
         f" (`fairlead journal check`), remove {path.name} to go on with it"
     )
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes durable which files are in the folder."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _create(path: Path, mark: Mark) -> None:

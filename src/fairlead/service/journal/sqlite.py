@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 from fairlead.service.journal.chain import first_link
 from fairlead.service.journal.entry import CorruptJournalError, JournalError
-from fairlead.service.journal.head import sync_folder
 from fairlead.service.journal.lock import Lock
 from fairlead.service.journal.reading import Session, SqlReader
 from fairlead.service.journal.schema import VERSION, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
+from fairlead.whole_file import sync_folder
 
 APPLICATION = 0x46_4C_4A_31
 """SQLite's mark of whose file it is: FLJ1."""
