@@ -83,6 +83,8 @@ class Book:
             Full.MACHINES: ("machines", None),
             Full.JOBS: ("jobs", "free_job"),
             Full.TENANTS: ("tenants", "free_tenant"),
+            Full.TASKS: ("tasks", "free_task"),
+            Full.OUT: ("out", None),
         }[full]
         if first is not None and slots == 1 and whole[first] >= 0:
             return

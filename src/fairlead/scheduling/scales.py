@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.alike import alike
 from fairlead.scheduling.kernels.state import Ints, State, Words
 from fairlead.scheduling.kernels.tables import SHARE
 from fairlead.sharing.policy import Policy, View
@@ -16,6 +17,8 @@ from fairlead.sharing.problem import Bools, Floats, Problem, Tree
 from fairlead.sharing.spec import read
 from fairlead.sharing.views import pooled
 from fairlead.sharing.whole import scaled
+
+Names = np.ndarray[tuple[int], np.dtype[np.object_]]
 
 FIFO = "fifo"
 """The policy that has no scale: all levels are 0, and the first come are the first served."""
@@ -26,6 +29,12 @@ SMALLEST = 2.0**-12
 
 BLIND = frozenset({"tsf", "drf", "drfh", "asset", "cmmf", "kdf", "2df", "slots"})
 """Policies whose scale does not depend on which machines a job may use, if it may use any."""
+
+ADDING = frozenset({"cdrf"})
+"""Policies whose scale adds up what each of the machines holds that a job may use."""
+
+AT_ONCE = 1 << 18
+"""Pairs of needs and classes that are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +51,34 @@ class Classes:
     def kinds(self) -> tuple[Ints, Ints, Ints]:
         """The different capacities (K, R), which one each class has (C,), and how many machines
         have each (K,). With many constraints these are a thousandth of the classes."""
-        kinds, of = np.unique(self.capacity, axis=0, return_inverse=True)
-        of = of.reshape(-1)
-        return kinds, of, _added(of, self.count, len(kinds))
+        first, of = alike(self.capacity)
+        total = np.bincount(of, self.count, len(first)).astype(np.int64)
+        return self.capacity[first], of, total
+
+    @cached_property
+    def _by_kind(self) -> tuple[Ints, Ints]:
+        """The classes (C,) in the order of their capacities, and where each of these begins."""
+        kinds, of, _ = self.kinds
+        by_kind = np.argsort(of, kind="stable")
+        return by_kind, np.searchsorted(of[by_kind], np.arange(len(kinds)))
 
     def having(self, needs: Words) -> Ints:
-        """(K,) machines of each capacity that satisfy all these terms (W,)."""
-        key = needs.tobytes()
-        if key not in self._having:
-            kinds, of, _ = self.kinds
-            able = ~(needs[None, :] & ~self.terms).any(axis=1)
-            self._having[key] = _added(of[able], self.count[able], len(kinds))
-        return self._having[key]
-
-
-def _added(of: Ints, count: Ints, kinds: int) -> Ints:
-    total = np.zeros(kinds, np.int64)
-    np.add.at(total, of, count)
-    return total
+        """(N, K) machines of each capacity that satisfy all of these terms (N, W)."""
+        keys = [row.tobytes() for row in needs]
+        new = [i for i, key in enumerate(keys) if key not in self._having]
+        by_kind, begins = self._by_kind
+        count, lacking = self.count[by_kind], ~self.terms[by_kind]
+        step = max(1, AT_ONCE // max(1, len(count)))
+        for start in range(0, len(new), step):
+            part = new[start : start + step]
+            able = np.ones((len(part), len(count)), bool)
+            for word, lacks in zip(needs[part].T, lacking.T, strict=True):
+                able &= word[:, None] & lacks == 0
+            found = np.add.reduceat(able * count, begins, axis=1)
+            self._having.update(zip((keys[i] for i in part), found, strict=True))
+        return np.array([self._having[key] for key in keys], np.int64).reshape(
+            len(keys), len(self.kinds[0])
+        )
 
 
 def classes(state: State) -> Classes:
@@ -67,8 +86,9 @@ def classes(state: State) -> Classes:
     used = int(state.whole[0]["machines"])
     there = np.flatnonzero(state.machine["state"][:used] != GONE)
     rows = np.hstack([state.capacity[there], state.satisfies[there].view(np.int64)])
-    _, first, count = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    first, of = alike(rows)
     example = there[first]
+    count = np.bincount(of, minlength=len(first))
     return Classes(state.capacity[example], state.satisfies[example], count, example)
 
 
@@ -117,34 +137,38 @@ class Scaler:
         the policy has none for it."""
         jobs = len(demand)
         kinds, _, total = there.kinds
-        rows, group = np.unique(needs, axis=0, return_inverse=True)
-        group = group.reshape(-1)
-        having = np.array([there.having(row) for row in rows], np.int64).reshape(
-            len(rows), len(kinds)
-        )
+        different, group = alike(needs)
+        having = there.having(needs[different])[group]
         holds = self.holds(demand, spread, kinds)
         one = holds if self._whole else self._whole_ones(demand, spread, kinds)
-        usable: Bools = np.asarray(((having[group] > 0) & (one >= 1)).any(axis=1))
+        usable: Bools = np.asarray(((having > 0) & (one >= 1)).any(axis=1))
         if self.policy is None:
             return Scaled(usable.astype(float), np.zeros(jobs, np.int64), usable)
         scale = np.zeros(jobs)
         # A job that no machine can run waits, whatever the policy would say of it.
         able = np.flatnonzero(usable)
-        named = tuple(names[j] if names else str(j) for j in range(jobs))
-        if self._blind:
-            eligible: Bools = np.asarray(having[group[able]] > 0)
-            scale[able] = self._ask(demand, spread, holds, able, kinds, total, eligible, named)
+        named = np.array(names or list(map(str, range(jobs))), object)
+        if self._is_among(BLIND):
+            may: Bools = np.asarray(having[able] > 0)
+            scale[able] = self._ask(demand, spread, holds[able], able, kinds, total, may, named)
+        elif self._is_among(ADDING):
+            # Machines of a capacity are one machine, which holds what all of them hold.
+            may = np.asarray(having[able] > 0)
+            all_hold: Floats = np.where(may, holds[able], 0.0) * having[able]
+            ones = np.ones_like(total)
+            scale[able] = self._ask(demand, spread, all_hold, able, kinds, ones, may, named)
         else:
             # Jobs of the same needs see each capacity twice: what they may use, and the rest.
             twice = np.vstack([kinds, kinds])
-            for g in np.unique(group[able]).tolist():
-                mine = able[group[able] == g]
-                count = np.concatenate([having[g], total - having[g]])
+            by_needs = able[np.argsort(group[able], kind="stable")]
+            ends = np.flatnonzero(np.diff(group[by_needs])) + 1
+            for mine in np.split(by_needs, ends) if len(able) else ():
+                count = np.concatenate([having[mine[0]], total - having[mine[0]]])
                 there_is = np.flatnonzero(count)
-                eligible = np.broadcast_to(there_is < len(kinds), (mine.size, there_is.size))
-                both = np.hstack([holds, holds])[:, there_is]
+                may = np.broadcast_to(there_is < len(kinds), (mine.size, there_is.size))
+                both = np.hstack([holds[mine], holds[mine]])[:, there_is]
                 scale[mine] = self._ask(
-                    demand, spread, both, mine, twice[there_is], count[there_is], eligible, named
+                    demand, spread, both, mine, twice[there_is], count[there_is], may, named
                 )
         usable &= scale > 0
         small = usable & (scale < SMALLEST)
@@ -160,10 +184,9 @@ class Scaler:
         unit = np.rint(np.divide(SHARE, scale, out=np.zeros(jobs), where=scale > 0))
         return Scaled(scale, unit.astype(np.int64), usable)
 
-    @property
-    def _blind(self) -> bool:
+    def _is_among(self, policies: frozenset[str]) -> bool:
         spec = read(self.spec)
-        return not spec.file and spec.name in BLIND
+        return not spec.file and spec.name in policies
 
     def _whole_ones(self, demand: Ints, spread: Bools, capacity: Ints) -> Floats:
         return Scaler(FIFO, self._resources, self._pieces).holds(demand, spread, capacity)
@@ -177,15 +200,15 @@ class Scaler:
         capacity: Ints,
         count: Ints,
         eligible: Bools,
-        names: tuple[str, ...],
+        names: Names,
     ) -> Floats:
-        """What the policy says of these jobs."""
+        """What the policy says of these jobs, a machine of each capacity holding so many tasks of
+        them (jobs, C)."""
         if self.policy is None or not jobs.size:
             return np.zeros(jobs.size)
-        holds = holds[jobs]
         problem = Problem(
             resources=self._resources,
-            job_names=tuple(names[j] for j in jobs.tolist()),
+            job_names=tuple(names[jobs].tolist()),
             class_machines=tuple((str(c),) for c in range(len(capacity))),
             demand=demand[jobs].astype(float),
             tasks=np.full(jobs.size, np.inf),

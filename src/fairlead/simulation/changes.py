@@ -13,6 +13,9 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.simulation.options import Options
 from fairlead.simulation.workload import Ints, MachineEvent, Workload
 
+# Enums are slow where machines come by the thousand.
+ADD, REMOVE = int(MachineEvent.ADD), int(MachineEvent.REMOVE)
+
 
 class Kind(Enum):
     """What happens."""
@@ -48,7 +51,11 @@ class Changes:
     """
 
     def __init__(self, workload: Workload, options: Options, seed: int) -> None:
-        self._table = workload.machines
+        self._table = table = workload.machines
+        # Lists, as they are looked at one by one.
+        self._events = list(
+            zip(table.time.tolist(), table.machine.tolist(), table.kind.tolist(), strict=True)
+        )
         self._options = options
         self._seed = seed
         self._at = 0  # next event of the workload
@@ -64,30 +71,32 @@ class Changes:
         while self._drawn and self._joined[self._drawn[0][1]] != self._drawn[0][3]:
             heapq.heappop(self._drawn)
         times = [self._drawn[0][0]] if self._drawn else []
-        if self._at < len(self._table.time):
-            times.append(int(self._table.time[self._at]))
+        if self._at < len(self._events):
+            times.append(self._events[self._at][0])
         return min(times, default=None)
 
     def may_help(self) -> bool:
         """Will a machine come, or change, for which a task may wait? Failures do not help."""
-        return self._at < len(self._table.time) or bool(self._broken)
+        return self._at < len(self._events) or bool(self._broken)
 
     def take(self, time: int, *, failing: bool) -> Iterator[Change]:
         """The changes of this moment, in order. Not `failing`: failures that are due are put off,
         so that a time comes when no machine is broken."""
-        while self._at < len(self._table.time) and self._table.time[self._at] <= time:
-            yield from self._of_workload(self._at, time)
+        while self._at < len(self._events) and self._events[self._at][0] <= time:
+            change = self._of_workload(self._at, time)
             self._at += 1
+            if change is not None:
+                yield change
         while self._drawn and self._drawn[0][0] <= time:
             _, machine, what, joined = heapq.heappop(self._drawn)
             if self._joined[machine] == joined:
                 yield from self._of_draw(machine, Drawn(what), time, failing)
 
-    def _of_workload(self, row: int, time: int) -> Iterator[Change]:
-        machine = int(self._table.machine[row])
-        kind = MachineEvent(int(self._table.kind[row]))
+    def _of_workload(self, row: int, time: int) -> Change | None:
+        """What an event of the workload does; None where its machine is broken."""
+        _, machine, kind = self._events[row]
         capacity = self._table.capacity[row]
-        if (kind == MachineEvent.ADD) == (machine in self._there):
+        if (kind == ADD) == (machine in self._there):
             there = "is there already" if machine in self._there else "is not there"
             raise InputError(
                 Mistake(
@@ -95,23 +104,23 @@ class Changes:
                     "a machine joins once before it changes or leaves",
                 )
             )
-        if kind == MachineEvent.REMOVE:
+        if kind == REMOVE:
             self._there.discard(machine)
             self._joined[machine] += 1
             if machine in self._broken:
                 self._broken.discard(machine)
-            else:
-                yield Change(Kind.LEAVE, machine)
-            return
+                return None
+            return Change(Kind.LEAVE, machine)
         self._capacity[machine] = capacity
-        if kind == MachineEvent.ADD:
+        if kind == ADD:
             self._there.add(machine)
             self._joined[machine] = self._joined.get(machine, 0) + 1
             self._draw(machine, Drawn.FAILURE, time)
             self._draw(machine, Drawn.EVICTION, time)
-            yield Change(Kind.JOIN, machine, capacity)
-        elif machine not in self._broken:
-            yield Change(Kind.UPDATE, machine, capacity)
+            return Change(Kind.JOIN, machine, capacity)
+        if machine in self._broken:
+            return None
+        return Change(Kind.UPDATE, machine, capacity)
 
     def _of_draw(self, machine: int, what: Drawn, time: int, failing: bool) -> Iterator[Change]:
         if what == Drawn.FAILURE and not failing:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -254,8 +256,18 @@ class Driver:
         # While nothing runs and nothing comes, nothing fails: or what can run only when all
         # machines are there would be waited for for ever.
         busy = clock["queue"] > 0 or clock["at"] < clock["jobs"] or not clock["last"]
-        for change in self._changes.take(time, failing=bool(busy)):
-            self._apply(change)
+        changes = self._changes.take(time, failing=bool(busy))
+        for kind, alike in groupby(changes, key=attrgetter("kind")):
+            if kind is Kind.JOIN:
+                # Nothing happens between them: they can be told at once.
+                joined = list(alike)
+                online.join(
+                    [change.machine for change in joined],
+                    np.array([change.capacity for change in joined]),
+                )
+            else:
+                for change in alike:
+                    self._apply(change)
         online.refresh()
         # Other machines: another exact allocation, other pools.
         clock["advised"] = clock["weighed"] = -1
@@ -264,9 +276,6 @@ class Driver:
     def _apply(self, change: Change) -> None:
         online = self.online
         match change.kind:
-            case Kind.JOIN:
-                assert change.capacity is not None  # whoever joins has one
-                online.join(change.machine, change.capacity)
             case Kind.UPDATE:
                 assert change.capacity is not None  # what else would change
                 online.update(change.machine, change.capacity)

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairlead.scheduling import slots
 from fairlead.scheduling.advice import ranks
+from fairlead.scheduling.alike import alike
 from fairlead.scheduling.applying import tenant_changed
 from fairlead.scheduling.book import Book
 from fairlead.scheduling.digest import digest
@@ -28,11 +29,14 @@ from fairlead.scheduling.terms import Listed, NotListed, Term
 from fairlead.sharing.problem import Bools
 from fairlead.simulation.distances import snapshot_of, tenants_of
 from fairlead.simulation.exact_now import Exact, exact_now
-from fairlead.simulation.feed import Chunk
+from fairlead.simulation.feed import JOBS, Chunk
 from fairlead.simulation.kernels.loop import wake
 from fairlead.simulation.moment import Moment
 from fairlead.simulation.options import Options
 from fairlead.simulation.workload import Workload
+
+ON_MACHINE = 16
+"""Tasks on a machine for which there is room from the start."""
 
 
 def policy_named(policy: str) -> str:
@@ -68,6 +72,7 @@ class Online:
         whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
         whole["picky"] = rule.picky
         names = workload.machines.names
+        self._make_room(len(names), JOBS if workload.jobs is None else min(workload.jobs, JOBS))
         self._slot = np.full(len(names), NONE)
         self.machine_index: Ints = np.zeros(len(names), np.int64)
         self.terms: tuple[Term, ...] = ()
@@ -80,22 +85,37 @@ class Online:
         self._chunk: Chunk | None = None
         self.learn(workload.terms)
 
+    def _make_room(self, machines: int, jobs: int) -> None:
+        """Makes the tables as large as they are likely to become. They grow where they must."""
+        rows = {
+            Full.MACHINES: machines,
+            Full.JOBS: jobs,
+            Full.TENANTS: len(self._workload.tenants) + jobs,
+            Full.TASKS: ON_MACHINE * machines,
+            Full.OUT: ON_MACHINE * machines,
+        }
+        for table, wanted in rows.items():
+            self.book.room_for(table, wanted)
+
     # Machines
 
-    def join(self, machine: int, capacity: Ints) -> None:
-        """A machine of the workload is there."""
+    def join(self, machines: list[int], capacity: Ints) -> None:
+        """Machines of the workload are there, one after the other, with these capacities (M, R)."""
         state = self.state
-        slot = int(state.whole[0]["machines"])
-        if slot == len(state.machine):
-            state.grow(Full.MACHINES, len(self._slot))
-        if slot == len(self.machine_index):
-            self.machine_index = np.concatenate([self.machine_index, self.machine_index])
-        state.capacity[slot] = capacity
-        state.satisfies[slot] = self._satisfies[machine]
-        join(state.handle)
-        self._slot[machine] = slot
-        self.book.ids.machines[self._workload.machines.names[machine]] = slot
-        self.machine_index[slot] = machine
+        first = int(state.whole[0]["machines"])
+        there = first + len(machines)
+        self.book.room_for(Full.MACHINES, len(machines))
+        if there > len(self.machine_index):
+            more = max(there, 2 * len(self.machine_index)) - len(self.machine_index)
+            self.machine_index = np.pad(self.machine_index, (0, more))
+        state.capacity[first:there] = capacity
+        state.satisfies[first:there] = self._satisfies[machines]
+        self.machine_index[first:there] = machines
+        self._slot[machines] = np.arange(first, there)
+        names = self._workload.machines.names
+        for slot, machine in enumerate(machines, first):
+            join(state.handle)
+            self.book.ids.machines[names[machine]] = slot
         self._stale = True
 
     def leave(self, machine: int) -> None:
@@ -161,18 +181,15 @@ class Online:
         """(machines of the workload,) which of them satisfy the term."""
         table = self._workload.machines
         match term:
-            case Listed(machines):
-                return np.array([name in machines for name in table.names], bool)
-            case NotListed(machines):
-                return np.array([name not in machines for name in table.names], bool)
-        # A requirement looks at one label, and at how it is written: 1 and 1.0 are two labels.
-        found = [labels.get(term.key) for labels in table.labels]
-        written = [(type(label), str(label)) for label in found]
-        known = {
-            each: term.matches(labels)
-            for each, labels in dict(zip(written, table.labels, strict=True)).items()
-        }
-        return np.array([known[each] for each in written], bool)
+            case Listed(listed):
+                return np.array([name in listed for name in table.names], bool)
+            case NotListed(listed):
+                return np.array([name not in listed for name in table.names], bool)
+        # A requirement looks at one label.
+        yes = np.full(len(table.names), term.matches({}))
+        for label, machines in table.labelled.get(term.key, ()):
+            yes[machines] = term.matches({term.key: label})
+        return yes
 
     def fit(self, chunk: Chunk) -> None:
         """Fills in what the jobs of a chunk are in the core."""
@@ -197,16 +214,15 @@ class Online:
     def _scales(self, chunk: Chunk) -> Scaled:
         """The scales of a chunk's jobs. Alike jobs are computed once."""
         spread = chunk.rows["spread"] == 1
-        alike = np.hstack(
-            [chunk.demand, chunk.needs.view(np.int64), spread[:, None].astype(np.int64)]
+        first, of_job = alike(
+            np.hstack([chunk.demand, chunk.needs.view(np.int64), spread[:, None].astype(np.int64)])
         )
-        _, first, of_job = np.unique(alike, axis=0, return_index=True, return_inverse=True)
-        names = [
-            str(chunk.rows["number"][at]) if chunk.names is None else chunk.names[at]
-            for at in first.tolist()
-        ]
+        names = (
+            list(map(str, chunk.rows["number"][first].tolist()))
+            if chunk.names is None
+            else [chunk.names[at] for at in first.tolist()]
+        )
         found = self.book.scales(chunk.demand[first], chunk.needs[first], spread[first], names)
-        of_job = of_job.ravel()
         return Scaled(found.scale[of_job], found.unit[of_job], found.usable[of_job])
 
     def _check_beside_pools(self, chunk: Chunk) -> None:

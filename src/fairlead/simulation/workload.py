@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,21 @@ class MachineTable:
     machine: Ints  # (N,)
     kind: Ints  # (N,) MachineEvent
     capacity: Ints  # (N, R) in units
+
+    @cached_property
+    def labelled(self) -> dict[str, list[tuple[Label, list[int]]]]:
+        """By its key each label that is there, and the machines that have it. Numbers that are
+        written in other ways, such as 1 and 1.0, are other labels."""
+        found: dict[str, dict[str | tuple[str], tuple[Label, list[int]]]] = {}
+        for machine, labels in enumerate(self.labels):
+            for key, label in labels.items():
+                written = label if isinstance(label, str) else (str(label),)
+                alike = found.setdefault(key, {})
+                if written in alike:
+                    alike[written][1].append(machine)
+                else:
+                    alike[written] = label, [machine]
+        return {key: list(alike.values()) for key, alike in found.items()}
 
 
 @dataclass(frozen=True)
