@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.engines.ray import line
 from tests.engines.ray_ground import Ground, RayBed
+from tests.engines.ray_lines import LONG
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +27,9 @@ def ray_bed(ground: Ground, tmp_path: Path) -> Iterator[RayBed]:
     bed = RayBed(tmp_path)
     yield bed
     bed.end()
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both sides of a line wait for each other however busy the machine is."""
+    monkeypatch.setattr(line, "PATIENCE", LONG)

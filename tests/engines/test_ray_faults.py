@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +16,6 @@ import pytest
 import ray
 
 from fairlead.engines.interface import (
-    Assignment,
     Attempt,
     Cause,
     Ended,
@@ -29,8 +27,9 @@ from fairlead.engines.interface import (
 )
 from fairlead.engines.ray.engine import RayEngine
 from fairlead.engines.remote import RemoteEngine
-from tests.engines.contract import PATIENCE, Doing, begun, end_of, started, wait
+from tests.engines.contract import Doing, begun, end_of, started, wait
 from tests.engines.ray_ground import SECRET, Ground, RayBed, assign, frozen, thawed
+from tests.engines.ray_troubles import all_end_once, reconciled
 
 pytestmark = pytest.mark.slow
 
@@ -301,54 +300,14 @@ def test_a_thousand_tasks(ray_bed: RayBed) -> None:
 def test_kills_of_the_driver_at_random_moments(
     ray_bed: RayBed, driven: RemoteEngine, cases: int
 ) -> None:
-    """What the test has launched and acknowledged is what a service would have in its journal."""
-    draw = np.random.Generator(np.random.PCG64(7))
-    reconciled(driven, [])
-    waiting = [
-        ray_bed.assignment(
-            Attempt(3, task, 1), Doing.BADLY if task % 3 else Doing.SLOW, ("n0", "n1")[task % 2]
-        )
-        for task in range(24 * cases)
-    ]
-    total, kills = len(waiting), 0
-    expected: dict[Attempt, Assignment] = {}
-    ends: dict[Attempt, Report] = {}
-    while len(ends) < total:
+    def killed() -> bool:
         pid = driven.pid
-        if pid is not None and kills < 3 * cases and draw.random() < 0.1:
+        if pid is not None:
             os.kill(pid, signal.SIGKILL)
-            kills += 1
-        try:
-            new, waiting = waiting[:2], waiting[2:]
-            expected.update((one.attempt, one) for one in new)
-            driven.launch(new)
-            reports = driven.poll()
-            for report in reports:
-                if not isinstance(report, Started):
-                    assert report.attempt not in ends
-                    ends[report.attempt] = report
-                    del expected[report.attempt]
-            driven.acknowledge(reports)
-        except EngineError:
-            never = reconciled(driven, list(expected.values()))
-            driven.launch([expected[one] for one in never])
-        time.sleep(0.02)
-    assert kills
-    for attempt, report in sorted(ends.items()):
-        assert isinstance(report, Ended), report
-        assert report.code == (3 if attempt.task % 3 else 0)
-        assert ray_bed.starts(attempt) == 1
+        return pid is not None
 
-
-def reconciled(engine: RemoteEngine, expected: list[Assignment]) -> list[Attempt]:
-    """Reconcile until the driver is back."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return list(engine.reconcile(expected))
-        except EngineError:
-            assert time.monotonic() < end, "it never came back"
-            time.sleep(0.05)
+    draw = np.random.Generator(np.random.PCG64(7))
+    all_end_once(ray_bed, driven, draw, killed, 24 * cases)
 
 
 def _fails(engine: RayEngine) -> bool:

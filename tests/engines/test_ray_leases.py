@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import select
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -17,21 +16,19 @@ import ray
 from ray import cloudpickle
 
 from fairlead.engines.interface import Attempt, Cause, Ended, Lost, Report, Stream
-from fairlead.engines.ray import line as lines
-from fairlead.engines.ray.line import PROOF, LauncherEnd, Reader, WorkerEnd, framed
+from fairlead.engines.ray.line import (
+    LONGEST,
+    PROOF,
+    WORKER,
+    FarEnd,
+    Reader,
+    framed,
+)
 from tests.engines.contract import end_of, wait
 from tests.engines.ray_ground import RayBed, assign
+from tests.engines.ray_lines import SECRETS, line, soon_read
 
-SECRET = b"s" * 32
-
-LONG = 120.0
-"""Seconds until a test gives up."""
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both sides of a line wait for each other however busy the machine is."""
-    monkeypatch.setattr(lines, "PATIENCE", LONG)
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 class Caller:
@@ -189,7 +186,7 @@ def test_a_call_that_is_lost_on_its_way_is_made_all_the_same(caller: Caller) -> 
     def deafens(number: int) -> tuple[int, str]:
         import gc
 
-        ends = [each for each in gc.get_objects() if type(each).__name__ == "WorkerEnd"]
+        ends = [each for each in gc.get_objects() if type(each).__name__ == "FarEnd"]
         for end in ends if number == 1 else ():
             hear = end.receive
 
@@ -213,7 +210,7 @@ def test_an_end_that_does_not_get_through_comes_by_ray(caller: Caller) -> None:
         import gc
 
         for each in gc.get_objects() if number == 1 else ():
-            if type(each).__name__ == "WorkerEnd":
+            if type(each).__name__ == "FarEnd":
                 each.close()
         return number
 
@@ -227,34 +224,9 @@ def test_where_no_worker_is_kept_each_call_is_a_task_of_ray(ray_bed: RayBed) -> 
     caller.engine.close()
 
 
-def line(secret: bytes) -> tuple[LauncherEnd, list[WorkerEnd | OSError]]:
-    """The launcher's end of a line with a worker that believes in that secret, and the worker's,
-    or why there is none."""
-    found: list[WorkerEnd | OSError] = []
-
-    def worker(port: int) -> None:
-        try:
-            found.append(WorkerEnd("127.0.0.1", port, secret))
-        except OSError as error:
-            found.append(error)
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=worker, args=(server.getsockname()[1],))
-        thread.start()
-        end = LauncherEnd(server.accept()[0], SECRET)
-    try:
-        while thread.is_alive():
-            assert end.read() == []
-            thread.join(0.01)
-    except ConnectionError:
-        end.socket.close()
-        thread.join()
-    return end, found
-
-
 def test_a_line_carries_messages_both_ways() -> None:
-    end, (worker,) = line(SECRET)
-    assert isinstance(worker, WorkerEnd)
+    end, (worker,) = line(SECRETS[WORKER])
+    assert isinstance(worker, FarEnd)
     assert worker.send((1, (2, 0, 1), {"code": 0}))
     assert soon_read(end) == [(1, (2, 0, 1), {"code": 0})]
     assert end.send(("key", "x" * 60_000))
@@ -266,13 +238,6 @@ def test_a_line_carries_messages_both_ways() -> None:
     with pytest.raises(ConnectionError):
         soon_read(end)
     end.socket.close()
-
-
-def soon_read(end: LauncherEnd) -> list[Any]:
-    """The messages that are there as soon as some are: what was sent may take a moment."""
-    while not (found := end.read()):
-        assert select.select([end.socket], [], [], LONG)[0], "nothing came"
-    return found
 
 
 def test_who_does_not_know_the_secret_is_heard_by_nobody() -> None:
@@ -293,26 +258,26 @@ def test_a_worker_tells_nothing_to_somebody_else_at_the_launchers_place() -> Non
         thread = threading.Thread(target=impostor)
         thread.start()
         with pytest.raises(ConnectionError, match="somebody else"):
-            WorkerEnd("127.0.0.1", server.getsockname()[1], SECRET)
+            FarEnd(WORKER, "127.0.0.1", server.getsockname()[1], SECRETS[WORKER])
         thread.join()
 
 
 def test_a_message_is_read_once_it_is_whole() -> None:
-    reader, data = Reader(), framed("one") + framed("two")
+    reader, data = Reader(LONGEST[WORKER]), framed("one") + framed("two")
     found = [message for byte in data for message in reader.add(bytes([byte]))]
     assert found == ["one", "two"]
     with pytest.raises(ValueError, match="too long"):
         reader.add(b"\xff\xff\xff\xff")
 
 
-def end_heard(worker: WorkerEnd) -> None:
+def end_heard(worker: FarEnd) -> None:
     while not worker.receive(1.0):
         pass
 
 
 def test_what_the_other_side_does_not_take_ends_the_line() -> None:
-    end, (worker,) = line(SECRET)
-    assert isinstance(worker, WorkerEnd)
+    end, (worker,) = line(SECRETS[WORKER])
+    assert isinstance(worker, FarEnd)
     sent = 0
     while end.send("x" * 60_000):  # nobody reads
         sent += 1

@@ -4,19 +4,12 @@ done."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
-from threading import Thread
 from typing import Any
 
-import ray
-
-from fairlead.engines.interface import EngineError
 from fairlead.engines.messages import report_of
 from fairlead.engines.ray.verdict import Tree
+from fairlead.engines.ray.ways import Way
 from fairlead.engines.unacknowledged import Unacknowledged
-
-WAIT = 1.0
-"""Seconds for which the launcher keeps a question for news where there are none."""
 
 DEAF = "the launcher in Ray lacks the call of a job"
 
@@ -27,62 +20,31 @@ class Ear:
     `trouble`: why what was told since may not have been done; empty while all is well. `wake` is
     called when there is something new, or trouble."""
 
-    def __init__(
-        self, launcher: Any, epoch: int, told: Tree, patience: float, wake: Callable[[], None]
-    ) -> None:
+    def __init__(self, way: Way, told: Tree, wake: Callable[[], None]) -> None:
         self.trouble = ""
-        self._launcher, self._epoch, self._round = launcher, epoch, told["round"]
-        self._patience, self._wake = patience, wake
-        self._closed = False
+        self._wake = wake
+        self._over = False
         self.reports = Unacknowledged()
         self.reports.take(map(report_of, told["reports"]))
-        Thread(target=self._hear, args=(told["seen"],), name="news of Ray", daemon=True).start()
+        way.hear(told["round"], told["seen"], self)
 
-    def follow(self, answer: Any) -> None:
-        """Sees to it that this was done, or is known not to be."""
-        answer.future().add_done_callback(self._answered)
+    @property
+    def closed(self) -> bool:
+        """Whether it hears nothing any more."""
+        return self._over or bool(self.trouble)
 
     def close(self) -> None:
         """Hears nothing any more."""
-        self._closed = True
+        self._over = True
 
-    def _hear(self, seen: int) -> None:
-        while not (self._closed or self.trouble):
-            question = self._launcher.news.remote(self._epoch, self._round, seen, WAIT)
-            try:
-                seen, trees = got(question, WAIT + self._patience)
-            except EngineError as error:
-                self._fail(str(error))
-                return
-            if trees and not self._closed:
-                self.reports.take(map(report_of, trees))
-                self._wake()
-
-    def _answered(self, answer: Future[Any]) -> None:
-        error = answer.exception()
-        if error is not None:
-            self._fail(sentence(error))
-        elif answer.result():
-            self._fail(DEAF)
-
-    def _fail(self, why: str) -> None:
-        if not (self._closed or self.trouble):
-            self.trouble = why
+    def news(self, reports: list[Tree]) -> None:
+        """These are new."""
+        if not self.closed:
+            self.reports.take(map(report_of, reports))
             self._wake()
 
-
-def got(reference: Any, patience: float) -> Any:
-    """What Ray has for this reference within so many seconds. Raises EngineError."""
-    try:
-        return ray.get(reference, timeout=patience)
-    except ray.exceptions.GetTimeoutError as error:
-        raise EngineError(f"Ray did not answer within {patience:g} seconds") from error
-    except (ray.exceptions.RayError, PermissionError) as error:
-        raise EngineError(sentence(error)) from error
-
-
-def sentence(error: BaseException) -> str:
-    """What Ray's error means to who asked the launcher."""
-    if isinstance(error, ray.exceptions.ActorDiedError):
-        return "the launcher in Ray is gone"
-    return f"Ray failed: {error}"
+    def failed(self, why: Any) -> None:
+        """What was told was perhaps not done: the reason, or the jobs whose calls are missing."""
+        if not self.closed:
+            self.trouble = why if isinstance(why, str) else DEAF
+            self._wake()

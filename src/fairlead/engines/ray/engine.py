@@ -30,6 +30,8 @@ from fairlead.engines.ray import (
     book,
     command,
     desk,
+    driving,
+    exchange,
     files,
     function,
     launcher,
@@ -42,12 +44,13 @@ from fairlead.engines.ray import (
 )
 from fairlead.engines.ray import pinning as pins
 from fairlead.engines.ray.cluster import node_of_row, options_of
-from fairlead.engines.ray.ear import Ear, got
+from fairlead.engines.ray.ear import Ear
+from fairlead.engines.ray.ways import Way, got, way_to
 from fairlead.whole_file import sync_folder
 
 BY_VALUE = (
-    *(book, command, desk, files, function, launcher, leases, line, looping, pins, probing),
-    *(sightings, verdict),
+    *(book, command, desk, driving, exchange, files, function, launcher, leases, line, looping),
+    *(pins, probing, sightings, verdict),
 )
 """What runs on the nodes goes there as it is: they need not have Fairlead."""
 
@@ -121,7 +124,7 @@ class RayEngine:
         self._kept = kept
         self._identity = read_identity(self._path)
         self._launcher: Any = None
-        self._epoch = 0
+        self._way: Way | None = None
         self._incarnation = ""
         self._read_lock = Lock()
         self._last_read: tuple[Attempt, bytes] | None = None
@@ -164,8 +167,7 @@ class RayEngine:
         self._tell("cancel", [_key(attempt) for attempt in batch])
 
     def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
-        if self._launcher is None:
-            self._connect(self._patience)
+        self._reached()
         # Another launcher than the one we knew: what it does not know, that one may have started.
         sure = self._identity.launcher in (None, self._incarnation)
         trees = [{"key": _key(a.attempt)} for a in expected]
@@ -177,7 +179,7 @@ class RayEngine:
         if self._identity.launcher != self._incarnation:
             self._identity = replace(self._identity, launcher=self._incarnation)
             write_identity(self._path, self._identity)
-        self._ear = Ear(self._launcher, self._epoch, told, self._patience, self._wake)
+        self._ear = Ear(self._reached(), told, self._wake)
         return [Attempt(*key) for key in told["never"]]
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
@@ -244,16 +246,23 @@ class RayEngine:
         """What was asked may or may not have been done; the launcher may be another one next."""
         if self._ear is not None:
             self._ear.close()
-        self._ear = self._launcher = None
+        if self._way is not None:
+            self._way.close()
+        self._ear = self._launcher = self._way = None
         self._later.clear()
 
     def _tell(self, *told: Any) -> None:
         """Tells the launcher, with what could wait until now, and does not wait for its answer."""
         messages = [*self._later, told] if told else list(self._later)
         self._later.clear()
-        answer = self._launcher.turn.remote(self._epoch, messages)
-        if self._ear is not None:
-            self._ear.follow(answer)
+        self._reached().tell(messages)
+
+    def _reached(self) -> Way:
+        """The way to the launcher, which is found, or made, where there is none."""
+        if self._way is None:
+            self._connect(self._patience)
+        assert self._way is not None
+        return self._way
 
     def _connect(self, patience: float) -> None:
         """Finds the launcher, or makes it; this is its driver from now on."""
@@ -270,8 +279,8 @@ class RayEngine:
             self._end(handle, patience)
             handle = self._found_or_made()
             hello = got(handle.hello.remote(self._identity.service), patience)
-        self._launcher = handle
-        self._epoch, self._incarnation = hello["epoch"], hello["incarnation"]
+        self._launcher, self._way = handle, way_to(handle, hello, self._patience)
+        self._incarnation = hello["incarnation"]
         self._told.clear()
 
     def _end(self, launcher_: Any, patience: float) -> None:
@@ -312,9 +321,7 @@ class RayEngine:
 
     def _call(self, method: str, *args: Any) -> Any:
         try:
-            if self._launcher is None:
-                self._connect(self._patience)
-            return self._get(getattr(self._launcher, method).remote(self._epoch, *args))
+            return self._reached().ask(method, *args)
         except EngineError:
             self._lost()
             raise

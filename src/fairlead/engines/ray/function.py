@@ -27,7 +27,7 @@ from fairlead.engines.ray.command import (
     tell_started,
 )
 from fairlead.engines.ray.files import ended, path_of
-from fairlead.engines.ray.line import WorkerEnd
+from fairlead.engines.ray.line import WORKER, FarEnd
 
 INLINE = 64 * 1024
 """Bytes of a result up to which the launcher keeps it itself; larger ones stay in the object
@@ -109,7 +109,7 @@ class _Herald:
 
 _heralds: list[_Herald] = []
 
-_lines: dict[str, WorkerEnd | None] = {}
+_lines: dict[str, FarEnd | None] = {}
 
 
 def run_calls(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any] | None, bytes | None]:
@@ -129,7 +129,7 @@ def run_calls(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any] | None, b
             break
         try:
             handed = _next(line, spec["alone"])
-        except (KeyboardInterrupt, OSError):
+        except (KeyboardInterrupt, OSError, ValueError):
             _hang_up()
             return None, None
         if handed is None:
@@ -139,7 +139,7 @@ def run_calls(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any] | None, b
     return end, result
 
 
-def _next(line: WorkerEnd, patience: float) -> Any:
+def _next(line: FarEnd, patience: float) -> Any:
     """The next call as it is handed to this worker; None where there is none. Raises OSError."""
     raylet, until = os.getppid(), time.monotonic() + patience
     while time.monotonic() < until:
@@ -149,7 +149,7 @@ def _next(line: WorkerEnd, patience: float) -> Any:
     raise TimeoutError("the launcher says nothing")
 
 
-def _line(spec: dict[str, Any]) -> WorkerEnd | None:
+def _line(spec: dict[str, Any]) -> FarEnd | None:
     """The line to the launcher, for as long as both live; None where there can be none."""
     which = spec["incarnation"]
     if spec["line"] is None:
@@ -157,7 +157,7 @@ def _line(spec: dict[str, Any]) -> WorkerEnd | None:
     if which not in _lines:
         _hang_up()
         try:
-            _lines[which] = WorkerEnd(*spec["line"])
+            _lines[which] = FarEnd(WORKER, *spec["line"])
         except OSError as error:
             sys.stderr.write(f"no line to the launcher: {error}\n")
             _lines[which] = None

@@ -7,17 +7,13 @@ call at a time; what Ray says of its task says what became of the call that it h
 
 from __future__ import annotations
 
-import os
-import secrets
-import selectors
-import socket
-import sys
 import time
 from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 from fairlead.engines.ray.book import KnownAttempt
+from fairlead.engines.ray.exchange import Place
 from fairlead.engines.ray.line import LauncherEnd
 from fairlead.engines.ray.verdict import Key, Tree
 
@@ -53,34 +49,19 @@ class Lease:
 
 class Leases:
     """All of them; `heard` is called with an attempt and how the worker says that it ended. The
-    caller's lock is held by whoever calls, and by `listen` while it tells. `kept`: seconds for
-    which a worker waits for a call; 0: none does."""
+    caller's lock is held by whoever calls. `kept`: seconds for which a worker waits for a call; 0,
+    or no place of a line to it: none does."""
 
     def __init__(
-        self, lock: Any, heard: Callable[[KnownAttempt, Tree], None], host: str, kept: float
+        self, place: Place | None, heard: Callable[[KnownAttempt, Tree], None], kept: float
     ) -> None:
-        self._lock, self._heard, self._kept = lock, heard, kept
+        self._place = place if kept > 0 else None
+        self._heard, self._kept = heard, kept
         self._numbers = count(1)
         self._by_number: dict[int, Lease] = {}
         self._by_reference: dict[Any, Lease] = {}
         self._idle: dict[str, list[Lease]] = {}  # by their nodes
         self._unheard: dict[str, dict[int, float]] = {}  # by their nodes: since when Ray has them
-        self._secret = secrets.token_bytes(32)
-        self._server: socket.socket | None = None
-        self._place: tuple[str, int, bytes] | None = None
-        if kept <= 0 or os.environ.get("RAY_USE_TLS", "0") == "1":
-            return  # these lines are not encrypted, where Ray's are
-        try:
-            self._server = socket.create_server((host, 0))
-        except OSError as error:
-            sys.stderr.write(f"workers get their calls from Ray only: {error}\n")
-        else:
-            self._place = host, self._server.getsockname()[1], self._secret
-
-    @property
-    def listens(self) -> bool:
-        """Whether workers can be kept at all."""
-        return self._server is not None
 
     def begin(self, attempt: KnownAttempt, node: str, remote: Any) -> None:
         """Has Ray run the attempt with a worker that is kept afterwards."""
@@ -148,45 +129,11 @@ class Leases:
             if lease.line is not None:
                 lease.line.end()
 
-    def listen(self) -> None:
-        """Hears workers, for ever."""
-        assert self._server is not None  # see `listens`
-        chosen = selectors.DefaultSelector()
-        chosen.register(self._server, selectors.EVENT_READ)
-        while True:
-            ready = chosen.select(5.0)
-            for key in list(chosen.get_map().values()) if not ready else ():
-                if key.data is not None and key.data.overdue:
-                    _leave(chosen, key.data)
-            with self._lock:
-                for key, _ in ready:
-                    if key.data is None:
-                        self._connected(chosen)
-                    else:
-                        self._read(chosen, key.data)
-
-    def _connected(self, chosen: selectors.BaseSelector) -> None:
-        assert self._server is not None  # it is what was ready
-        try:
-            line = LauncherEnd(self._server.accept()[0], self._secret)
-            chosen.register(line.socket, selectors.EVENT_READ, line)
-        except (OSError, ValueError):
-            return  # whoever it was has left
-
-    def _read(self, chosen: selectors.BaseSelector, line: LauncherEnd) -> None:
-        try:
-            for number, key, end in line.read():
-                self._told(line, number, tuple(key), end)
-        except (OSError, ValueError):
-            for lease in self._waiting():
-                if lease.line is line:
-                    self.let_go(lease)
-            _leave(chosen, line)
-
-    def _told(self, line: LauncherEnd, number: int, key: Key, end: Tree) -> None:
-        """The worker of that lease says how its call ended, and waits for another one."""
+    def told(self, line: LauncherEnd, message: tuple[int, Key, Tree]) -> None:
+        """The worker of a lease says how its call ended, and waits for another one."""
+        number, key, end = message
         lease = self._by_number.get(number)
-        if lease is None or lease.attempt is None or lease.attempt.key != key:
+        if lease is None or lease.attempt is None or lease.attempt.key != tuple(key):
             line.send(None)
             return
         attempt, lease.attempt, lease.line = lease.attempt, None, line
@@ -197,6 +144,12 @@ class Leases:
         else:
             self._idle.setdefault(lease.node, []).append(lease)
         self._heard(attempt, end)
+
+    def hung_up(self, line: LauncherEnd) -> None:
+        """The line of a worker is over. Ray says what becomes of it."""
+        for lease in self._waiting():
+            if lease.line is line:
+                self.let_go(lease)
 
     def _busy(self, lease: Lease) -> None:
         waiting = self._idle.get(lease.node, [])
@@ -219,12 +172,6 @@ class Leases:
 
     def _waiting(self) -> list[Lease]:
         return [lease for several in self._idle.values() for lease in several]
-
-
-def _leave(chosen: selectors.BaseSelector, line: LauncherEnd) -> None:
-    """Hears it no more. Ray says what becomes of its worker."""
-    chosen.unregister(line.socket)
-    line.socket.close()
 
 
 def kind_of(attempt: KnownAttempt, node: str) -> Kind:

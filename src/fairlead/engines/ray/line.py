@@ -1,5 +1,5 @@
-"""A line between the launcher and a worker: whole messages over TCP, once each side has proved that
-it knows their secret, which goes to workers with their tasks and nowhere else."""
+"""A line to the launcher, from a worker or from the driver: whole messages over TCP, once each side
+has proved that it knows their secret, which comes to them by Ray and to nobody else."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+
+WORKER, DRIVER = b"worker", b"driver"
+"""Who has a line, in words of one length. Each has a secret of its own: what workers run is not to
+drive the launcher."""
 
 PROOF = 32
 """Bytes of a proof, and of what it is asked with."""
 
-LONGEST = 1024 * 1024
-"""Bytes of a message at most."""
+LONGEST = {WORKER: 1024 * 1024, DRIVER: 1 << 30}
+"""Bytes of a message at most. A driver sends the calls of whole jobs."""
 
 ROOM = 256 * 1024
-"""Bytes that the system takes of the launcher's messages before the worker reads them."""
+"""Bytes that the system takes of the launcher's messages before they are read."""
 
 PATIENCE = 2.0
 """Seconds in which the other side has to prove itself."""
@@ -38,48 +43,58 @@ def framed(message: Any) -> bytes:
 
 
 class Reader:
-    """Takes bytes as they come, gives messages."""
+    """Takes bytes as they come, gives messages of at most so many."""
 
-    def __init__(self) -> None:
-        self._data = bytearray()
+    def __init__(self, longest: int) -> None:
+        self._longest, self._data = longest, bytearray()
 
     def add(self, data: bytes) -> list[Any]:
-        """The messages that are whole by now. Raises ValueError where one is too long."""
+        """The messages that are whole by now. Raises ValueError where one is too long, or none."""
         self._data += data
         found = []
         while len(self._data) >= 4:
             (size,) = struct.unpack_from(">I", self._data)
-            if size > LONGEST:
+            if size > self._longest:
                 raise ValueError("a message is too long")
             if len(self._data) < 4 + size:
                 break
-            found.append(pickle.loads(memoryview(self._data)[4 : 4 + size]))
+            data = bytes(memoryview(self._data)[4 : 4 + size])
             del self._data[: 4 + size]
+            try:
+                found.append(pickle.loads(data))
+            except Exception as error:  # pickle fails in many ways
+                raise ValueError(f"no message: {error}") from error
         return found
 
 
-class WorkerEnd:
-    """The worker's end. Raises OSError where the launcher cannot be reached, or is another one."""
+class FarEnd:
+    """The end of who has the line to the launcher. Raises OSError where the launcher cannot be
+    reached, or is another one. `patience`: seconds for which a message may be on its way."""
 
-    def __init__(self, host: str, port: int, secret: bytes) -> None:
+    def __init__(
+        self, side: bytes, host: str, port: int, secret: bytes, patience: float | None = None
+    ) -> None:
         self._socket = socket.create_connection((host, port), timeout=PATIENCE)
+        self._longest = LONGEST[side]
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             asked, mine = self._exactly(PROOF), secrets.token_bytes(PROOF)
-            self._socket.sendall(proof(secret, b"worker", asked) + mine)
+            self._socket.sendall(side + proof(secret, side, asked) + mine)
             if not hmac.compare_digest(self._exactly(PROOF), proof(secret, b"launcher", mine)):
                 raise ConnectionError("somebody else listens there")
         except OSError:
             self._socket.close()
             raise
-        self._reader = Reader()
+        if patience is not None:
+            self._socket.settimeout(patience)
+        self._reader = Reader(self._longest)
 
     def send(self, message: Any) -> bool:
         """Whether it went out: where it did not, the line is closed. It may have arrived all the
         same."""
         data = framed(message)
         try:
-            if len(data) - 4 > LONGEST:
+            if len(data) - 4 > self._longest:
                 raise ConnectionError("too long for a line")
             self._socket.sendall(data)
         except OSError:
@@ -89,7 +104,7 @@ class WorkerEnd:
 
     def receive(self, patience: float) -> list[Any]:
         """The messages that come within so many seconds. Raises OSError where the line is closed
-        there."""
+        there, and ValueError where what comes is no message."""
         poller = select.poll()
         poller.register(self._socket, select.POLLIN)
         if not poller.poll(1000 * patience):
@@ -99,8 +114,12 @@ class WorkerEnd:
             raise ConnectionError("the line is closed")
         return self._reader.add(data)
 
+    def end(self) -> None:
+        """Ends it for both; who waits in `receive` hears that, and closes it."""
+        _shut(self._socket)
+
     def close(self) -> None:
-        """Ends it for both."""
+        """Ends it for both, where nobody waits."""
         self._socket.close()
 
     def _exactly(self, size: int) -> bytes:
@@ -114,14 +133,17 @@ class WorkerEnd:
 
 
 class LauncherEnd:
-    """The launcher's end, which never waits."""
+    """The launcher's end, which never waits. `side`: who has the other one, once that is proved by
+    one of these secrets."""
 
-    def __init__(self, connected: socket.socket, secret: bytes) -> None:
+    def __init__(self, connected: socket.socket, known: Mapping[bytes, bytes]) -> None:
         self.socket = connected
-        self._secret = secret
+        self.side = b""
+        self._known = known
         self._asked = secrets.token_bytes(PROOF)
         self._said = b""
-        self._reader: Reader | None = None  # once the worker has proved itself
+        self._left = bytearray()  # of what was posted
+        self._reader: Reader | None = None  # once the other side has proved itself
         self._until = time.monotonic() + PATIENCE
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -130,13 +152,30 @@ class LauncherEnd:
 
     @property
     def overdue(self) -> bool:
-        """Whether the worker should have proved itself by now."""
+        """Whether the other side should have proved itself by now."""
         return self._reader is None and time.monotonic() > self._until
 
     def send(self, message: Any) -> bool:
-        """Whether all of it went out. Where it did not, the line is over, and the worker does not
-        have the whole message."""
+        """Whether all of it went out. Where it did not, the line is over, and the other side does
+        not have the whole message."""
         return self._put(framed(message))
+
+    def post(self, message: Any) -> bool:
+        """Sends it as the other side takes it; whether all of it went out by now. Where it did not,
+        `flush` is to be called when the socket can be written to."""
+        self._left += framed(message)
+        return self.flush()
+
+    def flush(self) -> bool:
+        """Whether nothing is left of what was posted."""
+        try:
+            del self._left[: self.socket.send(self._left)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._left.clear()
+            self.end()
+        return not self._left
 
     def read(self) -> list[Any]:
         """The messages that are there. Raises OSError and ValueError: it is of no use any more."""
@@ -148,19 +187,26 @@ class LauncherEnd:
             raise ConnectionError("the line is closed")
         if self._reader is None:
             self._said += data
-            if len(self._said) < 2 * PROOF:
+            if len(self._said) < len(WORKER) + 2 * PROOF:
                 return []
-            said, asked = self._said[:PROOF], self._said[PROOF : 2 * PROOF]
-            if not hmac.compare_digest(said, proof(self._secret, b"worker", self._asked)):
-                raise ConnectionError("somebody who does not know the secret")
-            data, self._reader = self._said[2 * PROOF :], Reader()
-            self._put(proof(self._secret, b"launcher", asked))
+            data = self._proved()
+            self._reader = Reader(LONGEST[self.side])
         return self._reader.add(data)
 
     def end(self) -> None:
         """Ends it for both; whoever reads it hears that, and closes it."""
-        with suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
+        _shut(self.socket)
+
+    def _proved(self) -> bytes:
+        """Proves itself to who has proved who it is; what it said after that."""
+        side, rest = self._said[: len(WORKER)], self._said[len(WORKER) :]
+        said, asked = rest[:PROOF], rest[PROOF : 2 * PROOF]
+        secret = self._known.get(side)
+        if secret is None or not hmac.compare_digest(said, proof(secret, side, self._asked)):
+            raise ConnectionError("somebody who does not know the secret")
+        self.side = side
+        self._put(proof(secret, b"launcher", asked))
+        return rest[2 * PROOF :]
 
     def _put(self, data: bytes) -> bool:
         try:
@@ -170,3 +216,8 @@ class LauncherEnd:
             pass
         self.end()
         return False
+
+
+def _shut(connected: socket.socket) -> None:
+    with suppress(OSError):
+        connected.shutdown(socket.SHUT_RDWR)
