@@ -330,7 +330,7 @@ class Connection:
                 continue
             counts = row.tasks
             over = counts.finished + counts.failed + counts.dropped
-            if over > job.seen:
+            if over > max(job.seen, len(job.told)):
                 job.seen, moved = over, True
                 self._find_ends(job, row)
             if counts.running and job.of is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 from ray import cloudpickle, exceptions
+
+_waits = Lock()
+"""Held while a future comes to be over, or somebody comes to wait for it."""
 
 
 class Future:
@@ -19,22 +22,27 @@ class Future:
         self.job: str | None = None
         """The name of its job, once that is accepted."""
         self._stop = stop
-        self._over = Event()
+        self._over = False
+        self._wake: Event | None = None  # of those who wait; most are over before anybody does
         self._error: BaseException | None = None
         self._data = b""
         self.listeners: list[Callable[[Future], None]] = []
 
     def __repr__(self) -> str:
-        state = "over" if self._over.is_set() else "not over"
+        state = "over" if self._over else "not over"
         return f"<Future {self.what}, job {self.job}, task {self.task}, {state}>"
 
     def done(self) -> bool:
         """Whether it is over, well or not."""
-        return self._over.is_set()
+        return self._over
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until it is over, at most so many seconds; whether it is."""
-        return self._over.wait(timeout)
+        with _waits:
+            if self._over:
+                return True
+            wake = self._wake = self._wake or Event()
+        return wake.wait(timeout)
 
     def result(self, timeout: float | None = None) -> Any:
         """What the function returned. Raises what it raised, as Ray does: an error that is both of
@@ -47,7 +55,7 @@ class Future:
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """What `result` would raise, None where it would not."""
-        if not self._over.wait(timeout):
+        if not self.wait(timeout):
             hint = f"; `fairlead why {self.job}` says what it waits for" if self.job else ""
             sentence = f"{self.what} is not over after {timeout:g} seconds{hint}"
             raise exceptions.GetTimeoutError(sentence)
@@ -63,9 +71,12 @@ class Future:
 
     def settle(self, data: bytes = b"", error: BaseException | None = None) -> None:
         """It is over, with this result as it was kept, or this error. Once."""
-        if self._over.is_set():
-            return
-        self._data, self._error = data, error
-        self._over.set()
+        with _waits:
+            if self._over:
+                return
+            self._data, self._error = data, error
+            self._over = True
+        if self._wake is not None:
+            self._wake.set()
         for listener in self.listeners:
             listener(self)

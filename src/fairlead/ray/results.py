@@ -45,6 +45,7 @@ class Job:
     seen: int = 0  # tasks that were over at the last look
     heard: bool = False  # all that happens to it is told as it happens
     early: list[End] = field(default_factory=list)  # what was told before its number
+    told: set[int] = field(default_factory=set)  # tasks of which it was told that they are over
 
     @property
     def name(self) -> str:
@@ -62,6 +63,7 @@ class Job:
 
     def ended(self, end: End, results: Results) -> None:
         """A task of it is over."""
+        self.told.add(end.task)
         if self.number:
             results.add(end)
         else:

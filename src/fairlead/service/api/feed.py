@@ -74,7 +74,9 @@ class Feed:
                 return []
             if not self._kept or seq + 1 < self._kept[0].seq:
                 return None
-            first = seq + 1 - self._kept[0].seq
+            first, left = seq + 1 - self._kept[0].seq, self._last - seq
+            if left <= CHUNK:  # who keeps up is near the end, and the way there is long
+                return list(islice(reversed(self._kept), left))[::-1]
             return list(islice(self._kept, first, first + CHUNK))
 
     async def changed(self, seq: int, seconds: float) -> None:
