@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from fairlead.model.errors import SolverError
 from fairlead.sharing.coalesce import Groups, coalesce
 from fairlead.sharing.flowing import fill_by_flow, is_flow
-from fairlead.sharing.guards import Chain, Prices
+from fairlead.sharing.guards import Chain
 from fairlead.sharing.parts import Begun, Part, Parts
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rates import rates
@@ -58,11 +59,10 @@ def fill(problem: Problem, scale: Floats, weight: Floats, *, merge: bool = True)
         return _by_flow(problem, groups, scale, weight)
     with one_thread():
         state = _State(problem, groups, scale, weight)
-        rounds = []
         while state.standing.active.any():
-            rounds.append(state.round())
+            state.round()
         tasks = _tasks(problem, groups, scale, state.standing.share(), state.found())
-    return Filling(tasks, tuple(rounds))
+        return Filling(tasks, tuple(state.rounds()))
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,8 @@ class _State:
         self.groups, self.scale = groups, scale
         self.standing = Standing(problem.tree, weight, groups)
         self._share = np.zeros(groups.usable.shape)  # of those who are done with
+        # Each with the jobs that froze, and why; None where that is in the chain.
+        self._rounds: list[tuple[float, Ints, _Multipliers | None]] = []
         self._chain = Chain(groups)
         with np.errstate(all="ignore"):
             self._walk = start(_all(groups, self.standing))
@@ -115,11 +117,28 @@ class _State:
             self._parts = self._in_parts(left.pairs, left.basis)
             self._walk = None
 
-    def round(self) -> FillingRound:
+    def rounds(self) -> Iterator[FillingRound]:
+        """All that were done, told by jobs."""
+        groups = self.groups
+        price, group_price = self._chain.complete()
+        alive = groups.group >= 0
+        job_price = np.zeros((len(price), len(alive)))
+        job_price[:, alive] = group_price[:, groups.group[alive]] * groups.part[alive]
+        no_task, no_limit = np.zeros(len(alive)), np.zeros(len(groups.limit))
+        walked = zip(job_price, price, strict=True)
+        for level, frozen, prices in self._rounds:
+            if prices is None:
+                yield FillingRound(level, frozen, *next(walked), no_task, no_limit, {})
+            else:
+                yield _found(groups, self.scale, level, frozen, prices)
+
+    def round(self) -> None:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""
         standing = self.standing
         bound, out_of_tasks, at_limit = standing.next_numbers()
-        found = None if self._walk is None else self._climb(self._walk, bound)
+        found: tuple[float, Bools, _Multipliers | None] | None = None
+        if self._walk is not None:
+            found = self._climb(self._walk, bound)
         stopped: list[Part] = []
         if found is None and self._walk is None:
             assert self._parts is not None
@@ -141,11 +160,11 @@ class _State:
                     self._walk.change(base, rate)
         elif self._parts is not None:
             self._parts.change(base, rate, standing.level, foreseen=not by_machines)
-        return _found(self.groups, self.scale, standing.level, frozen, prices)
+        self._rounds.append((standing.level, frozen, prices))
 
-    def _climb(self, walk: Walk, bound: float) -> tuple[float, Bools, _Multipliers] | None:
-        """The level at which machines stop somebody next, whom, and why; None if that is not
-        below the bound, or not to be found this way."""
+    def _climb(self, walk: Walk, bound: float) -> tuple[float, Bools, None] | None:
+        """The level at which machines stop somebody next, and whom (why is in the chain); None if
+        that is not below the bound, or not to be found this way."""
         # Numbers that lie too far apart overflow, and prove nothing then.
         with np.errstate(all="ignore"):
             end, stop = walk.climb(bound)
@@ -153,15 +172,11 @@ class _State:
             self._give_up()
         if stop is None:
             return None
-        rate = self.standing.group_rate
-        own = Prices(stop.price, stop.group, None)
-        prices = self._chain.complete(own, stop.members, stop.classes, rate)
+        self._chain.add(stop)
         self._share[stop.places] = stop.share
-        stopped, none = np.zeros(len(rate), dtype=np.bool_), np.zeros(len(rate))
+        stopped = np.zeros(len(self.groups.use), dtype=np.bool_)
         stopped[stop.members] = True
-        no_limit = np.zeros(len(self.groups.limit))
-        found = _Multipliers(prices.group, prices.capacity, none, no_limit, None)
-        return walk.level, stopped, found
+        return walk.level, stopped, None
 
     def _prices_of_numbers(self, out_of_tasks: Ints, at_limit: Ints) -> _Multipliers:
         """Why these have no more tasks or are at a limit, all at once: each of them is a proof, and

@@ -9,6 +9,7 @@ import numpy as np
 from fairlead.model.errors import InternalError
 from fairlead.sharing.coalesce import Groups
 from fairlead.sharing.problem import Floats, Ints
+from fairlead.sharing.solvers.corners import Stop
 
 
 @dataclass(frozen=True)
@@ -126,52 +127,57 @@ class Guards:
 class Chain:
     """Guards of parts that were done with one after the other.
 
-    Nobody in a part could use what later ones used up, so that a guard calls for earlier ones only,
-    and what all of them call for is known when it is added.
+    Nobody in a part could use what later ones used up, so that a guard calls for earlier ones only.
     """
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
-        size, classes = groups.usable.shape
-        self._price = np.zeros(groups.capacity.shape)
-        self._group = np.zeros(size)
-        # -1 is no part.
-        self._part_of_class = np.full(classes, -1)
-        self._part_of_group = np.full(size, -1)
-        # The multiples of all earlier guards that a guard calls for. Each part has a class.
-        self._calls = np.zeros((classes, classes))
-        self._parts: list[tuple[Prices, Ints, Ints]] = []
+        self._parts: list[Stop] = []
 
-    def complete(self, prices: Prices, groups: Ints, classes: Ints, rate: Floats) -> Prices:
-        """The prices of the next part, of these groups and classes, made to hold for every usable
-        pair; the groups' prices, each times its rate, add up to 1."""
-        number = len(self._parts)
-        self._parts.append((prices, groups, classes))
-        whole = prices
-        if number:
-            at, outside = np.nonzero(self._groups.usable[groups] & (self._part_of_class >= 0))
-            if len(at):
-                group = groups[at]
-                cost = np.einsum("pr,pr->p", self._groups.use[group], self._price[outside])
-                if cost.min() <= 0:
-                    raise InternalError("a class that costs nothing was ruled out")
-                times = np.zeros(number + 1)  # the last for what is in no part
-                np.maximum.at(times, self._part_of_class[outside], prices.group[group] / cost)
-                called = np.flatnonzero(times)
-                more = (times[called, None] * self._calls[called, :number]).max(axis=0)
-                times[:number] = np.maximum(times[:number], more)
-                self._calls[number, :number] = times[:number]
-                capacity = prices.capacity + times[self._part_of_class, None] * self._price
-                group_price = prices.group + times[self._part_of_group] * self._group
-                total = float(group_price @ rate)
-                whole = Prices(capacity / total, group_price / total, None)
-        self._price[classes], self._group[groups] = prices.capacity[classes], prices.group[groups]
-        self._part_of_class[classes] = self._part_of_group[groups] = number
-        return whole
+    def add(self, part: Stop) -> None:
+        """Takes the next part."""
+        self._parts.append(part)
+
+    def complete(self) -> tuple[Floats, Floats]:
+        """(parts, C, R) and (parts, G): the prices of every part, of capacities and of groups, made
+        to hold for every usable pair by the least multiples of the earlier parts' guards.
+
+        What the groups' prices, each times its rate, add up to is the same as before: all that are
+        in earlier parts rise no more.
+        """
+        parts, groups = self._parts, self._groups
+        number = len(parts)
+        price, worth = np.zeros(groups.capacity.shape), np.zeros(len(groups.use))
+        # The last stands for what is in no part.
+        part_of_class, part_of_group = np.full(len(price), number), np.full(len(worth), number)
+        if parts:
+            members = np.concatenate([part.members for part in parts])
+            classes = np.concatenate([part.classes for part in parts])
+            price[classes] = np.concatenate([part.price for part in parts])
+            worth[members] = np.concatenate([part.group for part in parts])
+            part_of_class[classes] = np.repeat(np.arange(number), [len(p.classes) for p in parts])
+            part_of_group[members] = np.repeat(np.arange(number), [len(p.members) for p in parts])
+        times = np.eye(number, number + 1)  # of the guards of all parts, for each part
+        group, outside = np.divmod(np.flatnonzero(groups.usable), len(price))
+        calling, called = part_of_group[group], part_of_class[outside]
+        (between,) = ((called < calling) & (calling < number)).nonzero()
+        if len(between):
+            group, outside = group[between], outside[between]
+            cost = np.einsum("pr,pr->p", groups.use[group], price[outside])
+            if cost.min() <= 0:
+                raise InternalError("a class that costs nothing was ruled out")
+            np.maximum.at(times, (calling[between], called[between]), worth[group] / cost)
+            for part, row in enumerate(times):
+                (some,) = row[:part].nonzero()
+                if len(some):
+                    row[:part] = (row[some, None] * times[some, :part]).max(axis=0)
+        return times[:, part_of_class, None] * price, times[:, part_of_group] * worth
 
     def guards(self) -> Guards:
         """The same guards, for parts that fall into pieces in any order."""
         guards = Guards(self._groups)
-        for prices, groups, classes in self._parts:
-            guards.add(prices, [(groups, classes)])
+        for part in self._parts:
+            price, worth = np.zeros(self._groups.capacity.shape), np.zeros(len(self._groups.use))
+            price[part.classes], worth[part.members] = part.price, part.group
+            guards.add(Prices(price, worth, None), [(part.members, part.classes)])
         return guards

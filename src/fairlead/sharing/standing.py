@@ -81,14 +81,15 @@ class Standing:
         to their active siblings. Returns the jobs that froze."""
         self.level = max(self.level, level)
         frozen = self.active & stopped[self.groups.group]
+        if self.steady:
+            self.active = self.active ^ frozen
+            gone, group_gone = self.rate * frozen, self.group_rate * stopped
+            self.base, self.rate = self.base + gone * self.level, self.rate - gone
+            self.group_base = self.group_base + group_gone * self.level
+            self.group_rate = self.group_rate - group_gone
+            return frozen.nonzero()[0]
         share = self.share()
         self.active = self.active & ~frozen
-        if self.steady:
-            self.base, self.rate = np.where(frozen, share, self.base), self.rate * self.active
-            now = self.group_base + self.group_rate * self.level
-            self.group_base = np.where(stopped, now, self.group_base)
-            self.group_rate = self.group_rate * ~stopped
-            return np.flatnonzero(frozen)
         rate = rates(self._tree, self._weight, self.active)
         # What only division rounded differently has not changed.
         kept = self.active & (abs(rate - self.rate) <= SAME * self.rate)

@@ -28,8 +28,8 @@ class Stop:
     classes: Ints
     places: tuple[Ints, Ints]  # where the members are: groups and classes
     share: Floats  # and how much they have there
-    price: Floats  # (C, R)
-    group: Floats  # (G,); each times its rate, they add up to 1
+    price: Floats  # (classes, R) of these classes; all others cost nothing
+    group: Floats  # (members,); each times its rate, they add up to 1
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,9 @@ class Line:
     """Where all are at each level while no place and no capacity takes the part of another:
     first + second * level."""
 
-    rows: Floats  # (basic, cells) what a unit of each basic pair takes
-    inverse: Floats  # (basic, tight) of what they take of the tight capacities
-    share: tuple[Floats, Floats]  # (basic,)
-    load: tuple[Floats, Floats]  # (cells,) what is taken of each capacity
+    inverse: Floats  # (tight, basic) of what the basic pairs take of the tight capacities
+    share: Floats  # (2, basic)
+    load: Floats  # (2, cells) what is taken of each capacity
     full: Floats  # (cells,) the level at which it is used up
 
 
@@ -56,24 +55,23 @@ class Line:
 class Corner:
     """Where all are when one more capacity is used up, so that they say the level, too."""
 
-    share: Floats  # (basic,)
+    share: list[float]  # (basic,)
     load: Floats  # (cells,)
-    rows: Floats  # (n, cells) what a unit takes: of the level first, of the basic pairs then
-    inverse: Floats  # (tight, n) of what they take of the tight capacities; the first, the prices
+    inverse: Floats  # (tight, n) of what the level, first, and the basic pairs take of these
 
 
-def bordered(inverse: Floats, column: Floats, row: Floats, by: float, at: int) -> Floats:
-    """The inverse where one more capacity is tight and one more row, at this place, says how much.
+def bordered(inverse: Floats, column: Floats, row: Floats, by: float, *, first: bool) -> Floats:
+    """The inverse where one more capacity, the last, is tight and one more row, the first or the
+    last, says how much.
 
     `by` is what is left of the new capacity's entry in that row, `column` and `row` what the old
     inverse makes of the new column, and of the new row with the other sign.
     """
     size = len(inverse)
     found = np.empty((size + 1, size + 1))
-    old = found[:size, :at] if at else found[:size, 1:]
-    np.subtract(inverse, column[:, None] * (row / by), out=old)
-    found[:size, at] = column / -by
-    found[size, :at] = row[:at] / by
-    found[size, at + 1 :] = row[at:] / by
-    found[size, at] = 1.0 / by
+    old, new = (slice(1, None), 0) if first else (slice(size), size)
+    found[size, old] = row / by
+    np.subtract(inverse, column[:, None] * found[size, old], out=found[:size, old])
+    found[:size, new] = column / -by
+    found[size, new] = 1.0 / by
     return found

@@ -24,17 +24,20 @@ def crash(problem: Rise, unit: Floats, turns: int) -> Basis:
     group, machine_class, takes = group[order], machine_class[order], takes[order]
     first = np.searchsorted(turn[group], np.arange(len(unit) + 1))
     load = np.zeros(problem.capacity.shape)
-    pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
+    found = []
     some = max(_AT_LEAST, -(-len(unit) // turns))
     for start in range(0, len(unit), some):
         heads = first[start : start + some + 1]
-        own, at = group[heads[0] : heads[-1]], machine_class[heads[0] : heads[-1]]
-        more = takes[heads[0] : heads[-1]]
+        begin, end = heads[[0, -1]].tolist()
+        at, more = machine_class[begin:end], takes[begin:end]
         full = (load[at] + more).max(axis=1)
-        lengths, heads = np.diff(heads), heads[:-1] - heads[0]
-        chosen = np.flatnonzero(full == np.minimum.reduceat(full, heads).repeat(lengths))
-        alone = np.diff(own[chosen], prepend=-1) != 0  # the first, where several are as good
-        chosen = chosen[alone]
-        pairs[own[chosen], at[chosen]] = True
+        least = np.minimum.reduceat(full, heads[:-1] - begin).repeat(heads[1:] - heads[:-1])
+        # The first, where several are as good; what is no number is some place, too.
+        (chosen,) = (~(full > least)).nonzero()
+        chosen = chosen[chosen.searchsorted(heads[:-1] - begin)]
         np.add.at(load, at[chosen], more[chosen])
+        found.append(chosen + begin)
+    pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
+    basic = np.concatenate(found)
+    pairs[group[basic], machine_class[basic]] = True
     return Basis(pairs, np.ones(problem.capacity.shape, dtype=np.bool_))

@@ -37,7 +37,6 @@ _NOISE, _NO_PRICE = 1e-13, 1e-11
 # of a part it takes a closer look. A place is ruled out that loses more than this part of a price.
 _STOPPED, _MOST_LEFT = 1e-8, 1e-3
 _LOSS = 1e-6
-_NONE, _ONE = np.zeros(1), np.ones(1)
 
 
 class Walk(Places):
@@ -50,8 +49,7 @@ class Walk(Places):
     def __init__(self, problem: Rise) -> None:
         """From level 0, where nobody is frozen, everybody rises, and nobody spreads."""
         unit, self._least = problem.units()
-        super().__init__(problem, crash(problem, unit, _TURNS))
-        self._basic: list[int] = []  # other places
+        super().__init__(problem, crash(problem, unit, _TURNS), _MOST_TIGHT)
         self._tight: list[int] = []  # capacities that are used up
         self._line: Line | None = None  # with these, if it is known
         self._free = False  # whether they say the level, too; then one more of them is tight
@@ -66,28 +64,24 @@ class Walk(Places):
 
     def climb(self, bound: float) -> tuple[End, Stop | None]:
         """Up to where machines stop somebody, or to the bound, whichever comes first."""
-        corner: Corner | None = None
+        found: Corner | End | None = None
         for _ in range(_MOST_PIVOTS):
             try:
                 if not self._free:
-                    end, corner = self._rise(bound)
-                    if end is not None:
-                        return end, None
-                corner = corner or self._corner()
-                price = corner.inverse[:, 0]
-                cost = self._cost(self._tight, price)
-                loss = cost - cost[self._key_of]
-                pair, cell = int(loss.argmin()), int(price.argmin())
-                negative = float(price[cell]) / self._scale()
-                if loss[pair] >= -_GAIN and negative >= -_GAIN:
-                    return self._stopped(corner, cost, loss, bound)
-                if loss[pair] < negative:
-                    end, corner = self._move(corner, bound, pair=pair)
+                    found = self._rise(bound)
+                if isinstance(found, End):
+                    return found, None
+                corner = found or self._corner()
+                price = corner.inverse[:, 0].tolist()
+                cost, loss = self._costs(price)
+                pair, cheapest = int(loss.argmin()), min(price)
+                least, negative = loss.item(pair), cheapest / self._scale()
+                if least >= -_GAIN and negative >= -_GAIN:
+                    return self._stopped(corner, price, (cost, loss, least), bound)
+                if least < negative:
+                    found = self._move(corner, bound, pair=pair)
                 else:
-                    end, corner = self._move(corner, bound, cell=cell)
-                self._line = None
-                if end is not None:
-                    return end, None
+                    found = self._move(corner, bound, cell=price.index(cheapest))
             except np.linalg.LinAlgError:
                 break
         return End.LOST, None
@@ -96,242 +90,238 @@ class Walk(Places):
         """What a share is like."""
         return max(self._least, self.level)
 
+    def _costs(self, price: list[float]) -> tuple[Floats, Floats]:
+        """(pairs,) what a unit costs there at these prices of the tight capacities, and how much
+        more that is than in its group's first place."""
+        cost = self._cost(self._tight, price)
+        return cost, cost - cost[self._key_of]
+
     def _inverted(self, rows: Floats) -> Floats:
-        tight = self._tight
-        if len(tight) > _MOST_TIGHT:
+        """Of what these take of the tight capacities. LinAlgError where there is no inverse, or its
+        numbers are many."""
+        if len(rows) > _MOST_TIGHT:
             raise np.linalg.LinAlgError("too large")
-        own = rows[:, tight]
-        inverse = np.asarray(np.linalg.inv(own) if len(tight) > 1 else 1.0 / own)
+        own = rows.take(self._tight, axis=1)
+        inverse = np.asarray(np.linalg.inv(own) if len(own) > 1 else 1.0 / own)
         if not np.abs(inverse).max() * _PIVOT < self._scale():
             raise np.linalg.LinAlgError("singular but for rounding")
         return inverse
 
     def _corner(self) -> Corner:
-        """Where all are. LinAlgError where there is no such corner, or its numbers are many."""
-        rows = self._growing[None, :]
-        if self._basic:
-            rows = np.concatenate([rows, self._effects(self._basic)])
+        """Where all are. LinAlgError as above."""
+        held, rows = self._rows[0], self._rows[1 : 2 + len(self._basic)]
         inverse = self._inverted(rows)
-        if self._held is None:
-            found = inverse.sum(axis=0)
-            load = found @ rows
-        else:
-            found = (1.0 - self._held[self._tight]) @ inverse
-            load = found @ rows + self._held
-        if not np.isfinite(found[0]):
+        found = (1.0 - held.take(self._tight)) @ inverse
+        level, *share = found.tolist()
+        if not abs(level) < np.inf:
             raise np.linalg.LinAlgError("numbers lie too far apart")
-        self.level = float(found[0])
-        return Corner(found[1:], load, rows, inverse)
+        self.level = level
+        return Corner(share, found @ rows + held, inverse)
 
     def _along(self) -> Line:
         """Where all are at each level. LinAlgError as above."""
-        growing, held = self._growing, self._held
-        held = np.zeros(len(growing)) if held is None else held
-        load = held, growing
-        none = np.zeros(0)
-        rows, inverse, share = np.zeros((0, len(growing))), np.zeros((0, 0)), (none, none)
+        load, rows = self._rows[:2].copy(), self._rows[2 : 2 + len(self._basic)]
+        inverse, share = np.zeros((0, 0)), np.zeros((2, 0))
         if self._basic:
-            rows = self._effects(self._basic)
             inverse = self._inverted(rows)
-            share = (1.0 - held[self._tight]) @ inverse, -growing[self._tight] @ inverse
-            load = held + share[0] @ rows, growing + share[1] @ rows
-        full = np.full(len(growing), np.inf)
+            taken = load.take(self._tight, axis=1)
+            taken[0] -= 1.0
+            share = -taken @ inverse
+            load += share @ rows
+        full = np.full(len(load[0]), np.inf)
         np.divide(1.0 - load[0], load[1], out=full, where=load[1] * self._scale() > _PIVOT)
-        return Line(rows, inverse, share, load, full)
+        return Line(inverse, share, load, full)
 
-    def _rise(self, bound: float) -> tuple[End | None, Corner | None]:
+    def _rise(self, bound: float) -> Corner | End | None:
         """The level rises until a capacity is used up or a place is empty; the corner where that is
         known already."""
         line = self._line = self._line or self._along()
         cell = int(line.full.argmin())
-        level, empty = max(float(line.full[cell]), self.level), -1
-        if self._basic:
-            group = self._group[self._basic]
-            same = group[:, None] == group
-            falls = np.concatenate([-line.share[1], same @ line.share[1] - self._rate[group]])
-            left = np.concatenate([line.share[0], self._base[group] - same @ line.share[0]])
-            (some,) = (falls > _PIVOT).nonzero()
-            if len(some):
-                first = left[some] / falls[some]
-                if first.min() < level:
-                    empty = int(some[first.argmin()])
-                    level = max(float(first.min()), self.level)
+        level, empty = max(line.full.item(cell), self.level), -1
+        share, moves = line.share.tolist()
+        for place, amount, fall in self._amounts(0.0, share, 1.0, moves):
+            if fall > _PIVOT and amount / fall < level:
+                level, empty = amount / fall, place
+        level = max(level, self.level)
         if bound < np.inf and bound <= level:
             self.level = bound
-            return End.BOUND, None
+            return End.BOUND
         if not level < np.inf:
-            return End.LOST, None
+            return End.LOST
         self.level, self._free = level, True
-        share = line.share[0] + line.share[1] * level
-        if empty < 0:
-            self._tight.append(cell)
-            by, column = float(line.load[1][cell]), line.inverse @ line.rows[:, cell]
-            inverse = bordered(line.inverse, column, line.share[1], by, 0)
-            rows = self._growing[None, :]
-            if self._basic:
-                rows = np.concatenate([rows, line.rows])
-            return None, Corner(share, line.load[0] + line.load[1] * level, rows, inverse)
-        self._line = None
-        self._empty(empty, self._basic, share)
-        return None, None
-
-    def _empty(self, place: int, basic: list[int], share: Floats) -> None:
-        """The place with this number among the basic ones, or the first place of such a one's
-        group, is basic no more."""
-        if place >= len(basic):
-            # The largest of the group's others becomes its first.
-            group = self._group[basic]
-            own = group == group[place - len(basic)]
-            place = int(np.where(own, share, -np.inf).argmax())
-            self._exchange(int(group[place]), basic[place])
-        self._basic.remove(basic[place])
+        share = [a + b * level for a, b in zip(share, moves, strict=True)]
+        if empty >= 0:
+            self._line = None
+            self._empty(empty, share)
+            return None
+        self._tight.append(cell)
+        column = line.inverse @ self._rows[2 : 2 + len(share), cell]
+        by = line.load.item(1, cell)
+        inverse = bordered(line.inverse, column, line.share[1], by, first=True)
+        return Corner(share, line.load[0] + line.load[1] * level, inverse)
 
     def _move(
         self, corner: Corner, bound: float, *, pair: int = -1, cell: int = -1
-    ) -> tuple[End | None, Corner | None]:
+    ) -> Corner | End | None:
         """To the next corner, while `pair`'s share, or what is left of the tight capacity number
         `cell`, grows from 0; the corner where that is known already."""
-        scale, basic, share = self._scale(), self._basic, corner.share
+        scale, share, rows = self._scale(), corner.share, self._rows[1 : 2 + len(self._basic)]
+        self._line = None
         if pair >= 0:
-            effect = self._effects([pair])
-            toward = -effect[0, self._tight] @ corner.inverse
-            change = effect[0] + toward @ corner.rows
-            basic, share = [*basic, pair], np.concatenate((share, _NONE))
-            moves = np.concatenate((toward[1:], _ONE))
+            effect = self._enter(pair)
+            toward = -effect.take(self._tight) @ corner.inverse
+            change = effect + toward @ rows
+            rise, *moves = toward.tolist()
+            share, moves = [*share, 0.0], [*moves, 1.0]
             times = scale  # shares are of the size of the level
         else:
-            effect, toward = corner.rows[:0], -corner.inverse[cell]
-            change = toward @ corner.rows
-            moves, times = toward[1:], 1.0
-        rise = float(toward[0])
-        there, falls = 1.0 - corner.load, change * times
-        if basic:
-            group = self._group[basic]
-            same, rate = group[:, None] == group, self._rate[group]
-            first = self._base[group] + rate * self.level - same @ share
-            there = np.concatenate([there, share / scale, first / scale])
-            less = np.concatenate([-moves, same @ moves - rate * rise])
-            falls = np.concatenate([falls, less * (times / scale)])
-        (some,) = (falls > _PIVOT).nonzero()
-        ratio = np.maximum(there[some], 0.0) / falls[some]
-        far = float(ratio.min(initial=np.inf))
-        reaches = bound < np.inf and bound - self.level <= far * times * rise
+            toward = -corner.inverse[cell]
+            change = toward @ rows
+            rise, *moves = toward.tolist()
+            times = 1.0
+        # How far it is until a capacity is used up or a place is empty, and how fast that comes.
+        least = _PIVOT / times
+        (some,) = (change > least).nonzero()
+        falls = change[some]
+        full = np.maximum(1.0 - corner.load[some], 0.0) / falls
+        empty = [
+            (max(amount, 0.0) / fall, fall / scale, place)
+            for place, amount, fall in self._amounts(self.level, share, rise, moves)
+            if fall / scale > least
+        ]
+        far = min((at for at, _, _ in empty), default=np.inf)
+        if len(full):
+            far = min(far, full.item(full.argmin()))
+        reaches = bound < np.inf and bound - self.level <= far * rise
         if not (far < np.inf or reaches):
-            return End.LOST, None
-        tight = self._tight.copy()
+            del self._basic[len(rows) - 1 :]
+            return End.LOST
         if cell >= 0:
             del self._tight[cell]
-        if pair >= 0:
-            self._basic.append(pair)
         if reaches:
             self.level, self._free = bound, False
-            return End.BOUND, None
-        near = some[ratio <= far + _NOTHING]
-        leaves = int(near[falls[near].argmax()])
-        far *= times
+            return End.BOUND
+        # Of what comes first, the fastest.
+        near = far + _NOTHING * times
+        (cells,) = (full <= near).nonzero()
+        fastest, used_up, emptied = 0.0, -1, -1
+        if len(cells):
+            first = cells[falls[cells].argmax()]
+            fastest, used_up = falls.item(first), some.item(first)
+        for at, fall, place in empty:
+            if at <= near and fall > fastest:
+                fastest, emptied = fall, place
         self.level += far * rise
-        share = share + far * moves
-        if leaves >= len(change):
-            self._empty(leaves - len(change), basic, share)
-            return None, None
-        self._tight.append(leaves)
-        if pair < 0 or len(tight) >= _MOST_TIGHT:
-            return None, None
-        column = corner.inverse @ corner.rows[:, leaves]
-        by = float(change[leaves])
-        inverse = bordered(corner.inverse, column, toward, by, len(tight))
-        rows = np.concatenate([corner.rows, effect])
-        return None, Corner(share, corner.load + far * change, rows, inverse)
+        share = [a + far * b for a, b in zip(share, moves, strict=True)]
+        if emptied >= 0:
+            self._empty(emptied, share)
+            return None
+        self._tight.append(used_up)
+        if pair < 0 or len(share) >= _MOST_TIGHT:
+            return None
+        column, by = corner.inverse @ rows[:, used_up], change.item(used_up)
+        inverse = bordered(corner.inverse, column, toward, by, first=False)
+        return Corner(share, corner.load + far * change, inverse)
 
     def _stopped(
-        self, corner: Corner, cost: Floats, loss: Floats, bound: float
+        self, corner: Corner, price: list[float], costs: tuple[Floats, Floats, float], bound: float
     ) -> tuple[End, Stop | None]:
-        """Who is stopped at this corner, which is the highest; they are done with then."""
-        level, rate, base = self.level, self._rate, self._base
-        price = corner.inverse[:, 0]
-        if price.min() <= _NOISE * price.sum():
-            price = np.where(price > _NOISE * price.sum(), price, 0.0)
-            cost = self._cost(self._tight, price)
-            loss = cost - cost[self._key_of]
+        """Who is stopped at this corner, which is the highest; they are done with then. `costs`: of
+        all pairs, the losses of these, and the least loss."""
+        cost, loss, least = costs
+        level, all_worth, dearest = self.level, sum(price), price.index(max(price))
+        if min(price) <= _NOISE * all_worth:
+            price = [each if each > _NOISE * all_worth else 0.0 for each in price]
+            cost, loss = self._costs(price)
+            least = float(loss.min())
         own = cost[self._key]
-        if loss.min() < 0:
+        if least < 0:
             (below,) = (loss < 0).nonzero()
             np.minimum.at(own, self._group[below], cost[below])
-        worth = own * rate
-        tiny = (worth > 0) & (worth * np.count_nonzero(worth) <= _NO_PRICE * worth.sum())
-        if tiny.any():
-            own[tiny] = worth[tiny] = 0.0
-        total, all_worth = float(worth.sum()), float(price.sum())
-        proven = all_worth - float(own @ base) + _SUM_ROUNDING * all_worth
-        amount = self._amount(corner.share, corner.load)
-        if amount is None or not (total > 0 and proven <= total * level * (1 + _PROVEN)):
+        rising = self._worth(own)
+        (members,) = own.nonzero()
+        each, base, rate = own[members], self._base[members], self._rate[members]
+        total, all_worth = float(rising.sum()), sum(price)
+        proven = all_worth - float(each @ base) + _SUM_ROUNDING * all_worth
+        fits = self._fits(corner.load, corner.share)
+        if not (fits and total > 0 and proven <= total * level * (1 + _PROVEN)):
             return End.LOST, None
         if level * (1 + _PROVEN) >= bound:
             # Both at once: this one waits for the next round.
-            del self._tight[int(corner.inverse[:, 0].argmax())]
+            del self._tight[dearest]
             self._free, self._line, self.level = False, None, bound
             return End.BOUND, None
-        resources = self._shape[1]
-        paid = zip(self._tight, price.tolist(), strict=True)
-        classes = sorted({cell // resources for cell, worth_of in paid if worth_of})
-        gone = np.concatenate([self._order[self._heads[c] : self._heads[c + 1]] for c in classes])
-        group = self._group[gone]
-        among, size = own[group] > 0, base + rate * level
-        typical = float(own @ size) / np.count_nonzero(own)
-        loses = (cost[gone] - own[group]) * size[group]
-        if (~among & (loses <= _LOSS * typical)).any():
-            return End.LOST, None  # somebody who rises can use some of what they leave
-        left_to = min(_STOPPED * total, _MOST_LEFT * float(worth.max()))
-        (members,) = (own > 0).nonzero()
-        if ((rate[members] > 0) & (worth[members] <= left_to)).any():
+        if rising[0] <= min(_STOPPED * total, _MOST_LEFT * rising[-1]):
             return End.LOST, None
-        basic = [pair for pair in self._basic if self._class[pair] not in classes]
-        tight = [cell for cell in self._tight if cell // resources not in classes]
-        if len(basic) != len(tight):
+        size, resources = base + rate * level, self._shape[1]
+        dear: dict[int, list[float]] = {}  # the prices by class
+        for cell, dearness in zip(self._tight, price, strict=True):
+            if dearness:
+                dear.setdefault(cell // resources, [0.0] * resources)[cell % resources] = dearness
+        gone = np.concatenate([self._itself[self._pairs_of[c]] for c in dear])
+        others = gone[own[self._group[gone]] == 0]
+        if len(others):
+            typical, group = float(each @ size) / len(members), self._group[others]
+            loses = cost[others] * (self._base[group] + self._rate[group] * level)
+            if (loses <= _LOSS * typical).any():
+                return End.LOST, None  # somebody who rises can use some of what they leave
+        tight = [cell for cell in self._tight if cell // resources not in dear]
+        at = [i for i, pair in enumerate(self._basic) if self._class.item(pair) in dear]
+        if len(self._basic) - len(at) != len(tight):
             return End.LOST, None
-        prices = np.zeros(self._cells.size)
-        prices[self._tight] = price
-        there = gone[among]
-        there = there[amount[there] > _ROUNDING * self._scale()]
-        own_group = self._group[there]
+        here, classes = self._key[members], np.array(list(dear))
+        for i in at:
+            size[members.searchsorted(self._group.item(self._basic[i]))] -= corner.share[i]
+        if at:
+            here = np.concatenate([here, [self._basic[i] for i in at]])
+            size = np.concatenate([size, [corner.share[i] for i in at]])
+        some = size > _ROUNDING * self._scale()
+        here, group = here[some], self._group[here[some]]
         stop = Stop(
             members,
-            np.array(classes),
-            (own_group, self._class[there]),
-            amount[there] * self._unit[own_group],
-            prices.reshape(self._shape) * self._inverse / total,
-            own / (self._unit * total),
+            classes,
+            (group, self._class[here]),
+            size[some] * self._unit[group],
+            np.array(list(dear.values())) * self._inverse[classes] / total,
+            each / (self._unit[members] * total),
         )
-        if len(tight) < len(self._tight) - 1:
+        if tight != self._tight[:-1]:
             self._line = None
-        self._basic, self._tight, self._free = basic, tight, False
-        self._leave(members, stop.classes, gone)
+        self._tight, self._free = tight, False
+        self._leave(members, list(dear), gone, at)
         return End.MACHINES, stop
 
-    def _leave(self, members: Ints, classes: Ints, pairs: Ints) -> None:
-        """These are done with."""
+    def _worth(self, own: Floats) -> Floats:
+        """What the rates of those who rise are worth at these prices of all groups, in order; a
+        price that is rounding becomes 0."""
+        worth = own * self._rate
+        rising = worth[worth > 0]
+        rising.sort()
+        least = _NO_PRICE * float(rising.sum()) / max(len(rising), 1)
+        if len(rising) and rising[0] <= least:
+            own[(worth > 0) & (worth <= least)] = 0.0
+            return rising[rising > least]
+        return rising
+
+    def _leave(self, members: Ints, classes: list[int], pairs: Ints, basic: list[int]) -> None:
+        """These are done with; `basic` are numbers of basic pairs."""
         self._load[pairs], self._key_of[pairs] = 0.0, pairs
         self._rate[members] = self._base[members] = 0.0
         self._done[members] = True
-        taken = [self._growing]
-        if self._held is not None:
-            taken.append(self._held)
-        if self._line is not None:
-            taken += self._line.load
-            self._line.full.reshape(self._shape)[classes] = np.inf
-        for each in taken:
-            each.reshape(self._shape)[classes] = 0.0
+        line = self._line
+        for cells in (self._cells_of[c] for c in classes):
+            self._rows[:2, cells] = 0.0
+            if line is not None:
+                line.load[:, cells], line.full[cells] = 0.0, np.inf
+        for i in reversed(basic):
+            self._remove(i)
 
-    def _amount(self, share: Floats, load: Floats) -> Floats | None:
-        """(pairs,) the shares where those of the basic pairs are these; None where they do not fit
-        to the last digits."""
-        amount = np.zeros(len(self._group))
-        amount[self._key] = self._base + self._rate * self.level
-        if self._basic:
-            amount[self._basic] = share
-            np.subtract.at(amount, self._key_of[self._basic], share)
-        fits = load.max() <= 1 + _PROVEN and amount.min() >= -_PROVEN * self._scale()
-        return amount if fits else None
+    def _fits(self, load: Floats, share: list[float]) -> bool:
+        """Whether these loads, and shares of the basic pairs, fit at the present level to the last
+        digits."""
+        amounts = self._amounts(self.level, share, 0.0, share)
+        least = min((amount for _, amount, _ in amounts), default=0.0)
+        return bool(load.max() <= 1 + _PROVEN and least >= -_PROVEN * self._scale())
 
     def rest(self) -> tuple[tuple[Ints, Ints], Floats] | None:
         """Where those are who are left, groups and classes, and how much they have there at the
@@ -340,10 +330,14 @@ class Walk(Places):
             line = self._line or self._along()
         except np.linalg.LinAlgError:
             return None
-        share, load = (part[0] + part[1] * self.level for part in (line.share, line.load))
-        amount = self._amount(share, load)
-        if amount is None:
+        share = (line.share[0] + line.share[1] * self.level).tolist()
+        if not self._fits(line.load[0] + line.load[1] * self.level, share):
             return None
+        amount = np.zeros(len(self._group))
+        amount[self._key] = self._base + self._rate * self.level
+        for pair, there in zip(self._basic, share, strict=True):
+            amount[pair] = there
+            amount[self._key_of[pair]] -= there
         some = np.flatnonzero(amount > _ROUNDING * self._scale())
         group = self._group[some]
         return (group, self._class[some]), amount[some] * self._unit[group]
@@ -356,7 +350,7 @@ class Walk(Places):
         pairs[self._group[left], self._class[left]] = True
         here = np.append(self._key[~self._done], np.array(self._basic, dtype=np.int64))
         basic[self._group[here], self._class[here]] = True
-        slack = np.ones(self._cells.size, dtype=np.bool_)
+        slack = np.ones(self._rows.shape[1], dtype=np.bool_)
         slack[self._tight] = False
         return Left(pairs, Basis(basic, slack.reshape(self._shape)))
 
