@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from benchmarks.instances import Kind, Spec, model
 from fairlead.model.allocation import Allocation
 from fairlead.model.errors import CertificateError
 from fairlead.model.job import Job
@@ -337,6 +339,74 @@ def test_a_job_of_no_price_cannot_freeze_early_in_what_looks_like_rounding(
     )
     with pytest.raises(CertificateError, match="job c freezes, but the prices leave it open"):
         verify(cluster, jobs, forged)
+
+
+TINY = 1e-12
+
+
+@pytest.mark.parametrize(
+    ("limit", "job", "stop"),
+    [
+        ({}, {}, {"machine_class": 0, "resource": "cpu"}),
+        ({}, {"tasks": 4}, {"job": "a"}),
+        ({"cpu": 4}, {}, {"tenant": "t", "resource": "cpu"}),
+        ({}, {"spread": True}, {"job": "a", "machine_class": 0}),
+    ],
+    ids=["machine", "tasks", "limit", "spread"],
+)
+def test_what_exceeds_anything_is_counted_by_its_worth(
+    limit: dict[str, int], job: dict[str, int], stop: dict[str, Any]
+) -> None:
+    """Job b could have more on its own machine, but its price is so low that a's tasks need only
+    exceed what stops them by less than a billionth."""
+    each = 1 if stop.keys() == {"machine_class", "resource"} else 10
+    cluster = Cluster(
+        [Machine(f"m{i}", {"cpu": each}) for i in range(4)] + [Machine("n", {"cpu": 30})],
+        [Tenant("t", weight=2, limit=limit), Tenant("c")],
+    )
+    jobs = (
+        Job("a", {"cpu": 1}, tenant="t", machines=["m[0-3]"], **job),
+        Job("b", {"cpu": 1}, tenant="c", machines=["n"]),
+    )
+    right = proof_of(cluster, jobs)
+    column = {machine: c.index for c in right.classes for machine in c.machines}
+    assert column["m0"] == 0
+    scale = {each.job: each.tasks for each in right.scales}
+    level = 2 / scale["a"]
+    worth = (1 - TINY) / 2
+    # What a has too much of is worth as much as all that b could still have.
+    excess = TINY * (right.rounds[-1].share - level) / (worth * 2 * level)
+    level *= 1 + excess
+    forged = replace(
+        right,
+        placements=(
+            ("a", (Placement(0, 4 * (1 + excess)),)),
+            ("b", (Placement(column["n"], level * scale["b"]),)),
+        ),
+        rounds=(
+            Round(
+                share=level,
+                frozen=("a", "b"),
+                job_prices=(("a", worth), ("b", TINY)),
+                stops=(
+                    Stop(worth / scale["a"], **stop),
+                    Stop(TINY / scale["b"], column["n"], "cpu"),
+                ),
+            ),
+        ),
+    )
+    with pytest.raises(CertificateError, match="job b freezes, but the prices leave it open"):
+        verify(cluster, jobs, forged)
+
+
+def test_the_last_bits_of_shares_that_are_worth_a_lot_refuse_nobody() -> None:
+    """The last of 50 rounds is proved by prices under which the shares of the first ones are worth
+    10^8 times its level, and each of these is as exact as doubles are."""
+    cluster, jobs = model(Spec(Kind.LOCAL, tenants=5000, classes=100, machines=100_000, seed=1))
+    certificate = allocate(cluster, jobs, "tsf").certificate
+    assert certificate is not None
+    assert certificate.gap is not None
+    assert certificate.gap < 2e-3
 
 
 def test_large_prices_cannot_hide_a_round_that_stops_early() -> None:

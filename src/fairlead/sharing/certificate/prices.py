@@ -123,6 +123,21 @@ class Scarce:
             worst = max(worst, over)
         return worst
 
+    def possible(self, tasks: Floats) -> Floats:
+        """(J,) how many tasks each job has once what exceeds anything is taken away."""
+        used = tasks.T @ self.seen.demand
+        most = np.divide(used, self.classes.total, out=np.ones_like(used), where=used > 0)
+        fewer = tasks / np.maximum(most.max(axis=1, initial=1.0), 1.0)
+        if self.spread:
+            rows = np.flatnonzero(self.seen.spread)
+            fewer[rows] = np.minimum(fewer[rows], self.classes.count)
+        each: Floats = np.minimum(fewer.sum(axis=1), self.tasks)
+        for cap in self.tree.caps:
+            held = float(each @ cap.need)
+            if held > cap.most:
+                each = np.where(cap.need > 0, each * (cap.most / held), each)
+        return each
+
     def placed(
         self, placements: Iterable[tuple[str, Sequence[Placement]]], where: str = ""
     ) -> Floats:

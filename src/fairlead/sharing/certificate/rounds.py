@@ -43,7 +43,7 @@ def check_rounds(
     that much, so the active jobs could not all have risen further, nor could a job whose share
     has a price have risen while the others kept theirs.
     """
-    filling = _Filling(scarce, weight, scale)
+    filling = _Filling(scarce, weight, scale, scarce.possible(tasks))
     figures = Figures(feasibility=violation)
     for number, each in enumerate(rounds, 1):
         figures = filling.rise(each, f"round {number}", figures)
@@ -60,20 +60,21 @@ def check_rounds(
             f"job {scarce.seen.names[job]} has the share {share[off.argmax()]:.12g}, and its"
             f" rounds give it {reached[off.argmax()]:.12g}"
         )
-    slack = float(off.max(initial=0.0)) + violation
-    return figures.worse(feasibility=slack, gap=filling.left_open(slack))
+    feasibility = float(off.max(initial=0.0)) + violation
+    return figures.worse(feasibility=feasibility, gap=filling.left_open())
 
 
 class _Filling:
     """The state of a filling: who is active, the level and the shares that were reached."""
 
-    def __init__(self, scarce: Scarce, weight: Floats, scale: Floats) -> None:
+    def __init__(self, scarce: Scarce, weight: Floats, scale: Floats, possible: Floats) -> None:
         self.scarce, self.weight, self.scale = scarce, weight, scale
+        self.possible = np.divide(possible, scale, out=np.zeros(len(scale)), where=scale > 0)
         self.active: Bools = scale > 0
         self.reached = np.zeros(len(scale))
         self.level = 0.0
-        # For each that froze: the gap, what all shares are worth, what its own share is worth.
-        self.frozen: list[tuple[str, str, float, float, float]] = []
+        # For each that froze: what its round leaves open, and what its own share is worth.
+        self.frozen: list[tuple[str, str, float, float]] = []
         self.shut = np.where(scarce.classes.usable.T, 0.0, np.inf)
         # What a job could have alone: the measure of a share where a level is 0.
         usable = np.where(scarce.classes.usable, scarce.classes.holds, 0.0)
@@ -124,19 +125,18 @@ class _Filling:
             )
         price = np.zeros(len(job_price))
         price[rows] = sound / whole
-        self._freeze(each, where, price, gap, worth)
+        # Shares of which a part is not possible are possible without it. What it is worth is then
+        # to be had, too: it could hide that somebody froze too early.
+        hidden = float(price @ np.maximum(self.reached - self.possible, 0.0))
+        self._freeze(each, where, price, abs(gap) + hidden)
         off = max(abs(whole - 1.0), float(excess.max(initial=0.0)))
         return figures.worse(feasibility=off, gap=abs(gap) / unit)
 
-    def left_open(self, slack: float) -> float:
-        """The largest relative rise that the prices leave open to anyone when they froze.
-
-        Shares that exceed what is possible by a part `slack` are possible without it, and what
-        it is worth is then to be had, too: it could hide that somebody froze too early.
-        """
+    def left_open(self) -> float:
+        """The largest relative rise that the prices leave open to anyone when they froze."""
         worst = 0.0
-        for name, where, gap, worth, own in self.frozen:
-            rise = (abs(gap) + slack * worth) / own if own > 0 else np.inf
+        for name, where, left, own in self.frozen:
+            rise = left / own if own > 0 else np.inf
             if not rise <= RISE:
                 raise CertificateError(
                     f"{where}: job {name} freezes, but the prices leave it open to rise by"
@@ -162,11 +162,11 @@ class _Filling:
             raise CertificateError(f"{where}: a price for a job that can run nowhere")
         return price
 
-    def _freeze(self, each: Round, where: str, price: Floats, gap: float, worth: float) -> None:
+    def _freeze(self, each: Round, where: str, price: Floats, left: float) -> None:
         for name in each.frozen:
             job = self.scarce.seen.job.get(name)
             if job is None or not self.active[job]:
                 raise CertificateError(f"{where}: {name} freezes, but is not active")
             self.active[job] = False
             own = float(price[job] * (self.reached[job] or self.apart[job]))
-            self.frozen.append((name, where, gap, worth, own))
+            self.frozen.append((name, where, left, own))

@@ -24,8 +24,8 @@ RISE = 1e-2
 rise.
 
 What a round leaves open is its gap, and what the excess of the placements is worth. It is rounding,
-divided by what the job's own share is worth, so it is 1e-10 where nothing is extreme and 2e-3 in
-the instances above. The bound is for the worst; what is shown is the figure that was reached.
+divided by what the job's own share is worth, so it is 1e-10 where nothing is extreme and up to
+5e-3 in the instances above. The bound is for the worst; what is shown is what was reached.
 """
 
 SHOWN = 2e-11
