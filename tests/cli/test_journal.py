@@ -105,6 +105,9 @@ def test_export_writes_every_entry_as_a_line(
     written = [json.loads(line) for line in file.read_text().splitlines()]
     assert [Entry(**line) for line in written[1:]] == entries[-3:]
     assert file.stat().st_mode & 0o777 == 0o600
+    assert said(capsys, "export", state, "--json") == said(capsys, "export", state)
+    told = json.loads(said(capsys, "export", state, "--after", after, "--out", file, "--json"))
+    assert told == written[0]
 
 
 def test_it_reads_while_a_service_writes(

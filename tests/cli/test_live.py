@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -283,6 +284,18 @@ def test_an_empty_list_is_a_sentence(shell: Terminal) -> None:
     none = "no job waits or runs (--all shows those that are over)\n"
     assert shell.good("jobs") == none
     assert shell.good("jobs", "--all", "--prefix", "nothing") == "no job\n"
+    assert shell.good("jobs", "--tenant", "vision") == none
+
+
+def test_a_tenant_that_is_not_known_is_a_mistake(shell: Terminal) -> None:
+    wrong = "error: there is no tenant 'sale'; did you mean 'sales'?\n"
+    assert shell("jobs", "--tenant", "sale") == (2, "", wrong)
+    assert shell("jobs", "--all", "--tenant", "sale", "--json") == (2, "", wrong)
+    assert shell("cancel", "--all", "--tenant", "sale") == (2, "", wrong)
+    assert "`fairlead tenants` lists them" in shell.refused("jobs", "--tenant", "zzz")
+    shell("submit", "--name", "alone", "--wait", "--", "true")
+    own = shell.json("job", "alone")["tenant"]
+    assert shell.good("jobs", "--tenant", own).startswith("no job waits or runs")
 
 
 def test_a_job_is_shown_with_its_tasks(shell: Terminal) -> None:
@@ -363,6 +376,13 @@ def test_top_prints_a_picture_into_a_pipe(shell: Terminal) -> None:
     assert out.count("3 of 3 machines up") == 2
     assert "sales" in out
     assert "\x1b" not in out
+    tree = shell.json("top")
+    assert tree["schema"] == "fairlead.top/1"
+    assert tree["shares"] == shell.json("shares", "--jobs") | {"time": tree["shares"]["time"]}
+    assert [machine["name"] for machine in tree["machines"]] == ["a1", "a2", "b1"]
+    assert names(tree["jobs"]) == ["t"]
+    assert (list(tree["reasons"]), tree["more"]) == (["t"], False)
+    assert "--json prints one picture" in shell.refused("top", "--json", "-n", "2")
 
 
 # Outputs
@@ -382,6 +402,25 @@ def test_lines_of_several_tasks_begin_with_the_task(shell: Terminal) -> None:
     assert out == "".join(f"[{task}] {task}\n[{task}] end\n" for task in range(3))
     assert shell.good("logs", "many", "--task", "2") == "2\nend"
     assert "has no task 3" in shell.refused("logs", "many", "--task", "3")
+
+
+def test_lines_for_programs_say_where_they_are_of(shell: Terminal) -> None:
+    script = "printf 'a\\n\\377'; echo oops >&2"
+    shell("submit", "--name", "parts", "-n", "2", "--wait", "--", script)
+    code, out, err = shell("logs", "parts", "--json")
+    head, *lines = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert head == {"schema": "fairlead.logs/1", "job": "parts"}
+    assert lines == [
+        {"task": task, "attempt": 1} | line
+        for task in range(2)
+        for line in (
+            {"stream": "stdout", "line": "a"},
+            {"stream": "stdout", "line": "\N{REPLACEMENT CHARACTER}", "whole": False},
+            {"stream": "stderr", "line": "oops"},
+        )
+    ]
+    assert shell("logs", "nothing", "--json")[:2] == (2, "")
 
 
 def test_the_tail_is_the_last_lines(shell: Terminal) -> None:

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Cancels the jobs, and says of each how it stands."""
     from fairlead.cli.screen import shown
-    from fairlead.cli.service import say_json
+    from fairlead.cli.service import check_tenant, say_json
     from fairlead.model.errors import InputError, Mistake
 
     if args.all != (args.tenant is not None) or args.all == bool(args.jobs):
@@ -39,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
         )
     with service_of(args) as service:
         names = args.jobs or [job.name for job in service.jobs(tenant=args.tenant)]
+        if not names:
+            check_tenant(service, args.tenant)
         for name in args.jobs:
             service.job(name)  # a name that is not known: before anything is cancelled
         found = [service.cancel(name) for name in names]

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Asks for the jobs and prints them."""
     from fairlead.cli.screen import screen_of
-    from fairlead.cli.service import say_json, state_word
+    from fairlead.cli.service import check_tenant, say_json, state_word
     from fairlead.wire.jobs import Jobs, JobState
 
     state = state_word(args.state, JobState, "a job") if args.state is not None else None
@@ -46,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         found = list(
             service.jobs(all=args.all, state=state, tenant=args.tenant, prefix=args.prefix)
         )
+        if not found and args.tenant is not None:
+            check_tenant(service, args.tenant)
     if args.json:
         tree = Jobs(jobs=found).model_dump(mode="json", by_alias=True)
         del tree["next"]  # all pages are here

@@ -72,8 +72,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 help="only entries after this one (default: all that are kept)",
             )
             action.add_argument("--out", metavar="FILE", help="write there (default: print)")
-        else:
-            action.add_argument("--json", action="store_true", help="print the result as JSON")
+        action.add_argument(
+            "--json",
+            action="store_true",
+            help="print the result as JSON" + (", as the entries are" if name == "export" else ""),
+        )
         if name == "check":
             action.add_argument(
                 "--recent",
@@ -247,13 +250,17 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
         beside.open("w", encoding="utf-8") as out,
     ):
         out.writelines(lines)
-    say([f"wrote {args.out}: {tally(last - args.after, 'entry')}"])
+    _told(args, _head(args.after, last), [f"wrote {args.out}: {tally(last - args.after, 'entry')}"])
+
+
+def _head(after: int, last: int) -> dict[str, Any]:
+    return {"schema": EXPORT_SCHEMA, "after": after, "entries": last - after}
 
 
 def _lines(entries: Iterator[Entry], after: int, last: int) -> Iterator[str]:
     from fairlead.service.journal.codec import to_text
 
-    yield to_text({"schema": EXPORT_SCHEMA, "after": after, "entries": last - after}) + "\n"
+    yield to_text(_head(after, last)) + "\n"
     for entry in entries:
         tree = {
             "seq": entry.seq,

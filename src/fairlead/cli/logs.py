@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 from fairlead.cli.service import add_service, service_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fairlead.client.client import Client
     from fairlead.wire.jobs import Task
+
+    Put = Callable[[bytes, bool], None]
+    """Hears of a line without its end, and whether it has one."""
 
 EPILOG = """\
 examples:
@@ -22,10 +25,13 @@ examples:
   fairlead logs -f train              go on as it is written, until all tasks are over
   fairlead logs train --task 3 --tail 20
   fairlead logs train --stream stderr > errors.txt
+  fairlead logs -f train --json       a line of JSON for each line
 
 What a task wrote to its standard output is written to this one, errors to this one's. Lines of jobs
 with several tasks begin with the number of the task. Earlier attempts at a task come first.
 """
+
+SCHEMA = "fairlead.logs/1"
 
 STREAMS = ("stdout", "stderr")
 
@@ -49,11 +55,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tail", type=int, metavar="N", help="of each stream, no more than the last N lines"
     )
-    add_service(parser, json=False)
+    add_service(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copies what was written, as bytes."""
+    """Copies what was written: as bytes, or line by line as JSON."""
     from fairlead.model.errors import InputError, Mistake
     from fairlead.wire.jobs import TaskState
 
@@ -65,15 +71,19 @@ def run(args: argparse.Namespace) -> int:
             )
     streams = [args.stream] if args.stream else list(STREAMS)
     read: dict[tuple[int, int, str], Reading] = {}
+    begun = False
     with service_of(args, patience=60.0 if args.follow else 10.0) as service:
         while True:
             tasks = chosen(service, args.job, args.task, args.follow)
+            if args.json and not begun:
+                _say_line({"schema": SCHEMA, "job": args.job})
+            begun = True
             for task in tasks:
                 for attempt in task.attempts:
                     for stream in streams:
                         key = (task.task, attempt.number, stream)
-                        prefix = f"[{task.task}] ".encode() if len(tasks) > 1 else b""
-                        one = read.setdefault(key, Reading(prefix))
+                        put = in_json(*key) if args.json else in_bytes(*key, len(tasks) > 1)
+                        one = read.setdefault(key, Reading(put))
                         ended = attempt.ended is not None or attempt is not task.attempts[-1]
                         one.copy(service, args.job, *key, args.tail, ended or not args.follow)
             if not args.follow or all(task.state in over for task in tasks):
@@ -102,12 +112,42 @@ def chosen(service: Client, job: str, number: int | None, follow: bool) -> Seque
     return tasks
 
 
+def in_bytes(task: int, attempt: int, stream: str, several: bool) -> Put:
+    """Copies lines to the stream that is called the same, with the task's number where there are
+    `several`."""
+    del attempt
+    target = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
+    prefix = f"[{task}] ".encode() if several else b""
+
+    def put(line: bytes, whole: bool) -> None:
+        target.write(prefix + line + (b"\n" if whole or several else b""))
+
+    return put
+
+
+def in_json(task: int, attempt: int, stream: str) -> Put:
+    """Prints lines as JSON, bytes that are no UTF-8 as U+FFFD."""
+
+    def put(line: bytes, whole: bool) -> None:
+        text = line.decode("utf-8", "replace")
+        tree = {"task": task, "attempt": attempt, "stream": stream, "line": text}
+        _say_line(tree if whole else tree | {"whole": False})
+
+    return put
+
+
+def _say_line(tree: dict[str, object]) -> None:
+    import json
+
+    sys.stdout.write(json.dumps(tree, ensure_ascii=False) + "\n")
+
+
 @dataclass
 class Reading:
-    """How far one output of one attempt has been copied. `rest` is the beginning of a line whose
-    end has not come."""
+    """How far one output of one attempt has been copied, and where to. `rest` is the beginning of a
+    line whose end has not come."""
 
-    prefix: bytes
+    put: Put
     offset: int = 0
     rest: bytes = b""
     over: bool = False
@@ -124,7 +164,6 @@ class Reading:
         ended: bool,
     ) -> None:
         """Writes what has come since the last time: whole lines, and at its end all of it."""
-        target = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
         if not self.begun:
             self.begun = True
             if tail is not None:
@@ -136,14 +175,15 @@ class Reading:
             self.offset = found.offset + len(found.data)
             *lines, self.rest = (self.rest + found.data).split(b"\n")
             for line in lines:
-                target.write(self.prefix + line + b"\n")
+                self.put(line, True)
             if self.offset < found.size and found.data:
                 continue
             self.over = found.over
             if (self.over or ended) and self.rest:
-                target.write(self.prefix + self.rest + (b"\n" if self.prefix else b""))
+                self.put(self.rest, False)
                 self.rest = b""
-            target.flush()
+            sys.stdout.flush()
+            sys.stderr.flush()
             return
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import say
+from fairlead.cli.service import complain
 
 if TYPE_CHECKING:
     from fairlead.cli.serve_plan import Plan
@@ -24,6 +25,9 @@ Ctrl-C stops the service and no task: with the same state it goes on where it wa
 
 START_PATIENCE = 300.0
 """Seconds that a service in the background has to start: the first start compiles the core."""
+
+SILENT = 5.0
+"""Seconds after which it says that it waits."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -140,8 +144,12 @@ def detach(plan: Plan, words: list[str]) -> int:
             )
     except OSError as error:
         raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
-    until = time.monotonic() + START_PATIENCE
+    begun, told = time.monotonic(), False
+    until = begun + START_PATIENCE
     while not (plan.state / ADDRESS).exists():
+        if not told and time.monotonic() > begun + SILENT:
+            told = True
+            complain(f"not serving yet; waiting up to {START_PATIENCE:g} s (its log: {log})")
         code = process.poll()
         if code is not None or time.monotonic() > until:
             process.terminate()

@@ -82,10 +82,10 @@ def serve_now(plan: Plan) -> int:
             if first_time():
                 complain("compiling the scheduler, once: a minute or two")
 
-            def ready(url: str) -> None:
+            def ready(url: str, token: bool) -> None:
                 nonlocal begun
                 begun = True
-                say(greeting(plan, url, len(service.nodes), notes))
+                say(greeting(plan, url, len(service.nodes), notes, token))
 
             serving = Serving(
                 service=service,
@@ -99,6 +99,7 @@ def serve_now(plan: Plan) -> int:
                 api=plan.configured.api,
                 metrics=lambda door: told(metrics, door),
                 seen=metrics.api,
+                waits=complain,
             )
             code = serve(serving, ready)
         except (JournalError, EngineError) as error:
@@ -117,11 +118,18 @@ async def told(metrics: Metrics, door: Door[Service]) -> bytes:
     return await asyncio.to_thread(metrics.text)
 
 
-def greeting(plan: Plan, url: str, machines: int, notes: list[str]) -> list[str]:
+def greeting(
+    plan: Plan, url: str, machines: int, notes: list[str], token: bool = True
+) -> list[str]:
     """Where it serves, where its state is, how to stop it."""
+    file = f"the token of the administrator {'is' if token else 'will be'} in its file admin-token"
+    if plan.no_auth:
+        file = "everybody on this machine may do everything, without a token"
+    elif not token:
+        file += ", as soon as it can be made"
     return [
         f"serving {counted(machines, 'machine')} ({plan.engine}) on {url}",
-        f"state in {plan.state}; the token of the administrator is in its file admin-token",
+        f"state in {plan.state}; {file}",
         *notes,
         "Ctrl-C, or `fairlead stop`, stops the service; tasks go on running",
     ]

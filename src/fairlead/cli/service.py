@@ -73,6 +73,19 @@ def state_word(word: str, states: type[Enum], what: str) -> Any:
     raise InputError(Mistake(f"{what} is never {word!r}", hint))
 
 
+def check_tenant(service: Client, tenant: str) -> None:
+    """Raises InputError where nothing is known of a tenant of which nothing was found."""
+    from fairlead.cli.main import close
+    from fairlead.model.errors import InputError, Mistake
+
+    if next(service.jobs(all=True, tenant=tenant), None) is not None:
+        return  # of a job that is its own tenant, nothing else tells
+    known = [each.name for each in service.tenants()]
+    if tenant not in known:
+        hint = close(tenant, known) or "`fairlead tenants` lists them"
+        raise InputError(Mistake(f"there is no tenant {tenant!r}", hint))
+
+
 def say_json(tree: BaseModel | dict[str, Any]) -> None:
     """Prints an answer for programs."""
     import json

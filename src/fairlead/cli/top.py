@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.service import add_service
+from fairlead.cli.service import add_service, say_json
 
 if TYPE_CHECKING:
     from fairlead.client.client import Client
@@ -21,9 +21,12 @@ examples:
   fairlead top
   fairlead top --interval 5s
   fairlead top -n 1 | less     one picture, as text
+  fairlead top --json          the same for programs
 
 On a terminal `q` or Ctrl-C ends it. In a pipe it prints one picture, or as many as -n says.
 """
+
+SCHEMA = "fairlead.top/1"
 
 TICK = 0.1
 """Seconds after which a key has its effect."""
@@ -40,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--interval", default="1s", metavar="TIME", help="between two looks (default: 1s)"
     )
     parser.add_argument("-n", "--number", type=int, metavar="N", help="end after so many pictures")
-    add_service(parser, json=False)
+    add_service(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,9 +55,30 @@ def run(args: argparse.Namespace) -> int:
     interval = float(read_duration(args.interval))
     if args.number is not None and args.number < 1:
         raise InputError(Mistake(f"-n {args.number} shows nothing", "write 1 or more"))
+    if args.json and args.number not in (None, 1):
+        raise InputError(Mistake("--json prints one picture", f"leave -n {args.number} out"))
     with Client(args.url, timeout=10.0) as service:
-        watch(service, interval, args.number)
+        if args.json:
+            say_picture(service)
+        else:
+            watch(service, interval, args.number)
     return 0
+
+
+def say_picture(service: Client) -> None:
+    """Prints one look at the service as JSON."""
+    from fairlead.cli.top_view import MOST_REASONS, look
+
+    seen = look(service, asked=MOST_REASONS)
+    tree: dict[str, Any] = {
+        "schema": SCHEMA,
+        "shares": seen.shares.model_dump(mode="json", by_alias=True),
+        "machines": [machine.model_dump(mode="json") for machine in seen.machines],
+        "jobs": [job.model_dump(mode="json") for job in seen.jobs],
+        "more": seen.more,
+        "reasons": {name: reason for name, reason in seen.reasons.items() if reason},
+    }
+    say_json(tree)
 
 
 def watch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Protocol
 
 from fairlead.service.api.live import Entrance, Live
@@ -21,9 +22,11 @@ class Kept(Protocol):
         """Writes it durably, in place of one that is there. Raises OutputError."""
 
 
-async def make_first(door: Entrance, api: Api, file: Kept) -> None:
+async def make_first(
+    door: Entrance, api: Api, file: Kept, waits: Callable[[str], object] = lambda _: None
+) -> None:
     """Makes a token for an admin where there is none, or where the file that held one was taken
-    away. Raises DoorClosedError and OutputError.
+    away. Tells `waits` why, whenever it cannot be made now. Raises DoorClosedError and OutputError.
 
     Asked again after no clear answer, it is the same token: whichever of the requests is done, the
     file says what is good."""
@@ -44,6 +47,7 @@ async def make_first(door: Entrance, api: Api, file: Kept) -> None:
         api.keys.expire()
         if isinstance(reply, Done):
             return
+        waits(reply.what)
         await asyncio.sleep(1)  # the journal or the engine cannot be reached now
 
 

@@ -50,7 +50,8 @@ STOPPING = 60.0
 @dataclass(frozen=True)
 class Serving:
     """What is served and where. `port` 0: any that is free. `metrics`: tells all of them;
-    `seen`: is told of every answer (`api.app.application`)."""
+    `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
+    ready yet, once."""
 
     service: Service
     state: Path
@@ -64,6 +65,7 @@ class Serving:
     poll: float = 0.02
     metrics: Callable[[Door[Service]], Awaitable[bytes]] | None = None
     seen: Callable[[str, str, int, float], None] | None = None
+    waits: Callable[[str], None] = lambda _: None
 
 
 def check_listening(
@@ -106,9 +108,10 @@ def check_listening(
         )
 
 
-def serve(serving: Serving, ready: Callable[[str], None] = lambda _: None) -> int:
+def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: None) -> int:
     """Serves until a signal or the end of the loop; 0 after a clean stop. `ready` is told the
-    address once it listens. Raises what the first step raises, and why the loop ended by itself.
+    address once it listens, and whether an admin's token is there. Raises what the first step
+    raises, and why the loop ended by itself.
 
     The service is closed in the end; tasks go on running."""
     check_listening(
@@ -125,9 +128,9 @@ def serve(serving: Serving, ready: Callable[[str], None] = lambda _: None) -> in
     try:
         gate = _gate(serving, door)
 
-        def told(url: str) -> None:
+        def told(url: str, token: bool) -> None:
             write_private(file, url)
-            ready(url)
+            ready(url, token)
 
         server = _Server(_config(serving, gate), gate, door, serving, told)
         runner = Runner(serving.service, door, poll=serving.poll, ended=server.end)
@@ -189,12 +192,13 @@ class _Server(uvicorn.Server):
         gate: Gate,
         door: Door[Service],
         serving: Serving,
-        ready: Callable[[str], None],
+        ready: Callable[[str, bool], None],
     ) -> None:
         super().__init__(config)
         self.failure: Exception | None = None
         self._gate, self._door, self._serving, self._ready = gate, door, serving, ready
         self._first: asyncio.Task[None] | None = None
+        self._refusals = 0
 
     def end(self) -> None:
         """Stop soon. From any thread."""
@@ -206,9 +210,9 @@ class _Server(uvicorn.Server):
         if not self._serving.no_auth:
             self._first = asyncio.create_task(self._make_first())
             await asyncio.wait([self._first], timeout=FIRST_PATIENCE)
-        url = _url(self._serving, (sockets or [])[0])
+        token = self._first is not None and self._first.done()
         try:
-            self._ready(url)
+            self._ready(_url(self._serving, (sockets or [])[0]), token)
         except Exception as error:  # noqa: BLE001 - raised by `serve`, once all is closed
             self._fail(error)
 
@@ -246,12 +250,23 @@ class _Server(uvicorn.Server):
 
     async def _make_first(self) -> None:
         """Makes a token for an admin where one is needed."""
+        file = _File(self._serving.state / TOKEN)
         try:
-            await make_first(self._door, self._gate.api, _File(self._serving.state / TOKEN))
+            await make_first(self._door, self._gate.api, file, self._say_why)
         except DoorClosedError:
             return
         except OutputError as error:
             self._fail(error)
+
+    def _say_why(self, why: str) -> None:
+        """Says once why there is no token yet, and for how long it is waited for. What the engine
+        has is not known in the first moment."""
+        self._refusals += 1
+        if self._refusals == 2:
+            self._serving.waits(
+                f"no token for the administrator can be made yet: {why}; waiting for it up to"
+                f" {FIRST_PATIENCE:g} s before serving without"
+            )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairlead.engines.fake import FakeEngine
+from fairlead.cli.service import complain
+from fairlead.engines.fake import Call, FakeEngine, Planted
 from fairlead.engines.world import World, lasting
 from fairlead.model.errors import FairleadError
 from fairlead.model.machine import Machine
@@ -82,14 +83,27 @@ def served(
         assert (process.returncode, said) == (0, "")
 
 
+class Away(Planted):
+    """The engine does not say what machines it has while the file `away` is in the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._file = folder / "away"
+
+    def doing(self, call: Call, size: int) -> int | None:
+        return 0 if call is Call.NODES and self._file.exists() else super().doing(call, size)
+
+
 def main(folder: Path, options: dict[str, Any], api: dict[str, Any]) -> int:
-    """Serves, and says where."""
+    """Serves, and says where, and what it waits for."""
     world = World([Machine("m0", {"cpu": 4, "memory": 8})], wall_clock, lasting(None))
-    service = Service(open_store(folder), FakeEngine(world), Settings(tenants=TENANTS), AtOnce())
+    engine = FakeEngine(world, Away(folder))
+    service = Service(open_store(folder), engine, Settings(tenants=TENANTS), AtOnce())
     chosen = options | {key: Path(value) for key, value in options.items() if "tls" in key}
-    what = replace(Serving(service, folder, port=0, api=ApiSettings(**api)), **chosen)
+    serving = Serving(service, folder, port=0, api=ApiSettings(**api), waits=complain)
+    what = replace(serving, **chosen)
     try:
-        return serve(what, lambda url: print(url, flush=True))  # noqa: T201 - for the test that waits
+        return serve(what, lambda url, _: print(url, flush=True))  # noqa: T201 - for the test that waits
     except FairleadError as error:
         print(error, file=sys.stderr)  # noqa: T201 - as above
         return 2

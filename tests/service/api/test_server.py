@@ -9,6 +9,7 @@ import socket
 import ssl
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ import pytest
 from fairlead.model.errors import InputError
 from fairlead.service.server import check_listening
 from tests.cli.live import until
+from tests.conftest import ROOT
 from tests.service.api.serving import Served, served
 from tests.service.api.stage import job
 
@@ -201,6 +203,34 @@ def test_a_port_that_is_taken_is_a_sentence(running: Served, tmp_path: Path) -> 
         pass
     assert not (tmp_path / "address").exists()
     assert not (tmp_path / "admin-token").exists()
+
+
+def test_while_the_engine_is_away_it_says_what_it_waits_for(tmp_path: Path) -> None:
+    (tmp_path / "away").touch()
+    module = "tests.service.api.serving"
+    with subprocess.Popen(
+        [sys.executable, "-m", module, str(tmp_path), "{}", "{}"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            assert said.startswith("no token for the administrator can be made yet: ")
+            assert "waiting for it up to 60 s" in said
+            assert not (tmp_path / "address").exists()
+            (tmp_path / "away").unlink()
+            url = process.stdout.readline().strip()
+            token = (tmp_path / "admin-token").read_text().strip()
+            answer = get(url + "/v1/me", headers={"Authorization": f"Bearer {token}"})
+            assert answer.json()["role"] == "admin"
+            process.send_signal(signal.SIGTERM)
+            assert process.communicate(timeout=PATIENCE) == ("", "")
+        finally:
+            process.kill()
 
 
 @pytest.mark.slow
