@@ -69,7 +69,7 @@ def _copy(core: Core, new: Core) -> None:
     mine = new.state.whole[0].copy()
     for name in FIELDS:
         setattr(new.state, name, getattr(core.state, name).copy())
-    for name in ("fifo", "picky", "reserve_after"):
+    for name in ("fifo", "picky", "tight", "reserve_after"):
         new.state.whole[0][name] = mine[name]
     new.book.ids = core.ids.copied()
     new.book.ids.tasks = {j: dict(numbers) for j, numbers in core.ids.tasks.items()}

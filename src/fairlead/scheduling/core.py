@@ -54,6 +54,7 @@ class Core:
         self.stopping = None if preempt is None else Stopping(preempt)
         whole = self.state.whole[0]
         whole["picky"] = self.placement.picky
+        whole["tight"] = self.placement.tight
         after = self.options.reserve_after
         whole["reserve_after"] = NEVER if after is None else after
 

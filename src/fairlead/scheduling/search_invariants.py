@@ -16,6 +16,7 @@ def searched(state: State) -> Iterator[str]:
     yield from sets(state)
     yield from tries(state)
     yield from clean(state)
+    yield from refused(state)
 
 
 def sets(state: State) -> Iterator[str]:
@@ -24,6 +25,7 @@ def sets(state: State) -> Iterator[str]:
     machines = len(up)
     rows = state.sets.swapaxes(0, 1).reshape(state.sets.shape[1], -1)  # (sets, words)
     there = np.unpackbits(rows.astype("<u8").view(np.uint8), axis=1, bitorder="little") == 1
+    told = state.machine["unset"] == 0  # the sets are brought up to the others when asked
     if there[:, machines:].any():
         yield "a set has machines in slots that do not exist"
     if not state.whole[0]["deciding"] and (there[NEAR].any() or state.whole[0]["near"]):
@@ -34,7 +36,8 @@ def sets(state: State) -> Iterator[str]:
         first = RESOURCES + GRADES * r
         room = np.where(up, state.room[:, r], 0).astype(float)
         least = [(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)]
-        if (there[first : first + GRADES, :machines] != (room >= np.array(least)[:, None])).any():
+        holds = room >= np.array(least)[:, None]
+        if ((there[first : first + GRADES, :machines] != holds) & told).any():
             yield f"a set is wrong about who has how much room of resource {r}"
         if (there[first : first + GRADES, :machines].sum(axis=0) != state.grades[:, r]).any():
             yield f"a machine is in another number of sets of resource {r} than it says"
@@ -144,6 +147,26 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
         yield f"the leaf of tenant {t} is wrong about whether a job is fresh"
     if (state.need[n] != state.need[root]).any() or (state.terms[n] != state.terms[root]).any():
         yield f"the leaf of tenant {t} needs something else than its jobs"
+
+
+def refused(state: State) -> Iterator[str]:
+    """Where a machine says that nobody could be placed there before its room grew, it is so: of
+    the jobs that are not fresh and that nothing but room and terms keeps away."""
+    if state.whole[0]["deciding"]:
+        return
+    machine, job = state.machine, state.job
+    grew = (machine["state"] == MachineState.UP) & (machine["dirty"] == 1)
+    known = np.flatnonzero(grew & (machine["refused"] == 1) & (machine["reserved"] == NONE))
+    plain = (job["gang"] == 1) & (job["spread"] == 0) & (job["fresh"] == 0) & (job["likes"] == 0)
+    waiting = (job["used"] == 1) & (job["active"] == 1) & plain
+    capped = state.tenant["capped"][job["tenant"]] == 1
+    jobs = np.flatnonzero(waiting & ~capped)
+    for m in known.tolist():
+        demand = state.demand[jobs]
+        fits = ((demand == 0) | (demand <= state.before[m])).all(axis=1)
+        fits &= ((state.needs[jobs] & ~state.satisfies[m]) == 0).all(axis=1)
+        for j in jobs[fits].tolist():
+            yield f"job {j} could be placed on machine {m} before its room grew"
 
 
 def clean(state: State) -> Iterator[str]:

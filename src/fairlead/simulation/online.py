@@ -71,6 +71,7 @@ class Online:
         whole = self.state.whole[0]
         whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
         whole["picky"] = rule.picky
+        whole["tight"] = rule.tight
         names = workload.machines.names
         self._make_room(len(names), JOBS if workload.jobs is None else min(workload.jobs, JOBS))
         self._slot = np.full(len(names), NONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.levels import hold, level, lift_tenant, set_active
+from fairlead.scheduling.kernels.levels import hold, level, lift_level, lift_tenant, set_active
 from fairlead.scheduling.kernels.places import UP
 from fairlead.scheduling.kernels.rooms import give
 from fairlead.scheduling.kernels.state import Handle, int64
@@ -54,7 +54,13 @@ def _leave(s: Handle, j: int) -> None:
 
 @inner
 def soil(s: Handle, m: int) -> None:
-    """The room of a machine grew: who waits is asked again."""
+    """More room on a machine, or less that keeps others away: who waits is asked again."""
+    s.machine[m].refused = 0
+    _soil(s, m)
+
+
+@inner
+def _soil(s: Handle, m: int) -> None:
     machine, w = s.machine[m], s.whole[0]
     if machine.dirty or machine.state != UP:
         return
@@ -157,7 +163,7 @@ def settle(s: Handle, j: int) -> None:
             leaf.key = job.mu
             leaf.fresh = job.fresh
             lift_key(s, job.leaf)
-            lift_tenant(s, job.tenant)
+            lift_level(s, job.tenant)
         if not s.whole[0].relook:
             _line_up(s, j)
 
@@ -316,14 +322,32 @@ def free_task(s: Handle, t: int) -> None:
 
 
 @inner
+def _remember(s: Handle, m: int, j: int) -> None:
+    """Before a task of job j leaves machine m: with the room as it is, nobody could be placed
+    there since it last grew, but for a job that spreads, to which this task was in the way. Equal
+    room may be other pieces, so that nothing is known where there are any."""
+    machine, spread = s.machine[m], s.job[j].spread
+    if machine.dirty:
+        if spread:
+            machine.refused = 0  # one job stands apart, not two
+        return
+    machine.refused = 1 if s.piece.shape[1] == 1 else 0
+    machine.apart = j if spread else NONE
+    for r in range(s.room.shape[1]):
+        s.before[m, r] = s.room[m, r]
+
+
+@inner
 def release(s: Handle, t: int) -> None:
     """Task t holds its machine no more. What it is now is the caller's."""
     task = s.task[t]
     j, m = int64(task.job), int64(task.machine)
     job = s.job[j]
     _unlink(s, t)
+    _remember(s, m, j)
     give(s, m, j, task.pieces)
-    soil(s, m)
+    _soil(s, m)
+    s.whole[0].ended = j
     if s.whole[0].groups > 0:
         s.runs[j, s.machine[m].group] -= 1
     job.held -= 1

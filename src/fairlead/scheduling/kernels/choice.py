@@ -2,17 +2,31 @@
 
 The candidates of one job stay in a heap while it launches task after task: only the machine that
 it used is scored again. A rule's score therefore depends on nothing that a decision changes but
-the job and the machine.
+the job and the machine. By a tight rule, where many machines fit, they are looked at from the one
+with the least room on, and no further than one of them may be the best.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.permission import first_permitted, next_permitted, permitted
+from fairlead.scheduling.kernels.permission import (
+    demand_fits,
+    first_permitted,
+    next_permitted,
+    permitted,
+    welcome,
+)
+from fairlead.scheduling.kernels.places import NOTHING, ONE, grade, least_of, lowest, within
 from fairlead.scheduling.kernels.state import Handle
-from fairlead.scheduling.kernels.tables import NONE
+from fairlead.scheduling.kernels.tables import GRADES, NONE, RESOURCES, WORD
+
+FEW = 64
+"""So many machines are scored before it is asked which have the least room."""
+TRIFLE = 1 - 1e-9
 
 
 @inner
@@ -39,12 +53,73 @@ def _sink(s: Handle, at: int, size: int) -> None:
         at = least
 
 
+@inner
+def _tightest(s: Handle, rule: Any, j: int) -> int:
+    """What `choose` says, by a tight rule."""
+    w = s.whole[0]
+    if w.choice == j and w.choices > 0 and permitted(s, j, s.fits[0]):
+        return s.fits[0]
+    r = 0
+    while r < s.demand.shape[1] and s.demand[j, r] == 0:
+        r += 1
+    most = FEW if r < s.demand.shape[1] else len(s.machine)
+    best, least, scored = NONE, np.inf, 0
+    m = first_permitted(s, j)
+    while m >= 0 and scored < most:
+        score = rule.score(s, j, m)
+        if best < 0 or score < least:
+            best, least = m, score
+        scored += 1
+        m = next_permitted(s, j, m + 1)
+    if m >= 0:
+        best = _graded(s, rule, j, r, m // WORD, best, least)
+    w.choice = j
+    w.choices = 1 if best >= 0 else 0
+    s.fits[0] = best
+    return best
+
+
+@inner
+def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: float) -> int:
+    """The best of a machine of this score and of those of the places from `start` on, for which
+    was asked: in the order of the grades of their room of resource r, as long as one may be it."""
+    need = s.demand[j, r]
+    places = (s.whole[0].machines + WORD - 1) // WORD
+    sets = s.sets
+    for g in range(grade(need), GRADES):
+        # Less by a trifle: rounding must not leave one out.
+        if (least_of(g) - need) / s.largest[r] * TRIFLE > least:
+            break
+        row = RESOURCES + r * GRADES + g - 1
+        more = NOTHING
+        for place in range(start, places):
+            block, word = place >> 3, place & 7
+            above = sets[block, row + 1, word]
+            bits = sets[block, row, word] & ~above
+            more |= above
+            if bits:
+                bits &= within(s, place)
+            while bits:
+                m = WORD * place + lowest(bits)
+                bits &= bits - ONE
+                if not demand_fits(s, j, m):
+                    continue
+                score = rule.score(s, j, m)
+                if (score < least or (score == least and m < best)) and welcome(s, j, m):
+                    best, least = m, score
+        if more == NOTHING:
+            break
+    return best
+
+
 @kernel
 def choose(s: Handle, rule: Any, j: int) -> int:
     """The best machine for a task of an active job; NONE if there is none."""
     w = s.whole[0]
     if w.picky == 0:
         return first_permitted(s, j)
+    if w.tight:
+        return _tightest(s, rule, j)
     if w.choice != j:
         size = 0
         m = first_permitted(s, j)

@@ -23,7 +23,7 @@ from fairlead.scheduling.kernels.launching import (
     please,
 )
 from fairlead.scheduling.kernels.near import choose_near, forget_near, next_near
-from fairlead.scheduling.kernels.permission import gang_fits
+from fairlead.scheduling.kernels.permission import gang_fits, spent
 from fairlead.scheduling.kernels.search import next_job
 from fairlead.scheduling.kernels.state import Handle
 from fairlead.scheduling.kernels.tables import NONE
@@ -37,7 +37,7 @@ def _next(s: Handle) -> int:
         return NONE
     if s.node[w.root].fresh or w.dirty > 1:
         return next_near(s)
-    if w.dirty == 0:
+    if w.dirty == 0 or spent(s, s.dirty[0]):
         return NONE
     w.heap = -1
     return next_job(s, s.dirty[0])

@@ -54,6 +54,7 @@ def _count(s: Handle, m: int, sign: int) -> None:
     """Counts a machine in, or out, among those that have a resource and satisfy a term."""
     s.whole[0].present += sign
     for r in range(s.capacity.shape[1]):
+        s.largest[r] = max(s.largest[r], s.capacity[m, r])
         if s.capacity[m, r] > 0:
             s.have[r] += sign
     for k in range(len(s.satisfied)):
@@ -72,10 +73,12 @@ def join(s: Handle) -> int:
     machine.dirty = 0
     machine.changed = 0
     machine.pledged = 0
+    machine.unset = 0
     machine.tasks = 0
     machine.first = NONE
     machine.reserved = NONE
     machine.group = 0
+    machine.apart = NONE
     machine.until = NEVER
     fill(s, m)
     measure(s, m)

@@ -18,6 +18,8 @@ from fairlead.scheduling.kernels.changes import (
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.levels import hold
 from fairlead.scheduling.kernels.line import hope, look
+from fairlead.scheduling.kernels.permission import spent
+from fairlead.scheduling.kernels.places import drop_near
 from fairlead.scheduling.kernels.rooms import take
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE, UNLIMITED, Full, Said
@@ -59,6 +61,8 @@ def launch(s: Handle, j: int, m: int) -> None:
     task.attempt += 1
     task.launched = w.now
     task.pieces = take(s, m, j)
+    if w.growing > 0 and spent(s, m):
+        drop_near(s, m)
     link(s, t, m)
     job.held += 1
     if job.total != UNLIMITED:

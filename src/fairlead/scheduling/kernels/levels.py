@@ -32,14 +32,28 @@ def level(s: Handle, j: int) -> float:
 
 
 @inner
-def _copy_root(s: Handle, t: int) -> bool:
-    """Brings a tenant's leaf up to its jobs; whether more than its key changed."""
+def _copy_key(s: Handle, t: int) -> None:
+    """Brings the place in line of a tenant's leaf up to its jobs."""
     tenant = s.tenant[t]
-    need, terms = s.need, s.terms
     leaf, root = s.node[tenant.leaf], s.node[tenant.root]
     leaf.key = tenant.offset + root.key / tenant.rate
     leaf.seq = root.seq
     leaf.fresh = root.fresh
+
+
+@inner
+def lift_level(s: Handle, t: int) -> None:
+    """After keys in the trie of a tenant's jobs changed, and nothing else: its leaf."""
+    _copy_key(s, t)
+    lift_key(s, s.tenant[t].leaf)
+
+
+@inner
+def _copy_root(s: Handle, t: int) -> bool:
+    """Brings a tenant's leaf up to its jobs; whether more than its key changed."""
+    tenant = s.tenant[t]
+    need, terms = s.need, s.terms
+    _copy_key(s, t)
     changed = False
     for r in range(need.shape[1]):
         if need[tenant.leaf, r] != need[tenant.root, r]:

@@ -20,9 +20,12 @@ import numpy as np
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.permission import (
     cap_room,
+    demand_fits,
     gang_fits,
     permitted,
+    spent,
     takes,
+    welcome,
     within_caps,
 )
 from fairlead.scheduling.kernels.places import NOTHING, ONE, UP, ask, ask_for, lowest, within
@@ -38,6 +41,7 @@ def forget_near(s: Handle) -> None:
     for i in range(w.near):
         s.sets[s.places[i] >> 3, NEAR, s.places[i] & 7] = NOTHING
     w.near = 0
+    w.growing = 0
 
 
 @inner
@@ -59,11 +63,14 @@ def _gather(s: Handle) -> None:
         if owned(s, m):
             w.owned += 1
             continue
+        if spent(s, m):
+            continue
         block, word = m >> 9, (m >> 6) & 7
         if s.sets[block, NEAR, word] == NOTHING:
             s.places[w.near] = m // WORD
             w.near += 1
         s.sets[block, NEAR, word] |= ONE << np.uint64(m % WORD)
+        w.growing += 1
     if w.near > 1:
         s.places[: w.near].sort()
 
@@ -74,6 +81,8 @@ def _holds(s: Handle, n: int) -> bool:
     terms that it needs? Where not, it is certain."""
     if s.node[n].fresh:
         return True
+    if s.whole[0].growing == 0:
+        return False
     ask(s, NEAR, s.need, s.terms, n)
     near, k = s.whole[0].near, 0
     while k < near and within(s, s.places[k]) == NOTHING:
@@ -82,20 +91,16 @@ def _holds(s: Handle, n: int) -> bool:
 
 
 @inner
-def _next_taker(s: Handle, j: int, k: int, bits: np.uint64) -> tuple[int, np.uint64]:
-    """From these machines of the k-th place on: the place of the next machine where a task of the
-    job, for which was asked, may be placed, and the machines left there, that one first. As many
-    places as there are if there is none. Before the first place is the place -1."""
-    near = s.whole[0].near
-    while True:
+def _taken(s: Handle, j: int) -> bool:
+    """May a task of the job be placed on any of the machines that are nobody's alone?"""
+    ask_for(s, NEAR, j)
+    for k in range(s.whole[0].near):
+        bits = within(s, s.places[k])
         while bits:
             if takes(s, j, WORD * s.places[k] + lowest(bits)):
-                return k, bits
+                return True
             bits &= bits - ONE
-        k += 1
-        if k >= near:
-            return near, bits
-        bits = within(s, s.places[k])
+    return False
 
 
 @inner
@@ -123,10 +128,8 @@ def _may_be_placed(s: Handle, j: int) -> bool:
         return False
     if job.gang <= 1 or job.waiting < job.gang:
         return True
-    if gang_fits(s, j):
-        ask_for(s, NEAR, j)
-        if _next_taker(s, j, -1, NOTHING)[0] < w.near or _own_place(s, j, 0) < w.dirty:
-            return True
+    if gang_fits(s, j) and (_taken(s, j) or _own_place(s, j, 0) < w.dirty):
+        return True
     job.tried = w.decided
     return False
 
@@ -139,15 +142,18 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
         return s.dirty[0]  # `next_job` found the job for the only one
     best, least = NONE, 0.0
     ask_for(s, NEAR, j)
-    k, bits = _next_taker(s, j, -1, NOTHING)
-    while k < w.near:
-        m = WORD * s.places[k] + lowest(bits)
-        score = rule.score(s, j, m) if w.picky else 0.0
-        if best < 0 or score < least:
-            best, least = m, score
-        if not w.picky:
+    for k in range(w.near):
+        bits = within(s, s.places[k])
+        while bits:
+            m = WORD * s.places[k] + lowest(bits)
+            bits &= bits - ONE
+            if not demand_fits(s, j, m):
+                continue
+            score = rule.score(s, j, m) if w.picky else 0.0
+            if (best < 0 or score < least) and welcome(s, j, m):
+                best, least = m, score
+        if best >= 0 and not w.picky:
             break
-        k, bits = _next_taker(s, j, k, bits & (bits - ONE))
     i = _own_place(s, j, 0)
     while i < w.dirty:
         m = s.dirty[i]
@@ -281,6 +287,8 @@ def next_near(s: Handle) -> int:
     if w.heap < 0 or w.fell or w.reshaped:
         _begin(s)
     while w.heap > 0:
+        if w.growing == 0 and w.owned == 0 and not node[w.root].fresh:
+            return NONE
         top = s.front[0]
         n, t = int64(top.node), int64(top.tenant)
         here = node[n]

@@ -72,13 +72,17 @@ def demand_fits(s: Handle, j: int, m: int) -> bool:
 
 
 @small
+def welcome(s: Handle, j: int, m: int) -> bool:
+    """Do neither a reservation nor a task of a job that spreads keep its next one away?"""
+    return (s.machine[m].reserved < 0 or let_in(s, j, m)) and not (
+        s.job[j].spread and on_machine(s, j, m)
+    )
+
+
+@small
 def takes(s: Handle, j: int, m: int) -> bool:
     """May a task of the job be placed on a machine that is in the sets asked for?"""
-    return (
-        demand_fits(s, j, m)
-        and (s.machine[m].reserved < 0 or let_in(s, j, m))
-        and not (s.job[j].spread and on_machine(s, j, m))
-    )
+    return demand_fits(s, j, m) and welcome(s, j, m)
 
 
 @kernel
@@ -86,6 +90,20 @@ def permitted(s: Handle, j: int, m: int) -> bool:
     """May one task of an active job be placed here, all but its gang and its tenant's limits
     considered?"""
     return s.machine[m].state == UP and satisfied(s, j, m) and takes(s, j, m)
+
+
+@inner
+def spent(s: Handle, m: int) -> bool:
+    """Has a machine whose room grew no more of it than when nobody could be placed there?"""
+    machine = s.machine[m]
+    more = machine.refused == 0
+    for r in range(s.room.shape[1]):
+        if s.room[m, r] > s.before[m, r]:
+            more = True
+    if more:
+        return False
+    apart = int64(machine.apart)
+    return apart < 0 or not s.job[apart].active or not permitted(s, apart, m)
 
 
 @inner

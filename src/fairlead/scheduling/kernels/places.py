@@ -18,7 +18,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 
 from fairlead.scheduling.kernels.compiling import inner, small
 from fairlead.scheduling.kernels.state import Handle, Ints, Words, int64
-from fairlead.scheduling.kernels.tables import GRADES, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.kernels.tables import GRADES, NEAR, NONE, RESOURCES, UPS, WORD
 
 NOTHING = np.uint64(0)
 ALL = ~NOTHING
@@ -33,6 +33,12 @@ def grade(amount: int) -> int:
     if amount <= 0:
         return int64(0)
     return int64((np.float64(amount).view(np.int64) >> 50) - 4091)
+
+
+@small
+def least_of(grade: int) -> float:
+    """The least amount of a grade."""
+    return np.int64((grade + 4091) << 50).view(np.float64)
 
 
 @small
@@ -53,7 +59,28 @@ def _put(s: Handle, row: int, m: int, there: bool) -> None:
 
 
 @inner
-def plant(s: Handle, m: int) -> None:
+def unset(s: Handle, m: int) -> None:
+    """After the room of machine m changed: the sets say so before they are asked. Mostly a task
+    ends and another one takes its place before anybody asks."""
+    machine, w = s.machine[m], s.whole[0]
+    if not machine.unset:
+        machine.unset = 1
+        s.unset[w.unset] = m
+        w.unset += 1
+
+
+@inner
+def _set(s: Handle) -> None:
+    """Brings the sets up to all machines whose room changed."""
+    w = s.whole[0]
+    for i in range(w.unset):
+        _plant(s, s.unset[i])
+        s.machine[s.unset[i]].unset = 0
+    w.unset = 0
+
+
+@inner
+def _plant(s: Handle, m: int) -> None:
     """Brings the sets up to machine m, after its room changed."""
     up = s.machine[m].state == UP
     for r in range(s.room.shape[1]):
@@ -70,10 +97,19 @@ def plant(s: Handle, m: int) -> None:
 
 
 @inner
+def drop_near(s: Handle, m: int) -> None:
+    """Nobody can be placed on machine m because its room grew, not any more."""
+    block, word, bit = m >> 9, (m >> 6) & 7, ONE << np.uint64(m & 63)
+    if s.sets[block, NEAR, word] & bit:
+        s.sets[block, NEAR, word] &= ~bit
+        s.whole[0].growing -= 1
+
+
+@inner
 def replant(s: Handle, m: int) -> None:
     """Brings the sets up to machine m, after anything of it changed."""
     _put(s, UPS, m, s.machine[m].state == UP)
-    plant(s, m)
+    _plant(s, m)
     row = RESOURCES + s.room.shape[1] * GRADES
     for i in range(s.satisfies.shape[1]):
         bits = s.satisfies[m, i]
@@ -101,6 +137,8 @@ def _ask_terms(s: Handle, terms: Words, row: int) -> None:
 def ask(s: Handle, among: int, need: Ints, terms: Words, row: int) -> None:
     """Asks for the machines of the set `among` with so much room that satisfy these terms."""
     w = s.whole[0]
+    if w.unset > 0:
+        _set(s)
     s.asked[0] = among
     w.asked = 1
     for r in range(need.shape[1]):
@@ -113,8 +151,11 @@ def ask(s: Handle, among: int, need: Ints, terms: Words, row: int) -> None:
 @inner
 def ask_able(s: Handle, j: int) -> None:
     """Asks for the machines that take tasks and satisfy what the job needs, whatever is free."""
+    w = s.whole[0]
+    if w.unset > 0:
+        _set(s)
     s.asked[0] = UPS
-    s.whole[0].asked = 1
+    w.asked = 1
     _ask_terms(s, s.needs, j)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.places import NOTHING, ONE, plant
+from fairlead.scheduling.kernels.places import NOTHING, ONE, unset
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE, PIECES
 
@@ -67,7 +67,7 @@ def take(s: Handle, m: int, j: int) -> np.uint64:
         s.piece[m, fullest] -= need
         pieces |= ONE << np.uint64(fullest)
     measure(s, m)
-    plant(s, m)
+    unset(s, m)
     return pieces
 
 
@@ -83,7 +83,7 @@ def give(s: Handle, m: int, j: int, pieces: np.uint64) -> None:
             if pieces >> np.uint64(p) & ONE and _column_of(s, p) == r:
                 s.piece[m, p] += min(need, unit)
     measure(s, m)
-    plant(s, m)
+    unset(s, m)
 
 
 @inner

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.levels import level
 from fairlead.scheduling.kernels.permission import (
     cap_room,
     gang_fits,
@@ -77,6 +78,17 @@ def next_job(s: Handle, m: int) -> int:
         ):
             return owner
         return NONE
+    # Mostly the job whose task left comes next: who comes before it is little to look through.
+    last = int64(s.whole[0].ended)
+    if (
+        last >= 0
+        and s.job[last].active
+        and s.job[last].gang <= 1
+        and permitted(s, last, m)
+        and within_caps(s, last, 1)
+    ):
+        best = last
+        bound, bound_seq = level(s, last), s.job[last].seq
     top = 0
     if s.whole[0].root >= 0:
         stack[0] = s.whole[0].root
@@ -103,6 +115,11 @@ def next_job(s: Handle, m: int) -> int:
         t = int64(here.owner)
         tenant = s.tenant[t]
         capped = tenant.capped
+        only = node[tenant.root]
+        if only.left < 0 and not capped and only.plain and not reserved:
+            best = int64(only.owner)
+            bound, bound_seq = here.key, here.seq
+            continue
         offset, rate = tenant.offset, tenant.rate
         floor = top
         stack[top] = tenant.root
@@ -111,8 +128,8 @@ def next_job(s: Handle, m: int) -> int:
             top -= 1
             n = stack[top]
             here = node[n]
-            level = offset + here.key / rate
-            if level > bound or (level == bound and here.seq >= bound_seq):
+            its = offset + here.key / rate
+            if its > bound or (its == bound and here.seq >= bound_seq):
                 continue
             fits = True
             for r in range(resources):
@@ -134,7 +151,7 @@ def next_job(s: Handle, m: int) -> int:
                 top = _push(s, top, n)
             elif (here.plain and not reserved) or _allowed(s, int64(here.owner), m):
                 best = int64(here.owner)
-                bound, bound_seq = level, here.seq
+                bound, bound_seq = its, here.seq
     return best
 
 
@@ -167,8 +184,8 @@ def first_job(s: Handle) -> int:
             top -= 1
             n = stack[top]
             here = node[n]
-            level = tenant.offset + here.key / tenant.rate
-            if level > bound or (level == bound and here.seq >= bound_seq):
+            its = tenant.offset + here.key / tenant.rate
+            if its > bound or (its == bound and here.seq >= bound_seq):
                 continue
             if tenant.capped:
                 fits = True
@@ -189,5 +206,5 @@ def first_job(s: Handle) -> int:
             if gang > 1 and not within_caps(s, j, gang):
                 continue
             best = j
-            bound, bound_seq = level, here.seq
+            bound, bound_seq = its, here.seq
     return best

@@ -96,10 +96,10 @@ STATE = StateType(
 @kernel
 def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     whole, machine, job, tenant, task, node, out, alarm, front,
-    capacity, free, room, piece, grades, demand, limit, used, need,
+    capacity, free, room, piece, grades, before, demand, limit, used, need,
     rank, target, runs,
     satisfies, needs, prefers, terms,
-    dirty, places, asked, stack, fits, unit, column, have, satisfied,
+    dirty, unset, places, asked, stack, fits, unit, column, have, largest, satisfied,
     score,
     sets,
 ):  # fmt: skip
@@ -118,6 +118,7 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.room = room
     s.piece = piece
     s.grades = grades
+    s.before = before
     s.demand = demand
     s.limit = limit
     s.used = used
@@ -130,6 +131,7 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.prefers = prefers
     s.terms = terms
     s.dirty = dirty
+    s.unset = unset
     s.places = places
     s.asked = asked
     s.stack = stack
@@ -137,6 +139,7 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.unit = unit
     s.column = column
     s.have = have
+    s.largest = largest
     s.satisfied = satisfied
     s.score = score
     s.sets = sets
@@ -179,7 +182,7 @@ class State:
         self.satisfied = np.zeros(64, np.int64)
         self.stack = np.zeros(DEPTH, np.int64)
         whole = self.whole[0]
-        for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
+        for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first", "ended"):
             whole[name] = NONE
         whole["reserve_after"] = NEVER
         whole["picky"] = 1
@@ -202,6 +205,7 @@ class State:
     room: Ints
     piece: Ints
     grades: Ints
+    before: Ints
     demand: Ints
     limit: Ints
     used: Ints
@@ -214,11 +218,13 @@ class State:
     prefers: Words
     terms: Words
     dirty: Ints
+    unset: Ints
     places: Ints
     asked: Ints
     stack: Ints
     fits: Ints
     have: Ints
+    largest: Ints
     satisfied: Ints
     score: npt.NDArray[np.float64]
     sets: Words
@@ -290,6 +296,7 @@ class State:
         self.sets = np.zeros((-(-machines // (BLOCK * WORD)), rows, BLOCK), np.uint64)
         self.places = np.zeros(BLOCK * len(self.sets), np.int64)
         self.asked = np.zeros(1 + self.resources + 2 * WORD * self.words, np.int64)
+        self.largest = self.capacity.max(axis=0)
         up = self.machine["state"] == 1
         self.grades = np.where(up[:, None], _grade(self.room), 0)
         self._set_rows(UPS, up[None])

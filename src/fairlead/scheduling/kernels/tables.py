@@ -79,10 +79,13 @@ MACHINE = np.dtype(
         ("dirty", np.int8),  # room grew since the last decision: it is in `dirty`
         ("changed", np.int8),  # since it was last empty: only then may less than 0 be free
         ("pledged", np.int8),  # `reserved` is a pledge: nobody else may be placed, ever
+        ("refused", np.int8),  # with the room in `before`, nobody could be placed (see `apart`)
+        ("unset", np.int8),  # its room changed, and the sets of machines do not say so yet
         ("tasks", np.int32),  # how many are on it
         ("first", np.int32),  # the first of them
         ("reserved", np.int32),  # the job that it is reserved for
         ("group", np.int32),  # machines of one group are alike for advice
+        ("apart", np.int32),  # but for this job, whose own task was in the way
         ("until", np.int64),  # the reservation's expected start, NEVER where unknown
     ],
     align=True,
@@ -236,7 +239,10 @@ WHOLE = np.dtype(
         ("heap", np.int64),  # how many nodes are still to be looked at; -1: all
         ("near", np.int64),  # words of the set of dirty machines that are not empty
         ("asked", np.int64),  # sets that are asked for
-        ("owned", np.int64),  # those of them where only one job may be placed
+        ("growing", np.int64),  # machines in that set
+        ("owned", np.int64),  # those whose room grew where only one job may be placed
+        ("ended", np.int64),  # the job of the task that left a machine last
+        ("unset", np.int64),  # how many machines are in `unset`
         ("begun", np.int64),  # searches over them, ever
         ("reshaped", np.int64),  # some trie got another shape since
         ("out", np.int64),
@@ -254,6 +260,7 @@ WHOLE = np.dtype(
         ("reservations", np.int64),  # machines that are reserved
         ("due", np.int64),  # jobs whose reservation is made anew
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)
+        ("tight", np.int64),  # the rule is tight (placement.registry.TIGHT)
         ("choice", np.int64),  # the job whose candidates are in `fits`, NONE
         ("choices", np.int64),  # how many they are
         ("sorted", np.int64),  # they are a heap; else only the first and second are the least
@@ -283,6 +290,7 @@ INTS = (
     "room",  # (machines, R) the largest demand that fits: `free`, or what its pieces can take
     "piece",  # (machines, P) free units of each device
     "grades",  # (machines, R) in how many of a resource's sets the machine is
+    "before",  # (machines, R) the room before it grew
     "demand",  # (jobs, R)
     "limit",  # (tenants, R)
     "used",  # (tenants, R) held by all below
@@ -299,6 +307,7 @@ WORDS = (
 )
 LISTS = (
     "dirty",  # (machines,) whose room grew
+    "unset",  # (machines,) whose room the sets do not tell yet
     "places",  # (machines / 64,) the words of the set of dirty machines that are not empty
     "asked",  # (1 + R + 128 W,) the rows of the sets that are asked for
     "stack",  # a walk's
@@ -306,6 +315,7 @@ LISTS = (
     "unit",  # (R,) units in a piece, 0: no device
     "column",  # (R,) where the resource's pieces begin in `piece`
     "have",  # (R,) machines present that have any of the resource
+    "largest",  # (R,) the largest capacity of any machine so far
     "satisfied",  # (64 W,) machines present that satisfy the term
 )
 FLOATS = ("score",)
@@ -316,8 +326,8 @@ SETS = ("sets",)
 
 ROWS = {
     "machine": (
-        *("capacity", "free", "room", "grades", "piece", "satisfies"),
-        *("dirty", "fits", *FLOATS),
+        *("capacity", "free", "room", "grades", "before", "piece", "satisfies"),
+        *("dirty", "unset", "fits", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
     "tenant": ("limit", "used"),

@@ -22,6 +22,10 @@ BUILT_IN = {
 
 FIRST_FIT, PRICE_GUIDED = "first-fit", "price-guided"
 DEFAULT = "best-fit"
+TIGHT = ("best-fit",)
+"""Rules by which no machine scores less than what would be left there of any one resource that the
+task demands, in parts of the machine, and a machine that took a task scores no more for the next
+one of the job. So machines with much room need not be looked at."""
 
 _own: dict[str, Score] = {}
 _FILE_MODULE = "fairlead_own_placement"
@@ -31,12 +35,13 @@ _files: list[dict[str, Score]] = []
 @dataclass(frozen=True)
 class Placement:
     """A rule ready to use. `picky`: its scores differ, so that all machines are compared.
-    `guided`: it follows advice."""
+    `guided`: it follows advice. `tight`: it is in `TIGHT`."""
 
     name: str
     rule: Rule
     picky: bool
     guided: bool
+    tight: bool
 
 
 def placement(name: str) -> Callable[[Score], Score]:
@@ -77,7 +82,7 @@ def find(text: str) -> Placement:
     """The rule that a user means: a name, or `./mine.py:name` for one in a file of their own."""
     file, _, name = text.rpartition(":")
     if file:
-        return Placement(text, _compile(text, _in_file(file, name), keep=False), True, False)
+        return Placement(text, _compile(text, _in_file(file, name), keep=False), True, False, False)
     return _compiled(name)
 
 
@@ -85,7 +90,7 @@ def find(text: str) -> Placement:
 def _compiled(name: str) -> Placement:
     function = _function(name)
     rule = _compile(name, function, keep=name in BUILT_IN)
-    return Placement(name, rule, name != FIRST_FIT, name == PRICE_GUIDED)
+    return Placement(name, rule, name != FIRST_FIT, name == PRICE_GUIDED, name in TIGHT)
 
 
 def _function(name: str) -> Score:
