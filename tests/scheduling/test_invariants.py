@@ -267,7 +267,7 @@ def a_limit_that_nobody_looks_at(core: Core) -> None:
 
 @fault(search_invariants.sets)
 def a_machine_that_the_search_thinks_free(core: Core) -> None:
-    core.state.sets[0, RESOURCES + GRADES - 1, 0] |= 1
+    core.state.sets[0, RESOURCES + GRADES - 1, 0] |= np.uint64(1) << np.uint64(63)
 
 
 @fault(search_invariants.sets)
@@ -305,6 +305,12 @@ def a_tenant_in_another_place(core: Core) -> None:
     core.state.node[core.state.whole[0]["root"]]["seq"] += 1
 
 
+@fault(search_invariants.refused)
+def a_machine_that_is_said_to_take_nobody(core: Core) -> None:
+    core.state.machine["dirty"] = core.state.machine["refused"] = 1
+    core.state.before[:] = 1 << 40
+
+
 @fault(search_invariants.clean)
 def a_count_of_reservations(core: Core) -> None:
     core.state.whole[0]["reservations"] += 1
@@ -324,6 +330,7 @@ def test_every_invariant_has_a_planted_fault() -> None:
     parts = {invariants.tasks, invariants.machines, invariants.rooms, invariants.placements}
     parts |= {invariants.jobs, invariants.shares, invariants.tenants, invariants.caps}
     parts |= {search_invariants.sets, search_invariants.tries, search_invariants.clean}
+    parts.add(search_invariants.refused)
     assert {noticed_by for noticed_by, _ in FAULTS.values()} == parts
 
 

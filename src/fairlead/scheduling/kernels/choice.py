@@ -27,6 +27,8 @@ from fairlead.scheduling.kernels.tables import GRADES, NONE, RESOURCES, WORD
 FEW = 64
 """So many machines are scored before it is asked which have the least room."""
 TRIFLE = 1 - 1e-9
+ALONE = 2
+"""Of `sorted`: only the best was looked for."""
 
 
 @inner
@@ -54,11 +56,26 @@ def _sink(s: Handle, at: int, size: int) -> None:
 
 
 @inner
-def _tightest(s: Handle, rule: Any, j: int) -> int:
-    """What `choose` says, by a tight rule."""
-    w = s.whole[0]
-    if w.choice == j and w.choices > 0 and permitted(s, j, s.fits[0]):
-        return s.fits[0]
+def _score_all(s: Handle, rule: Any, j: int) -> None:
+    """The candidates are all machines where a task of the job may be placed, the two best first."""
+    size = 0
+    m = first_permitted(s, j)
+    while m >= 0:
+        s.fits[size] = m
+        s.score[size] = rule.score(s, j, m)
+        if size > 0 and _before(s, size, 0):
+            _swap(s, size, 0)
+        if size > 1 and _before(s, size, 1):
+            _swap(s, size, 1)
+        size += 1
+        m = next_permitted(s, j, m + 1)
+    s.whole[0].choices = size
+    s.whole[0].sorted = 0
+
+
+@inner
+def _tightest(s: Handle, rule: Any, j: int) -> None:
+    """The only candidate is the best machine, by a tight rule."""
     r = 0
     while r < s.demand.shape[1] and s.demand[j, r] == 0:
         r += 1
@@ -73,10 +90,10 @@ def _tightest(s: Handle, rule: Any, j: int) -> int:
         m = next_permitted(s, j, m + 1)
     if m >= 0:
         best = _graded(s, rule, j, r, m // WORD, best, least)
-    w.choice = j
+    w = s.whole[0]
     w.choices = 1 if best >= 0 else 0
+    w.sorted = ALONE
     s.fits[0] = best
-    return best
 
 
 @inner
@@ -118,23 +135,16 @@ def choose(s: Handle, rule: Any, j: int) -> int:
     w = s.whole[0]
     if w.picky == 0:
         return first_permitted(s, j)
-    if w.tight:
-        return _tightest(s, rule, j)
     if w.choice != j:
-        size = 0
-        m = first_permitted(s, j)
-        while m >= 0:
-            s.fits[size] = m
-            s.score[size] = rule.score(s, j, m)
-            if size > 0 and _before(s, size, 0):
-                _swap(s, size, 0)
-            if size > 1 and _before(s, size, 1):
-                _swap(s, size, 1)
-            size += 1
-            m = next_permitted(s, j, m + 1)
         w.choice = j
-        w.choices = size
-        w.sorted = 0
+        if w.tight:
+            _tightest(s, rule, j)
+        else:
+            _score_all(s, rule, j)
+    elif w.choices > 0 and w.sorted == ALONE:
+        # It has just used that one, which is no worse now: the others count where it is full.
+        if not permitted(s, j, s.fits[0]):
+            _score_all(s, rule, j)
     elif w.choices > 0:
         # It has just used the first.
         fits = permitted(s, j, s.fits[0])
