@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.levels import level
 from fairlead.scheduling.kernels.permission import (
     cap_room,
     gang_fits,
@@ -78,17 +77,6 @@ def next_job(s: Handle, m: int) -> int:
         ):
             return owner
         return NONE
-    # Mostly the job whose task left comes next: who comes before it is little to look through.
-    last = int64(s.whole[0].ended)
-    if (
-        last >= 0
-        and s.job[last].active
-        and s.job[last].gang <= 1
-        and permitted(s, last, m)
-        and within_caps(s, last, 1)
-    ):
-        best = last
-        bound, bound_seq = level(s, last), s.job[last].seq
     top = 0
     if s.whole[0].root >= 0:
         stack[0] = s.whole[0].root
