@@ -7,6 +7,7 @@ time: each new one gets a number, and calls of the ones before it are refused.
 
 from __future__ import annotations
 
+import gc
 import heapq
 import sys
 import threading
@@ -65,6 +66,7 @@ class Launcher(Desk, Driving):
         self._probes = Probes(self._pins, self._sightings)
         self._sightings.look(ray.nodes())
         go_first()
+        gc.freeze()  # Ray's modules stay: nobody need go through them for what may be freed
         go_on(self._submit_all, self._collect_all, self._watch_all)
         if self._exchange.listens:
             go_on(self._listen)

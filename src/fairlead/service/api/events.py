@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
@@ -22,6 +23,10 @@ from fairlead.wire.errors import ErrorKind
 from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, ServerEvent
 
 KINDS = {kind.value: kind for kind in EventKind}
+
+APART = 0.005
+"""Seconds between what is sent and the next, at least: what happens meanwhile goes together. A
+reader is woken for it, and so is this service, which may have more to do."""
 
 NAMES = 4096
 """Jobs whose tenants one stream remembers."""
@@ -55,6 +60,7 @@ def _now(live: Live) -> int:
 
 async def _stream(visit: Visit, feed: Feed, at: int) -> AsyncIterator[bytes]:
     reader = _Reader(visit)
+    clock, sent = asyncio.get_running_loop().time, 0.0
     yield b": fairlead\n\n"  # so that a reader knows at once that it is connected
     while not visit.api.stopping:
         try:
@@ -71,12 +77,14 @@ async def _stream(visit: Visit, feed: Feed, at: int) -> AsyncIterator[bytes]:
             await feed.changed(at, visit.api.settings.heartbeat_seconds)
             if feed.last == before:
                 yield b": still here\n\n"
+            await asyncio.sleep(sent + APART - clock())
             continue
         at = entries[-1].seq
         text = await reader.told(entries)
         if text is None:
             return
         if text:
+            sent = clock()
             yield text
 
 
