@@ -163,7 +163,8 @@ class Chain:
         (between,) = ((called < calling) & (calling < number)).nonzero()
         if len(between):
             group, outside = group[between], outside[between]
-            cost = np.einsum("pr,pr->p", groups.use[group], price[outside])
+            use = groups.use.take(group, axis=0)
+            cost = np.einsum("pr,pr->p", use, price.take(outside, axis=0))
             if cost.min() <= 0:
                 raise InternalError("a class that costs nothing was ruled out")
             np.maximum.at(times, (calling[between], called[between]), worth[group] / cost)

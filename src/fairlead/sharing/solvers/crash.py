@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.sharing.problem import Floats
-from fairlead.sharing.rise import Basis, Rise
+from fairlead.sharing.rise import Basis, Rise, largest
 
 # Groups find their places in so many turns at most, unless there are few in each.
 _AT_LEAST = 4
@@ -16,12 +16,12 @@ def crash(problem: Rise, unit: Floats, turns: int) -> Basis:
     shares first: right at the level 0, and saves most of the pivots on the way up."""
     group, machine_class = problem.places
     there = np.where(problem.capacity > 0, problem.capacity, np.inf)
-    takes = (problem.use * unit[:, None])[group] / there[machine_class]
-    least = np.minimum.reduceat(takes.max(axis=1), problem.first)
+    takes = (problem.use * unit[:, None]).take(group, axis=0) / there.take(machine_class, axis=0)
+    least = np.minimum.reduceat(largest(takes), problem.first)
     turn = np.empty(len(unit), dtype=np.int64)
     turn[np.argsort(-least, kind="stable")] = np.arange(len(unit))
     order = np.argsort(turn[group], kind="stable")
-    group, machine_class, takes = group[order], machine_class[order], takes[order]
+    group, machine_class, takes = group[order], machine_class[order], takes.take(order, axis=0)
     first = np.searchsorted(turn[group], np.arange(len(unit) + 1))
     load = np.zeros(problem.capacity.shape)
     found = []
@@ -30,7 +30,7 @@ def crash(problem: Rise, unit: Floats, turns: int) -> Basis:
         heads = first[start : start + some + 1]
         begin, end = heads[[0, -1]].tolist()
         at, more = machine_class[begin:end], takes[begin:end]
-        full = (load[at] + more).max(axis=1)
+        full = largest(load.take(at, axis=0) + more)
         least = np.minimum.reduceat(full, heads[:-1] - begin).repeat(heads[1:] - heads[:-1])
         # The first, where several are as good; what is no number is some place, too.
         (chosen,) = (~(full > least)).nonzero()

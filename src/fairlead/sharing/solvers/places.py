@@ -29,7 +29,8 @@ class Places:
         group, machine_class = problem.places
         order = np.argsort(machine_class, kind="stable")
         self._group, self._class = group[order], machine_class[order]
-        self._load = (problem.use * self._unit[:, None])[self._group] * self._inverse[self._class]
+        use = problem.use * self._unit[:, None]
+        self._load = use.take(self._group, axis=0) * self._inverse.take(self._class, axis=0)
         heads = np.searchsorted(self._class, np.arange(classes + 1)).tolist()
         self._pairs_of = [slice(*ends) for ends in pairwise(heads)]
         self._cells_of = [slice(c * resources, (c + 1) * resources) for c in range(classes)]
@@ -50,7 +51,7 @@ class Places:
 
     def _count(self) -> None:
         """What is taken where everyone is in its first place."""
-        load, resources = self._load[self._key], self._shape[1]
+        load, resources = self._load.take(self._key, axis=0), self._shape[1]
         cells = self._class[self._key][:, None] * resources + np.arange(resources)
         for row, amount in enumerate((self._base, self._rate)):
             taken = (load * amount[:, None]).ravel()

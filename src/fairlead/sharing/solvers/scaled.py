@@ -67,52 +67,53 @@ class Program:
 
 
 class System:
-    """The equations of a step, reduced to one for each capacity: for the right-hand sides
-    `solve` gives the changes of level, p and y with
+    """The equations of a step, reduced to one for each of these capacities, `row`: for the
+    right-hand sides `solve` gives the changes of level, p (0 for the others) and y with
     -M p + t y - rate·level = b1,  -K p + Mᵀ y - ratio·p = b2,  rate·y = b3,
     where t, M and K are sums of theta times 1, use and use·use."""
 
     def __init__(self, program: Program, theta: Floats, row: Bools, ratio: Floats) -> None:
-        self.program, self.theta = program, theta
+        self.program, self.theta, self.row = program, theta, row
         self.total = theta.sum(axis=1)
-        classes, resources = row.shape
         # The level is eliminated before the prices: then nothing blows up where all prices may
         # rise together, which is the case at every optimum.
         self.square = float((program.rate**2 / self.total).sum())
-        self.border = (program.load(theta * (program.rate / self.total)[:, None]) * row).ravel()
-        factor = np.where(row, program.inverse, 0.0)
+        self.border = program.load(theta * (program.rate / self.total)[:, None])[row]
         flat = program.crossed(theta / np.sqrt(self.total)[:, None])
-        flat *= factor.ravel()
-        inside = program.squares(theta) * factor[:, :, None] * factor[:, None, :]
-        own = np.arange(resources)
-        inside[:, own, own] += np.where(row, ratio, 1.0)
-        size = inside[:, own, own].ravel() - np.einsum("ij,ij->j", flat, flat)
+        if not row.all():
+            flat = flat[:, row.ravel()]
+        flat *= program.inverse[row]
+        # What capacities of the same class have to do with each other beside that.
+        classes, one, other = (row[:, :, None] & row[:, None, :]).nonzero()
+        inside = program.squares(theta)[classes, one, other]
+        inside *= program.inverse[classes, one] * program.inverse[classes, other]
+        inside[one == other] += ratio[row]
+        size = inside[one == other] - np.einsum("ij,ij->j", flat, flat)
         size += self.border**2 / self.square
         # Scaled before it is multiplied out, which takes one pass over the matrix less for each.
         self.scale = 1.0 / np.sqrt(np.where(size > 0, size, 1.0))
         flat *= self.scale
         edge = self.border * self.scale / np.sqrt(self.square)
-        matrix = edge[:, None] * edge
-        matrix -= flat.T @ flat
-        by_class = self.scale.reshape(row.shape)
-        inside *= by_class[:, :, None] * by_class[:, None, :]
-        blocks = matrix.reshape(classes, resources, classes, resources)
-        np.einsum("crcq->crq", blocks)[...] += inside  # a view of the blocks on the diagonal
-        self.matrix = matrix
-        self.row = row
-        self._root = inverse_root(matrix + REGULAR * np.eye(len(matrix)))
+        self.matrix = edge[:, None] * edge
+        self.matrix -= flat.T @ flat
+        number = np.zeros(row.shape, dtype=np.int64)
+        number[row] = np.arange(len(edge))
+        at, to = number[classes, one], number[classes, other]
+        self.matrix[at, to] += inside * self.scale[at] * self.scale[to]
+        self._root = inverse_root(self.matrix + REGULAR * np.eye(len(edge)))
         self.regular = self._root is not None
 
     def solve(self, b1: Floats, b2: Floats, b3: float) -> tuple[float, Floats, Floats]:
         program = self.program
         known = (b3 - float((program.rate * b1 / self.total).sum())) / self.square
         right = program.load(self.theta * (b1 / self.total)[:, None]) - b2
-        right = (np.where(self.row, right, 0.0).ravel() + self.border * known) * self.scale
-        solved = self._times_inverse(right)
+        scaled = (right[self.row] + self.border * known) * self.scale
+        solved = self._times_inverse(scaled)
         for _ in range(REFINEMENTS):
-            solved += self._times_inverse(right - self.matrix @ solved)
-        p = (solved * self.scale).reshape(self.row.shape)
-        level = known - float(self.border @ p.ravel()) / self.square
+            solved += self._times_inverse(scaled - self.matrix @ solved)
+        p = np.zeros(self.row.shape)
+        p[self.row] = solved * self.scale
+        level = known - float(self.border @ p[self.row]) / self.square
         moved = (self.theta * program.cost(p)).sum(axis=1)
         return level, p, (b1 + moved + program.rate * level) / self.total
 

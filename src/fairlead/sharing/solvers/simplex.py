@@ -55,7 +55,7 @@ class Simplex:
         size, shape = len(problem.use), problem.capacity.shape
         group, machine_class = problem.places
         pairs = len(group)
-        use = problem.use[group] * unit[group, None]
+        use = (problem.use * unit[:, None]).take(group, axis=0)
         # Capacities are numbered class by class.
         at = (machine_class * shape[1])[:, None] + np.arange(shape[1])
         takers = np.bincount(at.ravel(), (use > 0).ravel(), minlength=problem.capacity.size)

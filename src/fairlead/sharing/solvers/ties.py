@@ -37,10 +37,11 @@ def break_tie(program: Program, system: System, p: Floats, y: Floats) -> Tie | N
     along = vectors[:, size < _SINGULAR]
     if along.shape[1] == 0:
         return None
-    prices = (along * system.scale[:, None]).T.reshape(-1, *p.shape) * system.row
+    prices = np.zeros((along.shape[1], *p.shape))
+    prices[:, system.row] = (along * system.scale[:, None]).T
     groups = []
     for direction in prices:
-        level = -float(system.border @ direction.ravel()) / system.square
+        level = -float(system.border @ direction[system.row]) / system.square
         moved = (system.theta * program.cost(direction)).sum(axis=1)
         groups.append((moved + program.rate * level) / system.total)
     worth = np.array(groups)
