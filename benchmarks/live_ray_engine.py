@@ -1,26 +1,30 @@
-"""What the benchmark `live` measures of the engine on Ray alone: no-op functions, all launched at
-once as a bare driver submits them, through driver and launcher, to their acknowledged ends."""
+"""What the benchmark `live` measures of the engine on Ray alone: no-op functions through driver and
+launcher to their acknowledged ends, as many at a time as there is room for, as a service does."""
 
 from __future__ import annotations
 
 import base64
 import json
 import tempfile
-import time
+import threading
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import ray
 from ray import cloudpickle
 
 from benchmarks.cases import Measured
-from fairlead.engines.interface import Assignment, Attempt, Ended
+from fairlead.engines.interface import Assignment, Attempt, Ended, Started
 from fairlead.engines.remote import RemoteEngine
 from fairlead.model.values import FrozenMap
 
 CPUS = 2
 
 WARM_UP = 50
+
+PAUSE = 1.0
+"""Seconds between two looks at an engine that says nothing."""
 
 
 def ours(tasks: int) -> Measured:
@@ -62,11 +66,19 @@ def _text(value: Any) -> str:
 
 def _through(engine: RemoteEngine, batch: list[Assignment]) -> int:
     """How many ended well."""
-    engine.launch(batch)
-    ended = 0
-    while ended < len(batch):
+    news = threading.Event()
+    engine.listen(news.set)
+    waiting = iter(batch)
+    engine.launch(list(islice(waiting, CPUS)))
+    over = well = 0
+    while over < len(batch):
+        news.wait(PAUSE)
+        news.clear()
         reports = engine.poll()
-        ended += sum(isinstance(one, Ended) and not one.code for one in reports)
+        ends = [one for one in reports if not isinstance(one, Started)]
         engine.acknowledge(reports)
-        time.sleep(0.01)
-    return ended
+        if ends:
+            engine.launch(list(islice(waiting, len(ends))))
+        over += len(ends)
+        well += sum(isinstance(one, Ended) and not one.code for one in ends)
+    return well
