@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlead.cli.screen import Screen, columns, folded, screen_of, shown, table, wrapped
 from tests.transcripts import EXAMPLES
@@ -141,3 +143,59 @@ def test_the_package_data_is_there() -> None:
     from fairlead.cli.demo import FILE
 
     assert Path(FILE).is_file()
+
+
+def test_a_table_that_is_too_wide_goes_on_below_itself_in_each_column() -> None:
+    header = ["job", "share by the scales of before", "why"]
+    rows = [["train of vision", "0.25", "no gpu is left"], ["x", "=", ""]]
+    assert table(header, rows, "<><", Screen(width=40)) == [
+        "job                share  why",
+        "                  by the",
+        "                  scales",
+        "                      of",
+        "                  before",
+        "train of vision     0.25  no gpu is left",
+        "x                      =",
+    ]
+    assert table(header, rows, "<><", Screen(width=32))[5:] == [
+        "train of      0.25  no gpu is",
+        "vision              left",
+        "x                =",
+    ]
+    assert table(header, [], "<><", Screen(width=32))[0] == "job  share by the scales of  why"
+
+
+def test_where_nothing_stands_beside_another_a_row_is_a_list_of_its_cells() -> None:
+    rows = [["x" * 30, "1", "two words"], ["y", "2", "z" * 30]]
+    assert table(["name", "", "what"], rows, "<><", Screen(width=40)) == [
+        f"name  {'x' * 30}",
+        "      1",
+        "what  two words",
+        "",
+        "name  y",
+        "      2",
+        f"what  {'z' * 30}",
+    ]
+
+
+def test_columns_without_names_have_no_header() -> None:
+    assert table(["", ""], [["a", "b"]], "<<", Screen()) == ["a  b"]
+
+
+WORD = st.text("abc", min_size=1, max_size=9)
+CELL = st.lists(WORD, max_size=5).map(" ".join)
+
+
+@given(st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=4), st.integers(40, 120))
+def test_a_table_fits_its_terminal_and_breaks_no_word(
+    rows: list[tuple[str, str, str]], width: int
+) -> None:
+    header = ["one", "two or more", "three"]
+    lines = table(header, rows, "<><", Screen(width=width))
+    assert max(map(columns, lines)) <= width
+    words = [word for row in (header, *rows) for cell in row for word in cell.split()]
+    assert sorted(word for line in lines for word in line.split()) == sorted(words)
+    plain = table(header, rows, "<><", Screen())
+    assert len(plain) == len(rows) + 1
+    if max(map(columns, plain)) <= width:
+        assert lines == plain

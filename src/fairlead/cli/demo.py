@@ -36,6 +36,12 @@ COMPARISON = (
     " `pretrain` keeps 9 of the 24."
 )
 
+TURNS = (
+    ("fairlead demo --write .", "writes demo.yaml here, to be changed"),
+    ("fairlead allocate demo.yaml", "shares it again"),
+    ("fairlead --help", "what else there is"),
+)
+
 EPILOG = """\
 examples:
   fairlead demo
@@ -87,7 +93,7 @@ def story(screen: Screen) -> Iterator[str]:
     from fairlead.cli.explain import explained
     from fairlead.cli.explanation_text import explanation_lines
     from fairlead.cli.inputs import read
-    from fairlead.cli.screen import wrapped
+    from fairlead.cli.screen import table, wrapped
     from fairlead.sharing.allocate import allocate
 
     cluster, jobs = read([str(FILE)])
@@ -114,9 +120,8 @@ def story(screen: Screen) -> Iterator[str]:
     yield from comparison_lines(compare(cluster, jobs, POLICIES), screen)
     yield ""
     yield screen.bold("Your turn")
-    yield "  fairlead demo --write .        writes demo.yaml here, to be changed"
-    yield "  fairlead allocate demo.yaml    shares it again"
-    yield "  fairlead --help                what else there is"
+    turns = [[f"  {command:29}", what] for command, what in TURNS]
+    yield from table(["", ""], turns, "<<", screen)
 
 
 def problem_lines(cluster: Cluster, jobs: Sequence[Job], screen: Screen) -> Iterator[str]:

@@ -98,29 +98,87 @@ def table(
     right: str,
     screen: Screen,
 ) -> list[str]:
-    """Lines of an aligned table. `right` has a letter a column: `>` numbers, `<` text.
+    """Lines of an aligned table. `right` has a letter a column: `>` numbers, `<` text. Columns
+    without any names have no header.
 
-    On a terminal the last column goes on below itself where the line would not fit, and columns
-    stand close together where not even that helps; in a pipe a row is a line.
+    In a pipe a row is a line. On a terminal that is too narrow for that, cells go on below
+    themselves, broken at spaces, and columns stand close together where that helps; where not even
+    single words stand beside one another, the cells of a row stand one below the other.
     """
-    widths = widths_of([header, *rows])
-    least = sum(widths[:-1]) + 2 * (len(widths) - 1) + min(widths[-1], _NARROWEST)
-    gap = 1 if screen.width is not None and least > screen.width else 2
-    before_last = sum(widths[:-1]) + gap * (len(widths) - 1)
-    room = None if screen.width is None else max(_NARROWEST, screen.width - before_last)
+    widths, gap = widths_of([header, *rows]), 2
+    if screen.width is not None and sum(widths) + gap * (len(widths) - 1) > screen.width:
+        least = [max(map(_least, cells)) for cells in zip(header, *rows, strict=True)]
+        least[-1] = max(least[-1], min(widths[-1], _NARROWEST))
+        for gap in (2, 1):
+            room = screen.width - gap * (len(widths) - 1)
+            if sum(least) <= room:
+                break
+        else:
+            return _one_below_the_other(header, rows, screen)
+        # Names of columns are broken before any cell is.
+        cells = widths_of([[""] * len(header), *rows])
+        whole = [max(cell, few) for cell, few in zip(cells, least, strict=True)]
+        fits = sum(whole) <= room
+        widths = _narrowed(widths, whole, room) if fits else _narrowed(whole, least, room)
 
-    def line(row: Sequence[str]) -> str:
-        cells = []
-        for index, cell in enumerate(row):
-            pad = " " * (widths[index] - columns(cell))
-            cells.append(pad + cell if right[index] == ">" else cell + pad)
-        return (" " * gap).join(cells).rstrip()
+    def lines(row: Sequence[str]) -> list[str]:
+        cells = [
+            [cell] if screen.width is None else _broken(cell, width)
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        found = []
+        for at in range(max(map(len, cells))):
+            parts = []
+            for cell, width, side in zip(cells, widths, right, strict=True):
+                text = cell[at] if at < len(cell) else ""
+                pad = " " * (width - columns(text))
+                parts.append(pad + text if side == ">" else text + pad)
+            found.append((" " * gap).join(parts).rstrip())
+        return found
 
-    lines = [screen.dim(line(header))]
+    head = lines(header) if any(header) else []
+    return [*map(screen.dim, head), *(line for row in rows for line in lines(row))]
+
+
+def _broken(cell: str, width: int) -> list[str]:
+    """The cell in lines that are as far to the right as it is. What is coloured stays whole."""
+    if columns(cell) <= width or "\x1b" in cell:
+        return [cell]
+    indent = " " * (len(cell) - len(cell.lstrip(" ")))
+    return [indent + line for line in folded(cell.strip(" "), width - len(indent))]
+
+
+def _least(cell: str) -> int:
+    """The columns that the cell takes in any case."""
+    if "\x1b" in cell:
+        return columns(cell)
+    indent = len(cell) - len(cell.lstrip(" "))
+    return indent + max(map(columns, cell.strip(" ").split(" ")))
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """The widths of columns that have so much room together: the widest give way, down to the
+    least that they need."""
+    found = list(widths)
+    while sum(found) > room:
+        widest = max((i for i in range(len(found)) if found[i] > least[i]), key=found.__getitem__)
+        found[widest] -= 1
+    return found
+
+
+def _one_below_the_other(
+    header: Sequence[str], rows: Sequence[Sequence[str]], screen: Screen
+) -> list[str]:
+    """The cells of each row, with their names; rows apart by an empty line."""
+    wide = max(map(columns, header))
+    room = max(_NARROWEST, (screen.width or 0) - wide - 2)
+    lines: list[str] = []
     for row in rows:
-        last, *more = [row[-1]] if room is None else folded(row[-1], room)
-        lines.append(line([*row[:-1], last]))
-        lines += [" " * before_last + text for text in more]
+        lines += [""] if lines else []
+        for name, cell in zip(header, row, strict=True):
+            first, *more = _broken(cell, room)
+            title = screen.dim(name) + " " * (wide - columns(name))
+            lines += [f"{title}  {first}".rstrip(), *(" " * (wide + 2) + text for text in more)]
     return lines
 
 

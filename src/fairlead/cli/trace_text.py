@@ -60,7 +60,7 @@ def _summary(workload: Workload, found: Description, screen: Screen) -> list[str
             nowhere = f"{counted(found.nowhere_jobs, 'job')} with"
             nowhere = f"{nowhere} {counted(found.nowhere_tasks, 'task')}"
             rows.append(["fit nowhere", nowhere if found.nowhere_jobs else "no job"])
-    return [screen.bold(shown(workload.name)), *table(["", ""], rows, "<<", screen)[1:]]
+    return [screen.bold(shown(workload.name)), *table(["", ""], rows, "<<", screen)]
 
 
 def _machines(found: Description) -> str:
