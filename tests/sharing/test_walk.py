@@ -84,6 +84,32 @@ def test_where_all_need_all_resources_a_walk_goes_to_the_end(
     assert not handed_over
 
 
+@pytest.mark.parametrize("finite", [0.0, 0.4])
+def test_what_a_unit_takes_is_the_same_kept_from_pivot_to_pivot_and_counted_anew(
+    finite: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After every climb: shares in first places and others, and what is taken by them."""
+    climb, basic = walk.Walk.climb, 0
+
+    def counted(self: walk.Walk, bound: float) -> object:
+        nonlocal basic
+        found = climb(self, bound)
+        pairs = self._basic.copy()
+        kept = self._rows[: 2 + len(pairs)].copy()
+        self._count()
+        self._basic.clear()
+        for pair in pairs:
+            self._enter(pair)
+        basic = max(basic, len(pairs))
+        assert kept == pytest.approx(self._rows[: 2 + len(pairs)], rel=1e-12, abs=1e-13)
+        return found
+
+    monkeypatch.setattr(walk.Walk, "climb", counted)
+    for seed in range(10):
+        filled(few_classes(seed, finite=finite))
+    assert basic > 3
+
+
 def test_what_frozen_jobs_leave_to_others_is_shared_part_by_part(handed_over: list[Begun]) -> None:
     # The first needs no memory: it may use the cpu that is left on the first machine, where the
     # second fills the memory.

@@ -232,19 +232,16 @@ class Walk(Places):
         level, all_worth, dearest = self.level, sum(price), price.index(max(price))
         if min(price) <= _NOISE * all_worth:
             price = [each if each > _NOISE * all_worth else 0.0 for each in price]
-            cost, loss = self._costs(price)
+            all_worth, (cost, loss) = sum(price), self._costs(price)
             least = float(loss.min())
         own = cost[self._key]
         if least < 0:
             (below,) = (loss < 0).nonzero()
             np.minimum.at(own, self._group[below], cost[below])
         rising = self._worth(own)
-        (members,) = own.nonzero()
-        each, base, rate = own[members], self._base[members], self._rate[members]
-        total, all_worth = float(rising.sum()), sum(price)
-        proven = all_worth - float(each @ base) + _SUM_ROUNDING * all_worth
-        fits = self._fits(corner.load, corner.share)
-        if not (fits and total > 0 and proven <= total * level * (1 + _PROVEN)):
+        total, held = float(rising.sum()), float(own @ self._base)
+        proven = all_worth - held + _SUM_ROUNDING * all_worth <= total * level * (1 + _PROVEN)
+        if not (total > 0 and proven and self._fits(corner.load, corner.share)):
             return End.LOST, None
         if level * (1 + _PROVEN) >= bound:
             # Both at once: this one waits for the next round.
@@ -253,43 +250,53 @@ class Walk(Places):
             return End.BOUND, None
         if rising[0] <= min(_STOPPED * total, _MOST_LEFT * rising[-1]):
             return End.LOST, None
-        size, resources = base + rate * level, self._shape[1]
+        stop = self._stop(corner, price, cost, own, total)
+        return (End.LOST, None) if stop is None else (End.MACHINES, stop)
+
+    def _stop(
+        self, corner: Corner, price: list[float], cost: Floats, own: Floats, total: float
+    ) -> Stop | None:
+        """Takes out the groups that have an `own` price, with all that has a price; None where that
+        is not all that they use, or others may use it."""
+        (members,) = own.nonzero()
+        worth, resources = own[members], self._shape[1]
+        size = self._base[members] + self._rate[members] * self.level
         dear: dict[int, list[float]] = {}  # the prices by class
-        for cell, dearness in zip(self._tight, price, strict=True):
-            if dearness:
-                dear.setdefault(cell // resources, [0.0] * resources)[cell % resources] = dearness
+        for cell, each in zip(self._tight, price, strict=True):
+            if each:
+                dear.setdefault(cell // resources, [0.0] * resources)[cell % resources] = each
         gone = np.concatenate([self._itself[self._pairs_of[c]] for c in dear])
         others = gone[own[self._group[gone]] == 0]
         if len(others):
-            typical, group = float(each @ size) / len(members), self._group[others]
-            loses = cost[others] * (self._base[group] + self._rate[group] * level)
+            typical, group = float(worth @ size) / len(members), self._group[others]
+            loses = cost[others] * (self._base[group] + self._rate[group] * self.level)
             if (loses <= _LOSS * typical).any():
-                return End.LOST, None  # somebody who rises can use some of what they leave
+                return None  # somebody who rises can use some of what they leave
         tight = [cell for cell in self._tight if cell // resources not in dear]
         at = [i for i, pair in enumerate(self._basic) if self._class.item(pair) in dear]
         if len(self._basic) - len(at) != len(tight):
-            return End.LOST, None
+            return None
         here, classes = self._key[members], np.array(list(dear))
-        for i in at:
-            size[members.searchsorted(self._group.item(self._basic[i]))] -= corner.share[i]
         if at:
-            here = np.concatenate([here, [self._basic[i] for i in at]])
-            size = np.concatenate([size, [corner.share[i] for i in at]])
+            pairs, share = [self._basic[i] for i in at], [corner.share[i] for i in at]
+            np.subtract.at(size, members.searchsorted(self._group[pairs]), share)
+            here, size = np.concatenate([here, pairs]), np.concatenate([size, share])
         some = size > _ROUNDING * self._scale()
-        here, group = here[some], self._group[here[some]]
+        here = here[some]
+        group = self._group[here]
         stop = Stop(
             members,
             classes,
             (group, self._class[here]),
             size[some] * self._unit[group],
-            np.array(list(dear.values())) * self._inverse[classes] / total,
-            each / (self._unit[members] * total),
+            np.array(list(dear.values())) * self._inverse.take(classes, axis=0) / total,
+            worth / (self._unit[members] * total),
         )
         if tight != self._tight[:-1]:
             self._line = None
         self._tight, self._free = tight, False
         self._leave(members, list(dear), gone, at)
-        return End.MACHINES, stop
+        return stop
 
     def _worth(self, own: Floats) -> Floats:
         """What the rates of those who rise are worth at these prices of all groups, in order; a
