@@ -124,11 +124,18 @@ def claim(study: Study) -> None:
 
 def parts_of(study: Study, workers: int) -> list[Part]:
     """The runs that are still to do, in parts of one workload each. A workload is made once for
-    all policies, unless there would be fewer parts than workers."""
+    all policies, unless there would be fewer parts than workers; a drawn one, which is soon made,
+    once for each policy where it is among the last, so that all workers end at about one time."""
+    todo = [
+        (seed, left)
+        for seed in study.seeds
+        if (left := tuple(p for p in study.policies if done(study, p, seed) is None))
+    ]
     parts = []
-    for seed in study.seeds:
-        left = tuple(p for p in study.policies if done(study, p, seed) is None)
-        size = max(1, len(left) if len(study.seeds) >= workers else -(-len(left) // workers))
+    for place, (seed, left) in enumerate(todo, 1):
+        size = len(left) if len(todo) >= workers else -(-len(left) // workers)
+        if study.source.generator and workers > 1 and place > len(todo) - workers:
+            size = 1
         parts += [
             Part(study, seed, left[start : start + size]) for start in range(0, len(left), size)
         ]
