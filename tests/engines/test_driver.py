@@ -241,6 +241,19 @@ def test_a_long_call_is_told_once_and_again_to_a_new_driver() -> None:
     engine.close()
 
 
+def test_what_a_driver_that_stands_still_is_told_waits_in_its_order() -> None:
+    engine = remote("odd")
+    engine.reconcile([])
+    tasks = [Attempt(1, task, 1) for task in range(2000)]
+    assert engine.pid is not None
+    os.kill(engine.pid, signal.SIGSTOP)
+    for task in tasks:  # far more than its pipe holds
+        engine.launch([assign(task)])
+    os.kill(engine.pid, signal.SIGCONT)
+    assert ended(engine, len(tasks)) == tasks
+    engine.close()
+
+
 def test_a_driver_ends_with_who_started_it(remote_bed: RemoteBed) -> None:
     """Its pipe ends, and what it runs goes on."""
     engine = remote_bed.engine()

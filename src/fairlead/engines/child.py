@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -14,10 +15,13 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import IO, Any
 
-from fairlead.engines.frames import BrokenFrameError, read_frame, write_frame
+from fairlead.engines.frames import BrokenFrameError, framed, read_frame, write_frame
 from fairlead.engines.interface import EngineError, Node
 from fairlead.engines.messages import Tree, node_of, report_of
 from fairlead.engines.unacknowledged import Unacknowledged
+
+FEW = 8
+"""Attempts of a request that is written by who tells it; of longer ones the text takes its time."""
 
 logger = logging.getLogger(__name__)
 
@@ -68,13 +72,15 @@ class Child:
         self._heard: IO[bytes] = self._process.stdout
         # A driver that hangs reads nothing: only a thread of its own may wait for it.
         self._outbox: SimpleQueue[Tree | None] = SimpleQueue()
+        self._unwritten = 0  # of what was put there
+        self._order = Lock()
         self._threads = [
             Thread(target=self._tell, name="to the engine's driver", daemon=True),
             Thread(target=self._listen, name="from the engine's driver", daemon=True),
         ]
         for thread in self._threads:
             thread.start()
-        self._outbox.put(request)
+        self._put(request)
 
     @property
     def pid(self) -> int:
@@ -83,7 +89,8 @@ class Child:
 
     def tell(self, request: Tree) -> None:
         """Tells it, if it is still there, and does not wait."""
-        self._outbox.put(request)
+        if not (_is_short(request) and self._told_at_once(framed(request))):
+            self._put(request)
 
     def begin(self) -> int:
         """The number of the reconciliation that begins: what was told and said before is void."""
@@ -110,7 +117,7 @@ class Child:
         if self.over.is_set():
             answers.put(None)
         else:
-            self._outbox.put({**request, "id": number})
+            self._put({**request, "id": number})
         try:
             answer = answers.get(timeout=timeout)
         except Empty:
@@ -142,14 +149,38 @@ class Child:
         for thread in self._threads:
             thread.join()
 
+    def _put(self, request: Tree) -> None:
+        with self._order:
+            self._unwritten += 1
+            self._outbox.put(request)
+
+    def _told_at_once(self, frame: bytes) -> bool:
+        """Whether it is in the pipe: where nothing waits and the pipe takes it, no other thread is
+        woken, which would have to wait until this one has nothing to do."""
+        if len(frame) > select.PIPE_BUF:
+            return False
+        with self._order:
+            if self._unwritten or self._told.closed:
+                return False
+            poller = select.poll()
+            poller.register(self._told, select.POLLOUT)
+            if poller.poll(0) != [(self._told.fileno(), select.POLLOUT)]:
+                return False
+            with suppress(OSError):  # it is gone: `_listen` hears that
+                self._told.write(frame)
+                self._told.flush()
+            return True
+
     def _tell(self) -> None:
         while (request := self._outbox.get()) is not None:
             try:
                 write_frame(self._told, request)
-            except (OSError, ValueError):
+            except OSError:
                 # It is gone, or going: `_listen` hears the end and wakes who waits for an answer.
                 break
-        with suppress(OSError):
+            with self._order:
+                self._unwritten -= 1
+        with self._order, suppress(OSError):
             self._told.close()
 
     def _listen(self) -> None:
@@ -213,3 +244,9 @@ class Child:
         for answers in waiting:
             answers.put(None)
         self._wake()
+
+
+def _is_short(request: Tree) -> bool:
+    """Whether its text is made at once."""
+    few = all(len(request.get(what, ())) <= FEW for what in ("batch", "reports", "attempts"))
+    return few and not request.get("calls")

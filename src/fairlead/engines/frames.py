@@ -13,10 +13,15 @@ class BrokenFrameError(Exception):
     """What was read is no frame."""
 
 
+def framed(tree: dict[str, Any]) -> bytes:
+    """The frame of a tree."""
+    data = json.dumps(tree, separators=(",", ":")).encode("ascii")
+    return len(data).to_bytes(4, "big") + data
+
+
 def write_frame(pipe: IO[bytes], tree: dict[str, Any]) -> None:
     """Writes a frame whole. Raises OSError where nobody reads any more."""
-    data = json.dumps(tree, separators=(",", ":")).encode("ascii")
-    pipe.write(len(data).to_bytes(4, "big") + data)
+    pipe.write(framed(tree))
     pipe.flush()
 
 

@@ -69,7 +69,8 @@ def way_to(launcher: Any, hello: Tree, patience: float) -> Way:
 
 
 class ByLine:
-    """Over a line: the launcher tells the news as they come."""
+    """Over a line: the launcher tells the news as they come. An engine is used from one thread, but
+    for outputs, which come by Ray: nobody else sends here."""
 
     def __init__(self, end: FarEnd, epoch: int, patience: float) -> None:
         self._end, self._epoch, self._patience = end, epoch, patience
