@@ -14,7 +14,7 @@ from fairlead.sharing.guards import Chain
 from fairlead.sharing.parts import Begun, Part, Parts
 from fairlead.sharing.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.rates import rates
-from fairlead.sharing.rise import Basis, Rise
+from fairlead.sharing.rise import Basis, Rise, largest
 from fairlead.sharing.solvers.corners import End
 from fairlead.sharing.solvers.threads import one_thread
 from fairlead.sharing.solvers.walk import Walk, start
@@ -82,7 +82,6 @@ class _State:
     def __init__(self, problem: Problem, groups: Groups, scale: Floats, weight: Floats) -> None:
         self.groups, self.scale = groups, scale
         self.standing = Standing(problem.tree, weight, groups)
-        self._share = np.zeros(groups.usable.shape)  # of those who are done with
         # Each with the jobs that froze, and why; None where that is in the chain.
         self._rounds: list[tuple[float, Ints, _Multipliers | None]] = []
         self._chain = Chain(groups)
@@ -94,7 +93,8 @@ class _State:
     def _in_parts(self, pairs: Bools, basis: Basis | None = None) -> Parts:
         standing, level = self.standing, self.standing.level
         base, rate = standing.group_base, standing.group_rate
-        begun = Begun(base, rate, self._share, pairs, self._chain.guards(), level, basis)
+        chain = self._chain
+        begun = Begun(base, rate, chain.share(), pairs, chain.guards(), level, basis)
         return Parts(self.groups, begun, steady=standing.steady)
 
     def found(self) -> Floats:
@@ -103,10 +103,11 @@ class _State:
             rest = None if self._walk is None else self._walk.rest()
         if rest is None:
             self._give_up()
-        else:
-            places, share = rest
-            self._share[places] = share
-        return self._share
+            assert self._parts is not None
+            return self._parts.share
+        share, (places, there) = self._chain.share(), rest
+        share[places] = there
+        return share
 
     def _give_up(self) -> None:
         """What is left to walk is done part by part."""
@@ -121,10 +122,9 @@ class _State:
         """All that were done, told by jobs."""
         groups = self.groups
         price, group_price = self._chain.complete()
-        alive = groups.group >= 0
-        job_price = np.zeros((len(price), len(alive)))
-        job_price[:, alive] = group_price[:, groups.group[alive]] * groups.part[alive]
-        no_task, no_limit = np.zeros(len(alive)), np.zeros(len(groups.limit))
+        # Who is in no group has some other's, no times.
+        job_price = group_price.take(groups.group, axis=1) * groups.part
+        no_task, no_limit = np.zeros(len(groups.part)), np.zeros(len(groups.limit))
         walked = zip(job_price, price, strict=True)
         for level, frozen, prices in self._rounds:
             if prices is None:
@@ -173,7 +173,6 @@ class _State:
         if stop is None:
             return None
         self._chain.add(stop)
-        self._share[stop.places] = stop.share
         stopped = np.zeros(len(self.groups.use), dtype=np.bool_)
         stopped[stop.members] = True
         return walk.level, stopped, None
@@ -284,11 +283,13 @@ def _tasks(problem: Problem, groups: Groups, scale: Floats, share: Floats, found
     total = found.sum(axis=1)
     has = np.where(alive, total[groups.group], 0.0)
     times = np.divide(share * scale, has, out=np.zeros(len(has)), where=has > 0)
-    tasks: Floats = found[groups.group]  # who is in no group has some other's, no times
+    tasks: Floats = found.take(
+        groups.group, axis=0
+    )  # who is in no group has some other's, no times
     tasks *= times[:, None]
     used = tasks.T @ problem.demand
     capacity = problem.capacity * problem.count[:, None]
-    over = np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0).max(axis=1)
+    over = largest(np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0))
     if (over > 1.0).any():
         tasks /= np.maximum(over, 1.0)
     return tasks

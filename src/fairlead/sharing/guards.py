@@ -172,7 +172,16 @@ class Chain:
                 (some,) = row[:part].nonzero()
                 if len(some):
                     row[:part] = (row[some, None] * times[some, :part]).max(axis=0)
-        return times[:, part_of_class, None] * price, times[:, part_of_group] * worth
+        return times[:, part_of_class, None] * price, times.take(part_of_group, axis=1) * worth
+
+    def share(self) -> Floats:
+        """(G, C) what the members of all parts have."""
+        share = np.zeros(self._groups.usable.shape)
+        if self._parts:
+            places = zip(*(part.places for part in self._parts), strict=True)
+            groups, classes = map(np.concatenate, places)
+            share[groups, classes] = np.concatenate([part.share for part in self._parts])
+        return share
 
     def guards(self) -> Guards:
         """The same guards, for parts that fall into pieces in any order."""
