@@ -55,6 +55,7 @@ class Runner:
         self.failure: BaseException | None = None
         self._poll, self._clock, self._ended = poll, clock, ended
         self._pause = SOON
+        self._heralding = isinstance(service.engine, Heralding)
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
         service.snapshots.aside = self._write_aside
@@ -120,7 +121,7 @@ class Runner:
         """Seconds until there may be something to do."""
         wake = self.service.wake()
         # What cannot be reached is not asked again before it is due.
-        heard = self.service.trouble or isinstance(self.service.engine, Heralding)
+        heard = self.service.trouble or self._heralding
         pause = LONGEST if heard else self._pause
         if wake is None:
             return pause
