@@ -48,6 +48,7 @@ def test_it_says_where_it_serves_where_its_state_is_and_how_it_stops(tmp_path: P
     (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
     with serving(tmp_path, "--cluster", "cluster.yaml") as served:
         text = "\n".join(served.said)
+        assert "the token of the administrator is in its file admin-token" in text
         assert f"serving 3 machines (local) on {served.url}" in text
         assert f"state in {served.state}" in text
         assert "`fairlead stop`" in text
@@ -153,6 +154,29 @@ def test_in_the_background_it_says_what_keeps_it_from_starting(tmp_path: Path) -
     assert 'error: cluster.yaml:1:12: machine "a": it has no capacity' in done.stderr
 
 
+@pytest.mark.slow
+def test_in_the_background_it_says_that_it_waits_where_that_takes_long(tmp_path: Path) -> None:
+    code = "import sys; from fairlead.cli import serve; serve.SILENT = 0.0\n"
+    code += "from fairlead.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    state = tmp_path / "state"
+    words = ["serve", "--detach", "--listen", "127.0.0.1:0", "--state", str(state)]
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            env=environment(tmp_path),
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=300,
+        )
+        log = state / "service.log"
+        assert done.stderr == f"not serving yet; waiting up to 300 s (its log: {log})\n"
+        assert done.returncode == 0
+        assert done.stdout.startswith("serving on http://127.0.0.1:")
+    finally:
+        fairlead(tmp_path, "stop", "--state", str(state))
+
+
 def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
     text = "listen: 127.0.0.1:1\nlimits: {tasks_per_job: 3}\npolicy: drfh\nreserve_after: off\n"
     text += "retention: {time: 1h}\napi: {body_seconds: 5s, token_rate: 50.5}\nno_auth: true\n"
@@ -164,6 +188,7 @@ def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
                 client.submit(job)
             assert client.shares().policy == "drfh"
         assert not served.url.endswith(":1")
+        assert "everybody on this machine may do everything" in "\n".join(served.said)
 
 
 @pytest.mark.parametrize(
