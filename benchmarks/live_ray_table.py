@@ -1,12 +1,12 @@
 """How much of a bare Ray driver's speed is left through Fairlead: a table by sizes of the cluster
 and lengths of the tasks.
 
-`python -m benchmarks.live_ray_table [--cpus 2,8,32] [--seconds 0,0.01,0.1] [--rounds 3]`. Both run
-by turns on the same nodes, of one cluster for each size, which are started here: the bare driver
-submits all calls at once, each pinned to a node; Fairlead gets them as one `map`, through a service
-with its journal on disk: as `map` divides them into tasks by itself, and a task each
-(`together=1`). `--processes` adds whose the processor time was. Needs nothing but two cores, and
-patience where they are busy.
+`python -m benchmarks.live_ray_table [--cpus 2,8,32] [--seconds 0,0.01,0.1] [--calls 400]
+[--rounds 3]`. Both run by turns on the same nodes, of one cluster for each size, which are started
+here: the bare driver submits all calls at once, each pinned to a node; Fairlead gets them as one
+`map`, through a service with its journal on disk: as `map` divides them into tasks by itself, and a
+task each (`together=1`). `--processes` adds whose the processor time was, and what the service says
+of its steps. Needs nothing but two cores, and patience where they are busy.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from urllib.request import Request, urlopen
 
 import psutil
 import ray
@@ -36,7 +37,7 @@ NODES = {2: (2,), 8: (2, 2, 2, 2), 32: (8, 8, 8, 8)}
 """CPUs of the nodes, by their sum; other sums are one node."""
 
 MOST, LEAST = 400, 60
-"""Calls of one measurement."""
+"""Calls of one measurement, if nothing else is said."""
 
 STORE = 80 * 1024 * 1024
 
@@ -75,8 +76,8 @@ def cluster(cpus: int) -> Iterator[list[str]]:
 
 
 @contextmanager
-def service(folder: Path) -> Iterator[None]:
-    """A service in front of the cluster, and this program as its client."""
+def service(folder: Path) -> Iterator[Callable[[], Steps]]:
+    """A service in front of the cluster, and this program as its client; asks for its steps."""
     state = folder / "state"
     server = subprocess.Popen(
         [
@@ -93,14 +94,49 @@ def service(folder: Path) -> Iterator[None]:
         if " on " not in said:
             raise RuntimeError(f"the service said {said!r}")
         threading.Thread(target=server.stdout.read, daemon=True).start()
-        fair.init(url=said.split()[-1], token=(state / "admin-token").read_text().strip())
-        yield
+        url, token = said.split()[-1], (state / "admin-token").read_text().strip()
+        fair.init(url=url, token=token)
+        yield lambda: steps(url, token)
     finally:
         fair.shutdown()
         server.send_signal(signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             server.wait(30)
         server.kill()
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a service has done: steps that wrote into its journal, the seconds that all steps took,
+    and of these the synced writing."""
+
+    count: float
+    seconds: float
+    journal: float
+
+    def since(self, before: Steps, calls: int) -> str:
+        """What was done for so many calls."""
+        count, journal = self.count - before.count, self.journal - before.journal
+        seconds = self.seconds - before.seconds
+        return (
+            f"{calls / count:.1f} calls a step of {1000 * seconds / count:.2f} ms, of which the"
+            f" journal takes {1000 * journal / count:.2f} ms"
+        )
+
+
+def steps(url: str, token: str) -> Steps:
+    """As the service's metrics say it."""
+    request = Request(f"{url}/metrics", headers={"Authorization": f"Bearer {token}"})
+    with urlopen(request) as answer:
+        lines = answer.read().decode().splitlines()
+    wanted = ("fairlead_journal_seconds_", "fairlead_step_seconds_")
+    words = (line.rpartition(" ") for line in lines if line.startswith(wanted))
+    found = {name: float(value) for name, _, value in words}
+    return Steps(
+        found["fairlead_journal_seconds_count"],
+        found["fairlead_step_seconds_sum"],
+        found["fairlead_journal_seconds_sum"],
+    )
 
 
 @dataclass
@@ -111,6 +147,7 @@ class Speed:
     wall: list[float] = field(default_factory=list)
     work: list[float] = field(default_factory=list)
     by_kind: dict[str, float] = field(default_factory=dict)  # of the last round
+    said: str = ""  # by the service, of its steps in the last round
 
 
 KINDS = {
@@ -146,11 +183,16 @@ def spent(before: dict[int, tuple[str, float]]) -> dict[str, float]:
 
 
 def measured(
-    nodes: list[str], cpus: int, seconds: float, rounds: int
+    nodes: list[str],
+    now: Callable[[], Steps],
+    cpus: int,
+    seconds: float,
+    rounds: int,
+    most: int,
 ) -> tuple[int, int, dict[str, Speed]]:
     """How many calls, of how many tasks they were by themselves, and how fast they were."""
     function = work()
-    calls = int(min(MOST, max(LEAST, 2 * cpus / (seconds or 0.0001))))
+    calls = int(min(most, max(LEAST, 2 * cpus / (seconds or 0.0001))))
     pinned = [
         ray.remote(
             num_cpus=1,
@@ -181,7 +223,7 @@ def measured(
     speeds = {name: Speed() for name in ways}
     for turn in range(rounds + 1):
         for name, run in ways.items():
-            before, begin = busy(), time.perf_counter()
+            steps_before, before, begin = now(), busy(), time.perf_counter()
             if sum(run()) != calls * (calls - 1) // 2:
                 raise RuntimeError(f"wrong results ({name})")
             if turn:  # the first one starts the workers
@@ -189,6 +231,8 @@ def measured(
                 taken = {kind: 1000 * sec / calls for kind, sec in spent(before).items()}
                 speeds[name].work.append(sum(taken.values()))
                 speeds[name].by_kind = taken
+                if name != "bare":
+                    speeds[name].said = now().since(steps_before, calls)
     return calls, made[0], speeds
 
 
@@ -198,15 +242,20 @@ def main() -> None:
     parser.add_argument("--cpus", default="2,8,32")
     parser.add_argument("--seconds", default="0,0.01,0.1")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=MOST)
     parser.add_argument("--processes", action="store_true")
     args = parser.parse_args()
     say = sys.stdout.write
     say("| CPUs | call | calls | bare, calls/s | `map` | tasks | a task each")
     say(f" | ms of processor a call: bare | `map` | each | load |\n|{11 * '---|'}\n")
     for cpus in map(int, args.cpus.split(",")):
-        with tempfile.TemporaryDirectory() as folder, cluster(cpus) as nodes, service(Path(folder)):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            cluster(cpus) as nodes,
+            service(Path(folder)) as now,
+        ):
             for seconds in map(float, args.seconds.split(",")):
-                calls, tasks, speeds = measured(nodes, cpus, seconds, args.rounds)
+                calls, tasks, speeds = measured(nodes, now, cpus, seconds, args.rounds, args.calls)
                 bare, by_itself, each = (median(speed.wall) for speed in speeds.values())
                 work = " | ".join(f"{median(speed.work):.2f}" for speed in speeds.values())
                 say(
@@ -216,7 +265,7 @@ def main() -> None:
                 )
                 for name, speed in speeds.items() if args.processes else ():
                     kinds = (f"{kind} {ms:.2f}" for kind, ms in speed.by_kind.items())
-                    say(f"{name}: {', '.join(kinds)}\n")
+                    say(f"{name}: {', '.join(kinds)}{speed.said and '; '}{speed.said}\n")
                 sys.stdout.flush()
 
 
