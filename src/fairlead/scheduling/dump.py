@@ -51,7 +51,7 @@ SCRATCH = {
 """Arrays in which a decision works, each with the one that is as long. They say nothing between two
 decisions, so they are not written, and are made anew."""
 
-REMADE = ("sets", "grades", "places", "asked", "largest")
+REMADE = ("sets", "grades", "places", "asked", "largest", "spots")
 """Arrays that follow from others, or are as long as these: `State.widen` makes them anew."""
 
 LEFT_OUT = (*SCRATCH, *REMADE)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairlead.scheduling.kernels.spots import spot
 from fairlead.scheduling.kernels.state import State
 from fairlead.scheduling.kernels.tables import GRADES, NEAR, NONE, RESOURCES, UPS, WORD
-from fairlead.scheduling.transitions import MachineState
+from fairlead.scheduling.transitions import HELD, MachineState
 
 
 def searched(state: State) -> Iterator[str]:
@@ -16,6 +17,7 @@ def searched(state: State) -> Iterator[str]:
     yield from sets(state)
     yield from tries(state)
     yield from clean(state)
+    yield from spots(state)
     yield from refused(state)
 
 
@@ -115,9 +117,31 @@ def _sums(state: State, nodes: list[int]) -> Iterator[str]:
             yield f"node {n} is wrong about the least demand below"
         if (state.terms[n] != (state.terms[left] & state.terms[right])).any():
             yield f"node {n} is wrong about the terms that all below need"
+        yield from _brief(state, n)
         for child in (left, right):
             if node[child]["left"] >= 0 and node[child]["bit"] <= node[n]["bit"]:
                 yield f"node {child} does not look at a later bit than its parent {n}"
+
+
+def _brief(state: State, n: int) -> Iterator[str]:
+    """What a node says in brief of its needs: never more than they are, hardly less."""
+    if state.node[n]["word"] != state.terms[n, 0]:
+        yield f"node {n} says that it needs other terms than it does"
+    for r, need in enumerate(state.need[n, :4].tolist()):
+        part = int(state.node[n]["brief"]) >> 16 * r & 0xFFFF
+        exponent, digits = divmod(part, 512)
+        said = (512 + digits) * 2 ** (exponent - 1) / 512 if part else 0
+        if not said <= need <= said * (1 + 1 / 512):
+            yield f"node {n} says that it needs {said} of resource {r}, which is {need}"
+
+
+def spots(state: State) -> Iterator[str]:
+    """Each held task of a job that spreads is counted."""
+    task = state.task[np.isin(state.task["state"], HELD)]
+    task = task[state.job["spread"][task["job"]] == 1]
+    places = spot(task["job"], task["machine"], len(state.spots))
+    if (np.bincount(places, minlength=len(state.spots)) != state.spots).any():
+        yield "tasks of jobs that spread are counted wrongly"
 
 
 def _leaf(state: State, n: int) -> Iterator[str]:
@@ -131,6 +155,7 @@ def _leaf(state: State, n: int) -> Iterator[str]:
         yield f"the leaf of job {j} has another place in line than the job"
     if (state.need[n] != state.demand[j]).any() or (state.terms[n] != terms).any():
         yield f"the leaf of job {j} needs something else than the job"
+    yield from _brief(state, n)
 
 
 def _tenant_leaf(state: State, n: int) -> Iterator[str]:
@@ -147,6 +172,7 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
         yield f"the leaf of tenant {t} is wrong about whether a job is fresh"
     if (state.need[n] != state.need[root]).any() or (state.terms[n] != state.terms[root]).any():
         yield f"the leaf of tenant {t} needs something else than its jobs"
+    yield from _brief(state, n)
 
 
 def refused(state: State) -> Iterator[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.scheduling.kernels.briefs import abridge
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.levels import hold, level, lift_level, lift_tenant, set_active
 from fairlead.scheduling.kernels.places import UP
 from fairlead.scheduling.kernels.rooms import give
+from fairlead.scheduling.kernels.spots import spot_of
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.trie import LOW, free_node, insert, lift_key, new_node, remove
@@ -37,6 +39,7 @@ def _enter(s: Handle, j: int) -> None:
         s.need[n, r] = s.demand[j, r]
     for i in range(s.terms.shape[1]):
         s.terms[n, i] = s.needs[j, i] | (s.prefers[j, i] if job.patient else np.uint64(0))
+    abridge(s, n)
     job.leaf = n
     tenant.root = insert(s, tenant.root, n)
 
@@ -276,11 +279,15 @@ def link(s: Handle, t: int, m: int) -> None:
     if job.first_task >= 0:
         s.task[job.first_task].job_before = t
     job.first_task = t
+    if job.spread:
+        s.spots[spot_of(task.job, m, len(s.spots))] += 1
 
 
 @inner
 def _unlink(s: Handle, t: int) -> None:
     task, job, machine = s.task[t], s.job[s.task[t].job], s.machine[s.task[t].machine]
+    if job.spread:
+        s.spots[spot_of(task.job, task.machine, len(s.spots))] -= 1
     if task.machine_before >= 0:
         s.task[task.machine_before].machine_next = task.machine_next
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.scheduling.kernels.briefs import abridge
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE, SHARE
@@ -63,6 +64,8 @@ def _copy_root(s: Handle, t: int) -> bool:
         if terms[tenant.leaf, i] != terms[tenant.root, i]:
             terms[tenant.leaf, i] = terms[tenant.root, i]
             changed = True
+    if changed:
+        abridge(s, int64(tenant.leaf))
     return changed
 
 

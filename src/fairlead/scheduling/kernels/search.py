@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.scheduling.kernels.briefs import BRIEF, at_most, brief
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.permission import (
     cap_room,
@@ -38,6 +39,35 @@ def _push(s: Handle, top: int, n: int) -> int:
 
 
 @inner
+def _push_those(s: Handle, top: int, n: int, room: np.uint64, lacking: np.uint64) -> int:
+    """As `_push`, without children below which, in brief, nobody can be placed in so much room
+    where these terms are lacking."""
+    node, stack = s.node, s.stack
+    left, right = node[n].left, node[n].right
+    a, b = node[left], node[right]
+    one = at_most(a.brief, room) and not (a.word & lacking)
+    other = at_most(b.brief, room) and not (b.word & lacking)
+    if one and other:
+        return _push(s, top, n)
+    if one or other:
+        stack[top] = left if one else right
+        top += 1
+    return top
+
+
+@inner
+def _holds(s: Handle, n: int, m: int) -> bool:
+    """Has the machine the room and the terms for the least that is below a node?"""
+    for r in range(s.need.shape[1]):
+        if s.need[n, r] > s.room[m, r]:
+            return False
+    for i in range(s.terms.shape[1]):
+        if s.terms[n, i] & ~s.satisfies[m, i]:
+            return False
+    return True
+
+
+@inner
 def _allowed(s: Handle, j: int, m: int) -> bool:
     """What the tries do not say: of a job that fits and satisfies all that is needed."""
     job = s.job[j]
@@ -59,9 +89,10 @@ def owned(s: Handle, m: int) -> bool:
 def next_job(s: Handle, m: int) -> int:
     """The active job of least (level, seq) that may be placed on machine m; NONE if there is
     none."""
-    node, stack, need, terms = s.node, s.stack, s.need, s.terms
-    room, satisfies = s.room, s.satisfies
-    resources, words = need.shape[1], terms.shape[1]
+    node, stack, need = s.node, s.stack, s.need
+    resources = need.shape[1]
+    wide = resources > BRIEF or s.terms.shape[1] > 1
+    room, lacking = brief(s.room, m), ~s.satisfies[m, 0]
     reserved = s.machine[m].reserved >= 0
     best = NONE
     bound, bound_seq = np.inf, int64(NEVER)
@@ -87,17 +118,10 @@ def next_job(s: Handle, m: int) -> int:
         here = node[n]
         if here.key > bound or (here.key == bound and here.seq >= bound_seq):
             continue
-        fits = True
-        for r in range(resources):
-            if need[n, r] > room[m, r]:
-                fits = False
-        for i in range(words):
-            if terms[n, i] & ~satisfies[m, i]:
-                fits = False
-        if not fits:
+        if (wide or here.left < 0) and not _holds(s, n, m):
             continue
         if here.left >= 0:
-            top = _push(s, top, n)
+            top = _push_those(s, top, n, room, lacking)
             continue
         # A tenant: its jobs, on the same stack, above what is left of the tenants.
         t = int64(here.owner)
@@ -119,16 +143,10 @@ def next_job(s: Handle, m: int) -> int:
             its = offset + here.key / rate
             if its > bound or (its == bound and here.seq >= bound_seq):
                 continue
-            fits = True
-            for r in range(resources):
-                if need[n, r] > room[m, r]:
-                    fits = False
-            for i in range(words):
-                if terms[n, i] & ~satisfies[m, i]:
-                    fits = False
-            if not fits:
+            if (wide or capped or here.left < 0) and not _holds(s, n, m):
                 continue
             if capped:
+                fits = True
                 for r in range(resources):
                     if need[n, r] > 0 and need[n, r] > cap_room(s, t, r):
                         fits = False
@@ -136,7 +154,7 @@ def next_job(s: Handle, m: int) -> int:
                     tenant.cut = 1
                     continue
             if here.left >= 0:
-                top = _push(s, top, n)
+                top = _push_those(s, top, n, room, lacking)
             elif (here.plain and not reserved) or _allowed(s, int64(here.owner), m):
                 best = int64(here.owner)
                 bound, bound_seq = its, here.seq

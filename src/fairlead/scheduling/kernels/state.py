@@ -16,7 +16,9 @@ from numba import types
 from numba.experimental import structref
 
 from fairlead.scheduling.kernels.compiling import kernel
+from fairlead.scheduling.kernels.pages import Pages
 from fairlead.scheduling.kernels.records import borrowed
+from fairlead.scheduling.kernels.spots import spot
 from fairlead.scheduling.kernels.tables import (
     BLOCK,
     FLOATS,
@@ -99,7 +101,7 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     capacity, free, room, piece, grades, before, demand, limit, used, need,
     rank, target, runs,
     satisfies, needs, prefers, terms,
-    dirty, unset, places, asked, stack, fits, unit, column, have, largest, satisfied,
+    dirty, unset, places, asked, stack, fits, unit, column, have, largest, satisfied, spots,
     score,
     sets,
 ):  # fmt: skip
@@ -141,6 +143,7 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.have = have
     s.largest = largest
     s.satisfied = satisfied
+    s.spots = spots
     s.score = score
     s.sets = sets
     return s
@@ -152,6 +155,16 @@ def _grade(amounts: Ints) -> Ints:
     return np.where(amounts > 0, grades, 0)
 
 
+def _brief(amounts: Ints) -> Words:
+    """Of each row of amounts what `briefs.brief` says of one."""
+    words = np.zeros(len(amounts), np.uint64)
+    for r in range(min(amounts.shape[1], 4)):
+        parts = (amounts[:, r].astype(np.float64).view(np.int64) >> 43) - (1022 << 9)
+        parts = np.where(amounts[:, r] > 0, parts, 0).astype(np.uint64)
+        words |= parts << np.uint64(16 * r)
+    return words
+
+
 class State:
     """The tables as Python holds them: arrays as attributes, and `handle`, what kernels get.
 
@@ -161,6 +174,7 @@ class State:
     handle: Handle
 
     def __init__(self, units: Sequence[int], *, rows: int = 64) -> None:
+        self._pages = Pages()
         resources, devices = len(units), sum(size > 0 for size in units)
         for name, dtype in TABLES.items():
             setattr(self, name, np.zeros(1 if name == "whole" else rows, dtype))
@@ -180,6 +194,7 @@ class State:
         self.most_pieces = each
         self.have = np.zeros(resources, np.int64)
         self.satisfied = np.zeros(64, np.int64)
+        self.spots = np.zeros(rows // 2, np.int64)
         self.stack = np.zeros(DEPTH, np.int64)
         whole = self.whole[0]
         for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first", "ended"):
@@ -226,6 +241,7 @@ class State:
     have: Ints
     largest: Ints
     satisfied: Ints
+    spots: Ints
     score: npt.NDArray[np.float64]
     sets: Words
 
@@ -247,6 +263,8 @@ class State:
             self._resize(name, new)
         if table == "machine":
             self._make_sets()
+        if table == "task":
+            self._count_spots()
         if table in ("job", "tenant"):
             # Each active job and each active tenant has a leaf, and a node above it.
             nodes = 2 * (len(self.job) + len(self.tenant))
@@ -265,6 +283,9 @@ class State:
             [self.satisfied, np.zeros(64 * words - len(self.satisfied), np.int64)]
         )
         self._make_sets()
+        self._count_spots()
+        self.node["word"] = self.terms[:, 0]
+        self.node["brief"] = _brief(self.need)
         self._renew()
 
     def advise(self, groups: int) -> None:
@@ -285,15 +306,23 @@ class State:
 
     def _resize(self, name: str, rows: int) -> None:
         array = getattr(self, name)
-        larger = np.zeros((rows, *array.shape[1:]), array.dtype)
+        larger = self._pages.zeros((rows, *array.shape[1:]), array.dtype)
         larger[: len(array)] = array
         setattr(self, name, larger)
+
+    def _count_spots(self) -> None:
+        """The held tasks of jobs that spread, counted anew."""
+        self.spots = self._pages.zeros((len(self.task) // 2,), np.dtype(np.int64))
+        held = self.task[self.task["state"] > 0]
+        held = held[self.job["spread"][held["job"]] == 1]
+        np.add.at(self.spots, spot(held["job"], held["machine"], len(self.spots)), 1)
 
     def _make_sets(self) -> None:
         """The sets of machines, anew."""
         machines = len(self.machine)
         rows = RESOURCES + GRADES * self.resources + WORD * self.words
-        self.sets = np.zeros((-(-machines // (BLOCK * WORD)), rows, BLOCK), np.uint64)
+        blocks = -(-machines // (BLOCK * WORD))
+        self.sets = self._pages.zeros((blocks, rows, BLOCK), np.dtype(np.uint64))
         self.places = np.zeros(BLOCK * len(self.sets), np.int64)
         self.asked = np.zeros(1 + self.resources + 2 * WORD * self.words, np.int64)
         self.largest = self.capacity.max(axis=0)

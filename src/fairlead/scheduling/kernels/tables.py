@@ -182,6 +182,8 @@ NODE = np.dtype(
         ("bit", np.int8),  # that the children differ in, from the highest, 0
         ("fresh", np.int8),  # a fresh job is below
         ("plain", np.int8),  # of a job's leaf: it is no gang and does not spread
+        ("word", np.uint64),  # the first of `terms`
+        ("brief", np.uint64),  # of `need`, rounded down: 16 bits each of the first four
         ("seq", np.int64),  # of the least below it, by (key, seq)
         ("key", np.float64),  # mu, or (trie of tenants) the level
         ("signature", np.uint64),  # of a leaf
@@ -317,6 +319,7 @@ LISTS = (
     "have",  # (R,) machines present that have any of the resource
     "largest",  # (R,) the largest capacity of any machine so far
     "satisfied",  # (64 W,) machines present that satisfy the term
+    "spots",  # (tasks / 2,) held tasks of jobs that spread, by `spot_of` their job and machine
 )
 FLOATS = ("score",)
 """(machines,) of the candidates in `fits`"""

@@ -3,15 +3,17 @@
 A trie parts its leaves by the first bit in which their signatures differ, so its shape follows
 from what is in it, not from what happened before, and needs no balancing. Each node carries, of
 all leaves below, the least (key, seq), the least demand of each resource, the terms that all of
-them need, and whether one of them is fresh. See docs/decisions/0071-search-tree.md.
+them need, and whether one of them is fresh. What it needs is in its record too, in short
+(`briefs`): mostly nothing else of it is read. See docs/decisions/0071-search-tree.md.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from fairlead.scheduling.kernels.briefs import abridge
 from fairlead.scheduling.kernels.compiling import inner
-from fairlead.scheduling.kernels.state import Handle
+from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE
 
 ONE = np.uint64(1)
@@ -99,7 +101,8 @@ def _lift_need(s: Handle, n: int) -> None:
                 changed = True
         if not changed:
             return
-        at = node[at].parent
+        abridge(s, at)
+        at = int64(node[at].parent)
 
 
 @inner

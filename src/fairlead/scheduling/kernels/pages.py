@@ -1,0 +1,45 @@
+"""Memory for tables: large ones lie in large pages.
+
+A cluster of 10,000 machines is read all over, and with pages of 4 KiB a processor finds the addresses
+of a tenth of it without looking them up. NumPy asks the system for large pages where an array has
+4 MiB and more; so tables that are smaller than that share such an array. A table begins where a
+line of the processor's cache does.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+SMALL = 1 << 16
+"""Tables of fewer bytes are arrays of their own."""
+SHEET = 1 << 24
+"""Bytes of an array that tables share. What is not used of it costs no memory."""
+LINE = 64
+
+
+class Pages:
+    """Where tables are taken from. A sheet is given back when the last of its tables is."""
+
+    def __init__(self) -> None:
+        self._sheet = np.zeros(0, np.uint8)
+        self._taken = 0
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        """An array of zeros."""
+        size = prod(shape) * dtype.itemsize
+        if size < SMALL:
+            return np.zeros(shape, dtype)
+        if size > SHEET // 4:
+            sheet = np.zeros(size + LINE, np.uint8)
+            first = -sheet.ctypes.data % LINE
+        else:
+            if self._taken + size > len(self._sheet):
+                self._sheet = np.zeros(SHEET, np.uint8)
+                self._taken = -self._sheet.ctypes.data % LINE
+            sheet, first = self._sheet, self._taken
+            self._taken += -(-size // LINE) * LINE
+        return sheet[first : first + size].view(dtype).reshape(shape)
