@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairlead.scheduling.kernels.spots import spot
+from fairlead.scheduling.kernels.spots import pair, spot
 from fairlead.scheduling.kernels.state import State
 from fairlead.scheduling.kernels.tables import GRADES, NEAR, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.transitions import HELD, MachineState
@@ -140,8 +140,11 @@ def spots(state: State) -> Iterator[str]:
     task = state.task[np.isin(state.task["state"], HELD)]
     task = task[state.job["spread"][task["job"]] == 1]
     places = spot(task["job"], task["machine"], len(state.spots))
-    if (np.bincount(places, minlength=len(state.spots)) != state.spots).any():
+    if (np.bincount(places, minlength=len(state.spots)) != state.spots[:, 0]).any():
         yield "tasks of jobs that spread are counted wrongly"
+    alone = state.spots[places, 0] == 1
+    if (pair(task["job"], task["machine"]) != state.spots[places, 1])[alone].any():
+        yield "a task of a job that spreads is not the one that is counted"
 
 
 def _leaf(state: State, n: int) -> Iterator[str]:

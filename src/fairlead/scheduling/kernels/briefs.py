@@ -1,4 +1,4 @@
-"""Numbers that say nearly what is compared, so that most comparisons need no more than one of them."""
+"""Words that say nearly how much of each resource: mostly one comparison of them is enough."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ import numpy as np
 from fairlead.scheduling.kernels.briefs import abridge
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.levels import hold, level, lift_level, lift_tenant, set_active
+from fairlead.scheduling.kernels.permission import count
 from fairlead.scheduling.kernels.places import UP
 from fairlead.scheduling.kernels.rooms import give
-from fairlead.scheduling.kernels.spots import spot_of
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NEVER, NONE, UNLIMITED
 from fairlead.scheduling.kernels.trie import LOW, free_node, insert, lift_key, new_node, remove
@@ -280,14 +280,14 @@ def link(s: Handle, t: int, m: int) -> None:
         s.task[job.first_task].job_before = t
     job.first_task = t
     if job.spread:
-        s.spots[spot_of(task.job, m, len(s.spots))] += 1
+        count(s, int64(task.job), m, 1)
 
 
 @inner
 def _unlink(s: Handle, t: int) -> None:
     task, job, machine = s.task[t], s.job[s.task[t].job], s.machine[s.task[t].machine]
     if job.spread:
-        s.spots[spot_of(task.job, task.machine, len(s.spots))] -= 1
+        count(s, int64(task.job), int64(task.machine), -1)
     if task.machine_before >= 0:
         s.task[task.machine_before].machine_next = task.machine_next
     else:
@@ -354,7 +354,6 @@ def release(s: Handle, t: int) -> None:
     _remember(s, m, j)
     give(s, m, j, task.pieces)
     _soil(s, m)
-    s.whole[0].ended = j
     if s.whole[0].groups > 0:
         s.runs[j, s.machine[m].group] -= 1
     job.held -= 1

@@ -56,11 +56,26 @@ def _end(s: Handle, t: int) -> int:
 
 
 @inner
-def expected_room(s: Handle, j: int, m: int) -> int:
-    """When a task of the job is expected to fit on the machine; NEVER where nobody knows."""
+def _soonest(s: Handle, m: int) -> int:
+    """When the first task on the machine is expected to end; NEVER where nobody knows."""
+    soonest = int64(NEVER)
+    t = int64(s.machine[m].first)
+    while t >= 0:
+        soonest = min(soonest, _end(s, t))
+        t = int64(s.task[t].machine_next)
+    return soonest
+
+
+@inner
+def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
+    """When a task of the job is expected to fit on the machine; NEVER where nobody knows, or where
+    that is after `latest`."""
     tasks = s.machine[m].tasks
     if not s.whole[0].told and not s.job[j].spread:
         return s.whole[0].now if _would_fit(s, j, m, s.free[m], s.piece[m]) else int64(NEVER)
+    later = latest != NEVER and _soonest(s, m) > latest
+    if later and not _would_fit(s, j, m, s.free[m], s.piece[m]):
+        return int64(NEVER)
     free, piece = s.free[m].copy(), s.piece[m].copy()
     order = np.empty(tasks, np.int64)
     ends = np.empty(tasks, np.int64)
@@ -77,7 +92,7 @@ def expected_room(s: Handle, j: int, m: int) -> int:
     if not (spread and own) and _would_fit(s, j, m, free, piece):
         return when
     for i in by_end:
-        if ends[i] == NEVER:
+        if ends[i] == NEVER or ends[i] > latest:
             return int64(NEVER)
         task = s.task[order[i]]
         own -= task.job == j
@@ -125,6 +140,7 @@ def reserve(s: Handle, j: int) -> bool:
         own[s.task[t].machine] += 1
         t = int64(s.task[t].job_next)
     there = 0
+    latest = int64(NEVER)
     ask_able(s, j)
     m = next_within(s, 0)
     while m >= 0:
@@ -134,7 +150,9 @@ def reserve(s: Handle, j: int) -> bool:
             able[m] = when_empty(s, j, m)
             if able[m] > 0:
                 there += able[m]
-                when[m] = expected_room(s, j, m)
+                when[m] = expected_room(s, j, m, latest)
+                if wanted == 1:
+                    latest = min(latest, when[m])
                 lack[m] = missing(s, j, m)
         m = next_within(s, m + 1)
     if there < wanted:

@@ -1,9 +1,9 @@
 """Memory for tables: large ones lie in large pages.
 
-A cluster of 10,000 machines is read all over, and with pages of 4 KiB a processor finds the addresses
-of a tenth of it without looking them up. NumPy asks the system for large pages where an array has
+An event reads here and there in the tables of a large cluster, and in pages of 4 KiB these are more
+than a processor keeps the addresses of. NumPy asks the system for large pages where an array has
 4 MiB and more; so tables that are smaller than that share such an array. A table begins where a
-line of the processor's cache does.
+line of the processor's cache does. See docs/decisions/0177-less-memory-is-read.md.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.scheduling.kernels.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.places import UP, ask_for, next_within
 from fairlead.scheduling.kernels.rooms import fits_now, satisfied
-from fairlead.scheduling.kernels.spots import spot_of
+from fairlead.scheduling.kernels.spots import pair_of, spot_of
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NEVER, UNLIMITED, UPS
 
@@ -37,11 +37,20 @@ def within_caps(s: Handle, j: int, tasks: int) -> bool:
 
 
 @inner
+def count(s: Handle, j: int, m: int, tasks: int) -> None:
+    """So many more tasks of job j, which spreads, are on machine m."""
+    i = spot_of(j, m, len(s.spots))
+    s.spots[i, 0] += tasks
+    s.spots[i, 1] ^= pair_of(j, m)
+
+
+@inner
 def on_machine(s: Handle, j: int, m: int) -> bool:
     """Is a task of the job, which spreads, on the machine?"""
-    task = s.task
-    if s.spots[spot_of(j, m, len(s.spots))] == 0:
-        return False
+    spots, task = s.spots, s.task
+    i = spot_of(j, m, len(spots))
+    if spots[i, 0] < 2:
+        return spots[i, 0] == 1 and spots[i, 1] == pair_of(j, m)
     if s.job[j].held < s.machine[m].tasks:
         t = int64(s.job[j].first_task)
         while t >= 0 and task[t].machine != m:

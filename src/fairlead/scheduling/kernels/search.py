@@ -61,10 +61,10 @@ def _holds(s: Handle, n: int, m: int) -> bool:
     for r in range(s.need.shape[1]):
         if s.need[n, r] > s.room[m, r]:
             return False
+    lacking = np.uint64(0)
     for i in range(s.terms.shape[1]):
-        if s.terms[n, i] & ~s.satisfies[m, i]:
-            return False
-    return True
+        lacking |= s.terms[n, i] & ~s.satisfies[m, i]
+    return lacking == np.uint64(0)
 
 
 @inner

@@ -18,7 +18,7 @@ from numba.experimental import structref
 from fairlead.scheduling.kernels.compiling import kernel
 from fairlead.scheduling.kernels.pages import Pages
 from fairlead.scheduling.kernels.records import borrowed
-from fairlead.scheduling.kernels.spots import spot
+from fairlead.scheduling.kernels.spots import pair, spot
 from fairlead.scheduling.kernels.tables import (
     BLOCK,
     FLOATS,
@@ -99,9 +99,9 @@ STATE = StateType(
 def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     whole, machine, job, tenant, task, node, out, alarm, front,
     capacity, free, room, piece, grades, before, demand, limit, used, need,
-    rank, target, runs,
+    rank, target, runs, spots,
     satisfies, needs, prefers, terms,
-    dirty, unset, places, asked, stack, fits, unit, column, have, largest, satisfied, spots,
+    dirty, unset, places, asked, stack, fits, unit, column, have, largest, satisfied,
     score,
     sets,
 ):  # fmt: skip
@@ -178,7 +178,7 @@ class State:
         resources, devices = len(units), sum(size > 0 for size in units)
         for name, dtype in TABLES.items():
             setattr(self, name, np.zeros(1 if name == "whole" else rows, dtype))
-        width = dict.fromkeys(INTS, resources) | {"rank": 1, "target": 1, "runs": 1}
+        width = dict.fromkeys(INTS, resources) | {"rank": 1, "target": 1, "runs": 1, "spots": 2}
         width |= dict.fromkeys(WORDS, 1) | {"piece": PIECES if devices else 1}
         for name in INTS + WORDS:
             setattr(
@@ -194,16 +194,16 @@ class State:
         self.most_pieces = each
         self.have = np.zeros(resources, np.int64)
         self.satisfied = np.zeros(64, np.int64)
-        self.spots = np.zeros(rows // 2, np.int64)
         self.stack = np.zeros(DEPTH, np.int64)
         whole = self.whole[0]
-        for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first", "ended"):
+        for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
             whole[name] = NONE
         whole["reserve_after"] = NEVER
         whole["picky"] = 1
         for name in NODES:
             self._resize(name, 4 * rows)
         self._make_sets()
+        self._count_spots()
         self._renew()
 
     whole: Records
@@ -312,10 +312,12 @@ class State:
 
     def _count_spots(self) -> None:
         """The held tasks of jobs that spread, counted anew."""
-        self.spots = self._pages.zeros((len(self.task) // 2,), np.dtype(np.int64))
+        self.spots = self._pages.zeros((len(self.task) // 2, 2), np.dtype(np.int64))
         held = self.task[self.task["state"] > 0]
         held = held[self.job["spread"][held["job"]] == 1]
-        np.add.at(self.spots, spot(held["job"], held["machine"], len(self.spots)), 1)
+        at = spot(held["job"], held["machine"], len(self.spots))
+        np.add.at(self.spots[:, 0], at, 1)
+        np.bitwise_xor.at(self.spots[:, 1], at, pair(held["job"], held["machine"]))
 
     def _make_sets(self) -> None:
         """The sets of machines, anew."""

@@ -243,7 +243,6 @@ WHOLE = np.dtype(
         ("asked", np.int64),  # sets that are asked for
         ("growing", np.int64),  # machines in that set
         ("owned", np.int64),  # those whose room grew where only one job may be placed
-        ("ended", np.int64),  # the job of the task that left a machine last
         ("unset", np.int64),  # how many machines are in `unset`
         ("begun", np.int64),  # searches over them, ever
         ("reshaped", np.int64),  # some trie got another shape since
@@ -300,6 +299,7 @@ INTS = (
     "rank",  # (jobs, groups) advice
     "target",  # (jobs, groups) advice, in millionths
     "runs",  # (jobs, groups) tasks held there
+    "spots",  # (tasks / 2, 2) of held tasks of jobs that spread: how many, and their pairs
 )
 WORDS = (
     "satisfies",  # (machines, W) terms that a machine satisfies
@@ -319,7 +319,6 @@ LISTS = (
     "have",  # (R,) machines present that have any of the resource
     "largest",  # (R,) the largest capacity of any machine so far
     "satisfied",  # (64 W,) machines present that satisfy the term
-    "spots",  # (tasks / 2,) held tasks of jobs that spread, by `spot_of` their job and machine
 )
 FLOATS = ("score",)
 """(machines,) of the candidates in `fits`"""
