@@ -255,16 +255,10 @@ class Driver:
             self._tell()
         # While nothing runs and nothing comes, nothing fails: or what can run only when all
         # machines are there would be waited for for ever.
-        busy = clock["queue"] > 0 or clock["at"] < clock["jobs"] or not clock["last"]
-        changes = self._changes.take(time, failing=bool(busy))
-        for kind, alike in groupby(changes, key=attrgetter("kind")):
+        busy = bool(clock["queue"] > 0 or clock["at"] < clock["jobs"] or not clock["last"])
+        for kind, alike in groupby(self._changes.take(time, failing=busy), attrgetter("kind")):
             if kind is Kind.JOIN:
-                # Nothing happens between them: they can be told at once.
-                joined = list(alike)
-                online.join(
-                    [change.machine for change in joined],
-                    np.array([change.capacity for change in joined]),
-                )
+                online.join(list(alike))  # nothing happens between them
             else:
                 for change in alike:
                     self._apply(change)

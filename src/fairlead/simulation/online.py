@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from fairlead.scheduling.scales import Scaled, Scaler
 from fairlead.scheduling.stopping import Stopping
 from fairlead.scheduling.terms import Listed, NotListed, Term
 from fairlead.sharing.problem import Bools
+from fairlead.simulation.changes import Change
 from fairlead.simulation.distances import snapshot_of, tenants_of
 from fairlead.simulation.exact_now import Exact, exact_now
 from fairlead.simulation.feed import JOBS, Chunk
@@ -100,16 +101,16 @@ class Online:
 
     # Machines
 
-    def join(self, machines: list[int], capacity: Ints) -> None:
-        """Machines of the workload are there, one after the other, with these capacities (M, R)."""
-        state = self.state
+    def join(self, joined: Sequence[Change]) -> None:
+        """Machines of the workload are there, one after the other."""
+        state, machines = self.state, [each.machine for each in joined]
         first = int(state.whole[0]["machines"])
         there = first + len(machines)
         self.book.room_for(Full.MACHINES, len(machines))
         if there > len(self.machine_index):
             more = max(there, 2 * len(self.machine_index)) - len(self.machine_index)
             self.machine_index = np.pad(self.machine_index, (0, more))
-        state.capacity[first:there] = capacity
+        state.capacity[first:there] = np.array([each.capacity for each in joined])
         state.satisfies[first:there] = self._satisfies[machines]
         self.machine_index[first:there] = machines
         self._slot[machines] = np.arange(first, there)
