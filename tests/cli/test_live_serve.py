@@ -160,20 +160,25 @@ def test_in_the_background_it_says_that_it_waits_where_that_takes_long(tmp_path:
     code += "from fairlead.cli.main import main; sys.exit(main(sys.argv[1:]))"
     state = tmp_path / "state"
     words = ["serve", "--detach", "--listen", "127.0.0.1:0", "--state", str(state)]
+    screen, terminal = os.openpty()
     try:
         done = subprocess.run(
             [sys.executable, "-c", code, *words],
             env=environment(tmp_path),
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
             encoding="utf-8",
             check=False,
             timeout=300,
         )
+        said = os.read(screen, 10_000).decode()
         log = state / "service.log"
-        assert done.stderr == f"not serving yet; waiting up to 300 s (its log: {log})\n"
+        assert said == f"not serving yet; waiting up to 300 s (its log: {log})\r\n"
         assert done.returncode == 0
         assert done.stdout.startswith("serving on http://127.0.0.1:")
     finally:
+        os.close(terminal)
+        os.close(screen)
         fairlead(tmp_path, "stop", "--state", str(state))
 
 

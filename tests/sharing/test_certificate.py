@@ -355,7 +355,7 @@ TINY = 1e-12
     ids=["machine", "tasks", "limit", "spread"],
 )
 def test_what_exceeds_anything_is_counted_by_its_worth(
-    limit: dict[str, int], job: dict[str, int], stop: dict[str, Any]
+    limit: dict[str, int], job: dict[str, Any], stop: dict[str, Any]
 ) -> None:
     """Job b could have more on its own machine, but its price is so low that a's tasks need only
     exceed what stops them by less than a billionth."""

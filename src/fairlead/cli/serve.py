@@ -27,7 +27,7 @@ START_PATIENCE = 300.0
 """Seconds that a service in the background has to start: the first start compiles the core."""
 
 SILENT = 5.0
-"""Seconds after which it says that it waits."""
+"""Seconds after which it says on a terminal that it waits."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -144,7 +144,7 @@ def detach(plan: Plan, words: list[str]) -> int:
             )
     except OSError as error:
         raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
-    begun, told = time.monotonic(), False
+    begun, told = time.monotonic(), not sys.stderr.isatty()
     until = begun + START_PATIENCE
     while not (plan.state / ADDRESS).exists():
         if not told and time.monotonic() > begun + SILENT:
