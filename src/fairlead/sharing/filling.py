@@ -283,9 +283,8 @@ def _tasks(problem: Problem, groups: Groups, scale: Floats, share: Floats, found
     total = found.sum(axis=1)
     has = np.where(alive, total[groups.group], 0.0)
     times = np.divide(share * scale, has, out=np.zeros(len(has)), where=has > 0)
-    tasks: Floats = found.take(
-        groups.group, axis=0
-    )  # who is in no group has some other's, no times
+    # Who is in no group has some other's, no times.
+    tasks: Floats = found.take(groups.group, axis=0)
     tasks *= times[:, None]
     used = tasks.T @ problem.demand
     capacity = problem.capacity * problem.count[:, None]
