@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from typing import Any, NoReturn
 
 import numpy as np
@@ -123,12 +124,14 @@ class Listening:
     def __init__(self) -> None:
         self.reports: list[Any] = []
         self.why: list[Any] = []
+        self.heard = threading.Event()  # why it hears no more
 
     def news(self, reports: list[Any]) -> None:
         self.reports += reports
 
     def failed(self, why: Any) -> None:
         self.why.append(why)
+        self.heard.set()
 
 
 def test_who_waits_for_an_answer_hears_that_the_line_is_broken() -> None:
@@ -159,6 +162,20 @@ def test_a_launcher_that_says_nothing_is_not_waited_for_long() -> None:
     assert soon_read(end) == [(1, "nodes", (1,))]
     with pytest.raises(ConnectionError):
         soon_read(end)
+    end.socket.close()
+
+
+def test_what_a_launcher_does_not_take_is_heard_of_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ways, "LOOK", 10 * LONG)
+    end, (driver,) = line(SECRETS[DRIVER], DRIVER)
+    assert isinstance(driver, FarEnd)
+    way, listener = ByLine(driver, 1, LONG), Listening()
+    way.hear(1, 0, listener)
+    way.tell(["x" * 50_000_000])  # nobody reads it
+    assert listener.heard.wait(LONG)
+    assert listener.why == [ways.BROKEN]
     end.socket.close()
 
 

@@ -90,7 +90,7 @@ class FarEnd:
         self._reader = Reader(self._longest)
 
     def send(self, message: Any) -> bool:
-        """Whether it went out: where it did not, the line is closed. It may have arrived all the
+        """Whether it went out: where it did not, the line is over. It may have arrived all the
         same."""
         data = framed(message)
         try:
@@ -98,7 +98,7 @@ class FarEnd:
                 raise ConnectionError("too long for a line")
             self._socket.sendall(data)
         except OSError:
-            self.close()
+            self.end()
             return False
         return True
 
