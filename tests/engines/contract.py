@@ -107,6 +107,17 @@ def begun(bed: Bed, engine: Engine, *attempts: Attempt) -> None:
     collect(bed, engine, lambda _: all(bed.starts(attempt) for attempt in attempts))
 
 
+def reconciled(engine: Engine, expected: list[Assignment]) -> list[Attempt]:
+    """Reconcile until it is reached again."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return list(engine.reconcile(expected))
+        except EngineError:
+            assert time.monotonic() < end, "it never came back"
+            time.sleep(0.02)
+
+
 def _ends(report: Report, attempt: Attempt) -> bool:
     return report.attempt == attempt and not isinstance(report, Started)
 

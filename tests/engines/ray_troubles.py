@@ -16,7 +16,7 @@ from fairlead.engines.interface import (
     Report,
     Started,
 )
-from tests.engines.contract import PATIENCE, Doing
+from tests.engines.contract import Doing, reconciled
 from tests.engines.ray_ground import RayBed
 
 
@@ -67,14 +67,3 @@ def launched(engine: Engine, batch: Sequence[Assignment]) -> None:
         engine.launch(batch)
     except EngineError:
         return
-
-
-def reconciled(engine: Engine, expected: list[Assignment]) -> list[Attempt]:
-    """Reconcile until it is reached again."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return list(engine.reconcile(expected))
-        except EngineError:
-            assert time.monotonic() < end, "it never came back"
-            time.sleep(0.05)

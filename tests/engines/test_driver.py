@@ -28,7 +28,16 @@ from fairlead.engines.remote import RemoteEngine
 from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
 from tests.conftest import ROOT
-from tests.engines.contract import PATIENCE, Bed, Doing, EngineContract, begun, started, wait
+from tests.engines.contract import (
+    PATIENCE,
+    Bed,
+    Doing,
+    EngineContract,
+    begun,
+    reconciled,
+    started,
+    wait,
+)
 from tests.engines.local_bed import LocalBed
 
 A, B = Attempt(1, 0, 1), Attempt(1, 1, 1)
@@ -80,17 +89,6 @@ class TestContract(EngineContract):
     @pytest.fixture
     def bed(self, remote_bed: RemoteBed) -> Bed:
         return remote_bed
-
-
-def again(engine: RemoteEngine, expected: list[Assignment]) -> list[Attempt]:
-    """Reconcile until it works."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return list(engine.reconcile(expected))
-        except EngineError:
-            assert time.monotonic() < end, "it never came back"
-            time.sleep(0.02)
 
 
 def assign(attempt: Attempt, call: str | None = None) -> Assignment:
@@ -169,7 +167,7 @@ def test_a_driver_that_hangs_or_dies_is_replaced(doing: str, tmp_path: Path) -> 
             ahead[0] += PATIENCE  # what it had said before may be heard only now
 
     assert "driver is gone" in trouble(engine, much_later)
-    assert again(engine, []) == []
+    assert reconciled(engine, []) == []
     assert engine.pid not in (None, pid)
     assert engine.restarts == 1
     assert list(engine.poll()) == []
@@ -235,7 +233,9 @@ def test_a_long_call_is_told_once_and_again_to_a_new_driver() -> None:
     assert read_by(engine.pid) - before < 20_000_000  # 200 calls of 1 MB were meant
     os.kill(engine.pid, signal.SIGKILL)
     last = Attempt(1, 999, 1)
-    assert again(engine, [assign(last, call)]) == [last]  # a new engine in memory knows nothing
+    assert reconciled(engine, [assign(last, call)]) == [
+        last
+    ]  # a new engine in memory knows nothing
     engine.launch([assign(last, call)])
     assert ended(engine, 1) == [last]
     engine.close()
@@ -268,7 +268,7 @@ def test_a_driver_ends_with_who_started_it(remote_bed: RemoteBed) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert remote_bed.runs(A)
-    assert again(engine, [assignment]) == []
+    assert reconciled(engine, [assignment]) == []
     started(remote_bed, engine, A)
     assert remote_bed.starts(A) == 1
 
@@ -278,7 +278,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(remote_bed: RemoteBed, 
     it would have in its journal."""
     draw = np.random.Generator(np.random.PCG64(5))
     engine = remote_bed.engine()
-    again(engine, [])
+    reconciled(engine, [])
     expected: dict[Attempt, Assignment] = {}
     ends: dict[Attempt, Report] = {}
     waiting = [Attempt(3, task, 1) for task in range(30 * cases)]
@@ -308,7 +308,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(remote_bed: RemoteBed, 
                     expected.pop(report.attempt)
             engine.acknowledge(reports)
         except EngineError:
-            never = again(engine, list(expected.values()))
+            never = reconciled(engine, list(expected.values()))
             if never:
                 try:
                     engine.launch([expected[one] for one in never])

@@ -27,9 +27,9 @@ from fairlead.engines.interface import (
 )
 from fairlead.engines.ray.engine import RayEngine
 from fairlead.engines.remote import RemoteEngine
-from tests.engines.contract import Doing, begun, end_of, started, wait
+from tests.engines.contract import Doing, begun, end_of, reconciled, started, wait
 from tests.engines.ray_ground import SECRET, Ground, RayBed, assign, frozen, thawed
-from tests.engines.ray_troubles import all_end_once, reconciled
+from tests.engines.ray_troubles import all_end_once
 
 pytestmark = pytest.mark.slow
 
