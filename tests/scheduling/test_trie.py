@@ -15,26 +15,32 @@ from fairlead.scheduling.kernels.state import State
 from fairlead.scheduling.kernels.tables import NONE, Full
 
 
-def cluster(rng: np.random.Generator, machines: int, terms: int) -> State:
+def cluster(rng: np.random.Generator, machines: int, terms: int, words: int = 1) -> State:
+    """The machines have terms of the last of so many words."""
     state = State([0, 0])
+    if words > 1:
+        state.widen(words)
+    if machines > len(state.machine):
+        state.grow(Full.MACHINES, machines)
     state.grow(Full.JOBS, 400)
     state.grow(Full.TENANTS, 400)
     for m in range(machines):
         state.capacity[m] = rng.integers(0, 9, 2)
-        state.satisfies[m, 0] = rng.integers(0, 1 << terms)
+        state.satisfies[m, -1] = rng.integers(0, 1 << terms)
         happen.join(state.handle)
     return state
 
 
 def enrol(state: State, rng: np.random.Generator, tenant: int, terms: int) -> int:
     demand = rng.integers(0, 9, (1, 2))
-    needs = np.array([[rng.integers(0, 1 << terms) & rng.integers(0, 1 << terms)]], np.uint64)
+    needs = np.zeros((1, state.words), np.uint64)
+    needs[0, -1] = rng.integers(0, 1 << terms) & rng.integers(0, 1 << terms)
     return people.enrol(
         state.handle,
         tenant,
         demand[0],
         needs[0],
-        np.zeros(1, np.uint64),
+        np.zeros(state.words, np.uint64),
         signatures(demand, needs, state.satisfied)[0],
         False,
         1,
@@ -73,11 +79,12 @@ def takes(state: State, j: int, machines: Sequence[int]) -> bool:
     )
 
 
+@pytest.mark.parametrize(("machines", "words"), [(12, 1), (12, 2), (150, 1), (150, 2)])
 @pytest.mark.parametrize("seed", range(10))
-def test_the_search_finds_the_least_that_fits(seed: int) -> None:
+def test_the_search_finds_the_least_that_fits(seed: int, machines: int, words: int) -> None:
     rng = np.random.default_rng(seed)
     terms = int(rng.integers(1, 6))
-    state = cluster(rng, 12, terms)
+    state = cluster(rng, machines, terms, words)
     tenants = [people.new_tenant(state.handle, NONE, float(rng.integers(1, 4))) for _ in range(3)]
     tenants.append(people.new_tenant(state.handle, tenants[0], 2.0))
     jobs: list[int] = []
@@ -91,9 +98,9 @@ def test_the_search_finds_the_least_that_fits(seed: int) -> None:
             people.rescale(state.handle, j, float(rng.integers(1, 9)), 1 << 37, True)
         else:
             jobs.append(enrol(state, rng, [*tenants, NONE][int(rng.integers(5))], terms))
-        m = int(rng.integers(12))
+        m = int(rng.integers(machines))
         assert next_job(state.handle, m) == least(state, jobs, m)
-        some = rng.choice(12, int(rng.integers(1, 13)), replace=False).tolist()
+        some = rng.choice(machines, int(rng.integers(1, machines + 1)), replace=False).tolist()
         assert next_of(state, some) == least(state, jobs, *some)
 
 
