@@ -18,7 +18,7 @@ from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.invariants import broken, check
 from fairlead.scheduling.kernels.state import State
-from fairlead.scheduling.kernels.tables import GRADES, NEAR, RESOURCES, UPS
+from fairlead.scheduling.kernels.tables import GRADES, RESOURCES, UPS
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.transitions import TaskState
 from tests.scheduling.agreement import core_refuses, make_core
@@ -282,7 +282,7 @@ def a_term_that_the_search_does_not_know(core: Core) -> None:
 
 @fault(search_invariants.sets)
 def room_that_grew_and_nobody_looked_at(core: Core) -> None:
-    core.state.sets[0, NEAR, 0] = 1
+    core.state.machine[0]["near"] = 1
 
 
 @fault(search_invariants.tries)

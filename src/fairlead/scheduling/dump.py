@@ -45,13 +45,16 @@ DTYPES = ("|i1", "<i4", "<i8", "<u8", "<f8")
 
 SCRATCH = {
     "front": "node",
+    "near": "machine",
+    "brief": "machine",
+    "lacking": "machine",
     "fits": "machine",
     "score": "machine",
 }
 """Arrays in which a decision works, each with the one that is as long. They say nothing between two
 decisions, so they are not written, and are made anew."""
 
-REMADE = ("sets", "grades", "places", "asked", "largest", "spots")
+REMADE = ("sets", "grades", "asked", "largest", "spots")
 """Arrays that follow from others, or are as long as these: `State.widen` makes them anew."""
 
 LEFT_OUT = (*SCRATCH, *REMADE)

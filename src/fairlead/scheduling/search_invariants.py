@@ -8,7 +8,7 @@ import numpy as np
 
 from fairlead.scheduling.kernels.spots import pair, spot
 from fairlead.scheduling.kernels.state import State
-from fairlead.scheduling.kernels.tables import GRADES, NEAR, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.kernels.tables import GRADES, NONE, RESOURCES, UPS, WORD
 from fairlead.scheduling.transitions import HELD, MachineState
 
 
@@ -30,7 +30,7 @@ def sets(state: State) -> Iterator[str]:
     told = state.machine["unset"] == 0  # the sets are brought up to the others when asked
     if there[:, machines:].any():
         yield "a set has machines in slots that do not exist"
-    if not state.whole[0]["deciding"] and (there[NEAR].any() or state.whole[0]["near"]):
+    if not state.whole[0]["deciding"] and (state.whole[0]["near"] or state.machine["near"].any()):
         yield "there are machines whose room grew, and nobody decides"
     if (there[UPS, :machines] != up).any():
         yield "the machines that take tasks are others"

@@ -11,6 +11,8 @@ BRIEF = 4
 """So many resources are in a brief."""
 SIGNS = np.uint64(0x8000_8000_8000_8000)
 """The highest bit of each of a brief's parts, which is 0 there."""
+NO_ROOM = ~SIGNS
+"""Where nobody is to be placed, whatever is needed."""
 BITS = np.uint64(16)
 
 
@@ -35,7 +37,13 @@ def brief(amounts: Ints, row: int) -> np.uint64:
 @small
 def at_most(need: np.uint64, room: np.uint64) -> bool:
     """Is no part of one brief more than that of the other? Where one is, an amount is more."""
-    return (((room | SIGNS) - need) & SIGNS) == SIGNS
+    return beneath(need, room | SIGNS)
+
+
+@small
+def beneath(need: np.uint64, signed: np.uint64) -> bool:
+    """As `at_most`, of a brief of room in which the signs are set. NO_ROOM is less than any."""
+    return ((signed - need) & SIGNS) == SIGNS
 
 
 @inner

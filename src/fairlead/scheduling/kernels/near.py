@@ -7,8 +7,11 @@ levels rise while all is decided, so that what was left out stays out, and what 
 lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
 anew.
 
-These machines are a set like those of `places`. One that is reserved so that nobody but its owner
-may be placed there is not in it: the owner is asked apart. See docs/decisions/0152-best-first.md.
+These machines are a list, with what a brief says of the room of each and the terms that it lacks
+beside each other (`s.brief`, `s.lacking`), so that 64 of them are compared with a node at once. A
+node in the heap remembers a machine that held it, its witness: mostly that one holds what is below
+it too. One that is reserved so that nobody but its owner may be placed there is not in the list:
+the owner is asked apart. See docs/decisions/0152-best-first.md and 0178-a-list-of-what-grew.md.
 """
 
 from __future__ import annotations
@@ -17,36 +20,38 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.briefs import BRIEF, NO_ROOM, SIGNS, beneath, brief
+from fairlead.scheduling.kernels.choice import TRIFLE
+from fairlead.scheduling.kernels.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.permission import (
     cap_room,
-    demand_fits,
     gang_fits,
     permitted,
     spent,
-    takes,
     welcome,
     within_caps,
 )
-from fairlead.scheduling.kernels.places import NOTHING, ONE, UP, ask, ask_for, lowest, within
-from fairlead.scheduling.kernels.search import owned
+from fairlead.scheduling.kernels.places import NOTHING, ONE, UP, lowest
+from fairlead.scheduling.kernels.rooms import satisfied
+from fairlead.scheduling.kernels.search import holds, owned
 from fairlead.scheduling.kernels.state import Handle, int64
-from fairlead.scheduling.kernels.tables import NEAR, NONE, WORD
+from fairlead.scheduling.kernels.tables import NONE, WORD
 
 
 @inner
 def forget_near(s: Handle) -> None:
-    """The set of machines whose room grew is empty."""
+    """Of no machine is it known that its room grew."""
     w = s.whole[0]
     for i in range(w.near):
-        s.sets[s.places[i] >> 3, NEAR, s.places[i] & 7] = NOTHING
+        s.machine[s.near[i]].near = 0
+    s.brief[0] = np.int64(NO_ROOM)  # where nobody is in the list, the first one is a witness too
     w.near = 0
     w.growing = 0
 
 
 @inner
 def _gather(s: Handle) -> None:
-    """The set of machines whose room grew, anew."""
+    """The machines whose room grew, anew."""
     w = s.whole[0]
     forget_near(s)
     kept = 0
@@ -62,42 +67,88 @@ def _gather(s: Handle) -> None:
             continue
         if owned(s, m):
             w.owned += 1
-            continue
-        if spent(s, m):
-            continue
-        block, word = m >> 9, (m >> 6) & 7
-        if s.sets[block, NEAR, word] == NOTHING:
-            s.places[w.near] = m // WORD
+        elif not spent(s, m):
+            s.near[w.near] = m
             w.near += 1
-        s.sets[block, NEAR, word] |= ONE << np.uint64(m % WORD)
-        w.growing += 1
     if w.near > 1:
-        s.places[: w.near].sort()
+        s.near[: w.near].sort()
+    w.growing = w.near
+    for i in range(w.near):
+        m = s.near[i]
+        s.machine[m].near = i + 1
+        s.brief[i] = np.int64(brief(s.room, m) | SIGNS)
+        s.lacking[i] = np.int64(~s.satisfies[m, 0])
+
+
+@small
+def _may(s: Handle, i: np.uint64, need: np.uint64, word: np.uint64) -> bool:
+    """Has a machine in the list, in brief, so much room, and these terms?"""
+    return beneath(need, np.uint64(s.brief[i])) & ((np.uint64(s.lacking[i]) & word) == NOTHING)
 
 
 @inner
-def _holds(s: Handle, n: int) -> bool:
-    """May a fresh job be below a node, or any of the machines have the least room and all the
-    terms that it needs? Where not, it is certain."""
-    if s.node[n].fresh:
-        return True
-    if s.whole[0].growing == 0:
-        return False
-    ask(s, NEAR, s.need, s.terms, n)
-    near, k = s.whole[0].near, 0
-    while k < near and within(s, s.places[k]) == NOTHING:
-        k += 1
-    return k < near
+def _those(s: Handle, first: int, need: np.uint64, word: np.uint64) -> np.uint64:
+    """Which of 64 machines in the list from `first` on may do, in brief: a bit each."""
+    bits = NOTHING
+    start = np.uint64(first)
+    for i in range(np.uint64(min(WORD, s.whole[0].near - first))):
+        # Without a question between them: a processor does several at once.
+        bits |= np.uint64(_may(s, start + i, need, word)) << i
+    return bits
+
+
+@small
+def _wide(s: Handle) -> bool:
+    """Are there more resources or terms than a brief and a word are about?"""
+    return s.need.shape[1] > BRIEF or s.terms.shape[1] > 1
+
+
+@small
+def _holder(s: Handle, n: int, witness: int) -> int:
+    """A machine in the list that may have the least room and all the terms that are needed below a
+    node: `witness`, if that one may, and where a fresh job is below. NONE where there is certainly
+    none."""
+    node = s.node[n]
+    if node.fresh:
+        return witness
+    if _may(s, np.uint64(witness), node.brief, node.word) and (
+        not _wide(s) or holds(s, n, s.near[witness])
+    ):
+        return witness
+    return _another(s, n)
+
+
+@inner
+def _another(s: Handle, n: int) -> int:
+    """A machine in the list that may have what is needed below a node; NONE where there is
+    certainly none."""
+    w, node = s.whole[0], s.node[n]
+    if w.growing == 0:
+        return NONE
+    for first in range(0, w.near, WORD):
+        bits = _those(s, first, node.brief, node.word)
+        while bits:
+            i = first + lowest(bits)
+            if not _wide(s) or holds(s, n, s.near[i]):
+                return i
+            bits &= bits - ONE
+    return NONE
+
+
+@inner
+def _wanted(s: Handle, j: int) -> np.uint64:
+    """The first 64 terms that a job wants of a machine."""
+    return s.needs[j, 0] | s.prefers[j, 0] if s.job[j].patient else s.needs[j, 0]
 
 
 @inner
 def _taken(s: Handle, j: int) -> bool:
     """May a task of the job be placed on any of the machines that are nobody's alone?"""
-    ask_for(s, NEAR, j)
-    for k in range(s.whole[0].near):
-        bits = within(s, s.places[k])
+    need, word = brief(s.demand, j), _wanted(s, j)
+    for first in range(0, s.whole[0].near, WORD):
+        bits = _those(s, first, need, word)
         while bits:
-            if takes(s, j, WORD * s.places[k] + lowest(bits)):
+            if permitted(s, j, s.near[first + lowest(bits)]):
                 return True
             bits &= bits - ONE
     return False
@@ -134,24 +185,42 @@ def _may_be_placed(s: Handle, j: int) -> bool:
     return False
 
 
+@small
+def _fits(demand: Any, room: Any, capacity: Any, most: float) -> bool:
+    """Is there room for the demand, and is no more left then of any resource that is demanded than
+    so many parts of the machine? Less by a trifle: rounding must not leave one out."""
+    for r in range(len(demand)):
+        left = room[r] - demand[r]
+        if demand[r] > 0 and (left < 0 or left * TRIFLE > most * capacity[r]):
+            return False
+    return True
+
+
 @inner
 def choose_near(s: Handle, rule: Any, j: int) -> int:
     """The best of the machines whose room grew; NONE if there is none."""
     w = s.whole[0]
     if w.heap < 0:
         return s.dirty[0]  # `next_job` found the job for the only one
-    best, least = NONE, 0.0
-    ask_for(s, NEAR, j)
-    for k in range(w.near):
-        bits = within(s, s.places[k])
+    best, least = NONE, np.inf
+    most = np.inf  # by a tight rule the best score so far: more of a resource left is a worse one
+    wide = s.needs.shape[1] > 1
+    demand, room, capacity = s.demand, s.room, s.capacity
+    need, word = brief(s.demand, j), _wanted(s, j)
+    for first in range(0, w.near, WORD):
+        bits = _those(s, first, need, word)
         while bits:
-            m = WORD * s.places[k] + lowest(bits)
+            m = s.near[first + lowest(bits)]
             bits &= bits - ONE
-            if not demand_fits(s, j, m):
+            if not _fits(demand[j], room[m], capacity[m], most) or (
+                wide and not satisfied(s, j, m)
+            ):
                 continue
             score = rule.score(s, j, m) if w.picky else 0.0
             if (best < 0 or score < least) and welcome(s, j, m):
                 best, least = m, score
+                if w.tight:
+                    most = least
         if best >= 0 and not w.picky:
             break
     i = _own_place(s, j, 0)
@@ -172,57 +241,62 @@ def _level_of(s: Handle, n: int, t: int) -> float:
     return s.tenant[t].offset + s.node[n].key / s.tenant[t].rate
 
 
-@inner
-def _before(s: Handle, a: int, b: int) -> bool:
-    x, y = s.front[a], s.front[b]
-    return x.key < y.key or (x.key == y.key and x.seq < y.seq)
+@small
+def _before(s: Handle, at: int, key: float, seq: int) -> bool:
+    """Does an entry of the heap come before these?"""
+    return s.front[at].key < key or (s.front[at].key == key and s.front[at].seq < seq)
+
+
+@small
+def _put(s: Handle, at: int, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
+    """An entry of the heap."""
+    entry = s.front[at]
+    entry.key = key
+    entry.seq = seq
+    entry.node = node
+    entry.tenant = tenant
+    entry.witness = witness
 
 
 @inner
-def _swap(s: Handle, a: int, b: int) -> None:
-    x, y = s.front[a], s.front[b]
-    key, seq, node, tenant = x.key, x.seq, x.node, x.tenant
-    x.key, x.seq, x.node, x.tenant = y.key, y.seq, y.node, y.tenant
-    y.key, y.seq, y.node, y.tenant = key, seq, node, tenant
+def _sink(s: Handle, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
+    """Puts this in the place of the first in the heap, and then to where it belongs."""
+    front, size = s.front, s.whole[0].heap
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size and _before(s, child + 1, front[child].key, front[child].seq):
+            child += 1
+        if not _before(s, child, key, seq):
+            break
+        front[at] = front[child]
+        at, child = child, 2 * child + 1
+    _put(s, at, key, seq, node, tenant, witness)
 
 
 @inner
-def _sink(s: Handle) -> None:
-    """The first in the heap is as it is: it goes to where it belongs."""
-    size = s.whole[0].heap
-    at = 0
-    while 2 * at + 1 < size:
-        least = 2 * at + 1
-        if least + 1 < size and _before(s, least + 1, least):
-            least += 1
-        if not _before(s, least, at):
-            return
-        _swap(s, at, least)
-        at = least
-
-
-@inner
-def _push(s: Handle, n: int, t: int) -> None:
-    w = s.whole[0]
+def _push(s: Handle, n: int, t: int, witness: int) -> None:
+    """Puts a node into the heap."""
+    w, front = s.whole[0], s.front
+    key, seq = _level_of(s, n, t), s.node[n].seq
     at = w.heap
     w.heap += 1
-    entry = s.front[at]
-    entry.key = _level_of(s, n, t)
-    entry.seq = s.node[n].seq
-    entry.node = n
-    entry.tenant = t
-    while at > 0 and _before(s, at, (at - 1) // 2):
-        _swap(s, at, (at - 1) // 2)
-        at = (at - 1) // 2
+    while at > 0:
+        above = (at - 1) // 2
+        if _before(s, above, key, seq):
+            break
+        front[at] = front[above]
+        at = above
+    _put(s, at, key, seq, n, t, witness)
 
 
 @inner
 def _pop(s: Handle) -> None:
+    """Takes the first out of the heap."""
     w = s.whole[0]
     w.heap -= 1
+    last = s.front[w.heap]
     if w.heap > 0:
-        _swap(s, 0, w.heap)
-        _sink(s)
+        _sink(s, last.key, last.seq, int64(last.node), int64(last.tenant), int64(last.witness))
 
 
 @inner
@@ -235,8 +309,10 @@ def _begin(s: Handle) -> None:
     w.reshaped = 0
     w.heap = 0
     w.begun += 1
-    if w.root >= 0 and _holds(s, w.root):
-        _push(s, w.root, NONE)
+    if w.root >= 0:
+        witness = _holder(s, w.root, 0)
+        if witness >= 0:
+            _push(s, w.root, NONE, witness)
     if w.owned > 0:
         for i in range(w.dirty):
             m = s.dirty[i]
@@ -245,7 +321,7 @@ def _begin(s: Handle) -> None:
                 job = s.job[j]
                 if job.active and job.owner != w.begun:
                     job.owner = w.begun
-                    _push(s, int64(job.leaf), int64(job.tenant))
+                    _push(s, int64(job.leaf), int64(job.tenant), 0)
 
 
 @inner
@@ -265,16 +341,15 @@ def _part(s: Handle, n: int, t: int) -> None:
     a, b = node[left], node[right]
     if b.key < a.key or (b.key == a.key and b.seq < a.seq):
         left, right = right, left
-    other = _holds(s, right)
-    if _holds(s, left):
+    witness = int64(top.witness)
+    one, other = _holder(s, left, witness), _holder(s, right, witness)
+    if one >= 0:
         top.node = left  # the lesser one: as little as what it stands for
-        if other:
-            _push(s, right, t)
-    elif other:
-        top.node = right
-        top.key = _level_of(s, right, t)
-        top.seq = node[right].seq
-        _sink(s)
+        top.witness = one
+        if other >= 0:
+            _push(s, right, t, other)
+    elif other >= 0:
+        _sink(s, _level_of(s, right, t), node[right].seq, right, t, other)
     else:
         _pop(s)
 
@@ -294,9 +369,7 @@ def next_near(s: Handle) -> int:
         here = node[n]
         key = _level_of(s, n, t)
         if key != top.key or here.seq != top.seq:
-            top.key = key  # it rose
-            top.seq = here.seq
-            _sink(s)
+            _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
         elif t >= 0 and s.tenant[t].capped and _capped(s, n, t):
             s.tenant[t].cut = 1
             _pop(s)

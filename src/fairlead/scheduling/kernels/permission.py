@@ -7,7 +7,7 @@ from fairlead.scheduling.kernels.places import UP, ask_for, next_within
 from fairlead.scheduling.kernels.rooms import fits_now, satisfied
 from fairlead.scheduling.kernels.spots import pair_of, spot_of
 from fairlead.scheduling.kernels.state import Handle, int64
-from fairlead.scheduling.kernels.tables import NEVER, UNLIMITED, UPS
+from fairlead.scheduling.kernels.tables import NEVER, UNLIMITED
 
 
 @inner
@@ -132,7 +132,7 @@ def next_permitted(s: Handle, j: int, start: int) -> int:
 def first_permitted(s: Handle, j: int) -> int:
     """The first machine of all where a task of the job may be placed; NONE. The next ones are
     `next_permitted`'s to say, as long as nothing else is asked."""
-    ask_for(s, UPS, j)
+    ask_for(s, j)
     return next_permitted(s, j, 0)
 
 

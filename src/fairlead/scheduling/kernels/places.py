@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
+from fairlead.scheduling.kernels.briefs import NO_ROOM, SIGNS, brief
 from fairlead.scheduling.kernels.compiling import inner, small
-from fairlead.scheduling.kernels.state import Handle, Ints, Words, int64
-from fairlead.scheduling.kernels.tables import GRADES, NEAR, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.kernels.state import Handle, Words, int64
+from fairlead.scheduling.kernels.tables import GRADES, NONE, RESOURCES, UPS, WORD
 
 NOTHING = np.uint64(0)
 ALL = ~NOTHING
@@ -63,6 +64,8 @@ def unset(s: Handle, m: int) -> None:
     """After the room of machine m changed: the sets say so before they are asked. Mostly a task
     ends and another one takes its place before anybody asks."""
     machine, w = s.machine[m], s.whole[0]
+    if machine.near > 0:
+        s.brief[machine.near - 1] = np.int64(brief(s.room, m) | SIGNS)
     if not machine.unset:
         machine.unset = 1
         s.unset[w.unset] = m
@@ -99,9 +102,10 @@ def _plant(s: Handle, m: int) -> None:
 @inner
 def drop_near(s: Handle, m: int) -> None:
     """Nobody can be placed on machine m because its room grew, not any more."""
-    block, word, bit = m >> 9, (m >> 6) & 7, ONE << np.uint64(m & 63)
-    if s.sets[block, NEAR, word] & bit:
-        s.sets[block, NEAR, word] &= ~bit
+    machine = s.machine[m]
+    if machine.near > 0:
+        s.brief[machine.near - 1] = np.int64(NO_ROOM)
+        machine.near = 0
         s.whole[0].growing -= 1
 
 
@@ -134,21 +138,6 @@ def _ask_terms(s: Handle, terms: Words, row: int) -> None:
 
 
 @inner
-def ask(s: Handle, among: int, need: Ints, terms: Words, row: int) -> None:
-    """Asks for the machines of the set `among` with so much room that satisfy these terms."""
-    w = s.whole[0]
-    if w.unset > 0:
-        _set(s)
-    s.asked[0] = among
-    w.asked = 1
-    for r in range(need.shape[1]):
-        if need[row, r] > 0:
-            s.asked[w.asked] = RESOURCES + r * GRADES + grade(need[row, r]) - 1
-            w.asked += 1
-    _ask_terms(s, terms, row)
-
-
-@inner
 def ask_able(s: Handle, j: int) -> None:
     """Asks for the machines that take tasks and satisfy what the job needs, whatever is free."""
     w = s.whole[0]
@@ -160,9 +149,14 @@ def ask_able(s: Handle, j: int) -> None:
 
 
 @inner
-def ask_for(s: Handle, among: int, j: int) -> None:
-    """Asks for the machines of the set `among` for a task of the job."""
-    ask(s, among, s.demand, s.needs, j)
+def ask_for(s: Handle, j: int) -> None:
+    """Asks for the machines with room for a task of the job that satisfy what it needs."""
+    ask_able(s, j)
+    w = s.whole[0]
+    for r in range(s.demand.shape[1]):
+        if s.demand[j, r] > 0:
+            s.asked[w.asked] = RESOURCES + r * GRADES + grade(s.demand[j, r]) - 1
+            w.asked += 1
     if s.job[j].patient:
         _ask_terms(s, s.prefers, j)
 

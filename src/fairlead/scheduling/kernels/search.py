@@ -56,7 +56,7 @@ def _push_those(s: Handle, top: int, n: int, room: np.uint64, lacking: np.uint64
 
 
 @inner
-def _holds(s: Handle, n: int, m: int) -> bool:
+def holds(s: Handle, n: int, m: int) -> bool:
     """Has the machine the room and the terms for the least that is below a node?"""
     for r in range(s.need.shape[1]):
         if s.need[n, r] > s.room[m, r]:
@@ -118,7 +118,7 @@ def next_job(s: Handle, m: int) -> int:
         here = node[n]
         if here.key > bound or (here.key == bound and here.seq >= bound_seq):
             continue
-        if (wide or here.left < 0) and not _holds(s, n, m):
+        if (wide or here.left < 0) and not holds(s, n, m):
             continue
         if here.left >= 0:
             top = _push_those(s, top, n, room, lacking)
@@ -143,7 +143,7 @@ def next_job(s: Handle, m: int) -> int:
             its = offset + here.key / rate
             if its > bound or (its == bound and here.seq >= bound_seq):
                 continue
-            if (wide or capped or here.left < 0) and not _holds(s, n, m):
+            if (wide or capped or here.left < 0) and not holds(s, n, m):
                 continue
             if capped:
                 fits = True

@@ -101,7 +101,7 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     capacity, free, room, piece, grades, before, demand, limit, used, need,
     rank, target, runs, spots,
     satisfies, needs, prefers, terms,
-    dirty, unset, places, asked, stack, fits, unit, column, have, largest, satisfied,
+    dirty, unset, near, brief, lacking, asked, stack, fits, unit, column, have, largest, satisfied,
     score,
     sets,
 ):  # fmt: skip
@@ -134,7 +134,9 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.terms = terms
     s.dirty = dirty
     s.unset = unset
-    s.places = places
+    s.near = near
+    s.brief = brief
+    s.lacking = lacking
     s.asked = asked
     s.stack = stack
     s.fits = fits
@@ -234,7 +236,9 @@ class State:
     terms: Words
     dirty: Ints
     unset: Ints
-    places: Ints
+    near: Ints
+    brief: Ints
+    lacking: Ints
     asked: Ints
     stack: Ints
     fits: Ints
@@ -325,7 +329,6 @@ class State:
         rows = RESOURCES + GRADES * self.resources + WORD * self.words
         blocks = -(-machines // (BLOCK * WORD))
         self.sets = self._pages.zeros((blocks, rows, BLOCK), np.dtype(np.uint64))
-        self.places = np.zeros(BLOCK * len(self.sets), np.int64)
         self.asked = np.zeros(1 + self.resources + 2 * WORD * self.words, np.int64)
         self.largest = self.capacity.max(axis=0)
         up = self.machine["state"] == 1

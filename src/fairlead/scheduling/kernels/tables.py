@@ -26,9 +26,9 @@ WORD = 64
 """Machines of a set that are the bits of one word, and terms of a constraint that are."""
 BLOCK = 8
 """Words of a set that lie together."""
-NEAR, UPS, RESOURCES = 0, 1, 2
-"""Rows: the set of the machines whose room grew and where others than an owner may be placed; of
-all that take tasks; the first set of the first resource. The terms' sets are behind those."""
+UPS, RESOURCES = 0, 1
+"""Rows: the set of the machines that take tasks; the first set of the first resource. The terms'
+sets are behind those."""
 PIECES = 64
 """A machine has at most so many devices: a task's are the bits of a word."""
 
@@ -86,6 +86,7 @@ MACHINE = np.dtype(
         ("reserved", np.int32),  # the job that it is reserved for
         ("group", np.int32),  # machines of one group are alike for advice
         ("apart", np.int32),  # but for this job, whose own task was in the way
+        ("near", np.int32),  # its place in `near`, from 1 on; 0: it is not there
         ("until", np.int64),  # the reservation's expected start, NEVER where unknown
     ],
     align=True,
@@ -212,6 +213,7 @@ FRONT = np.dtype(
         ("seq", np.int64),
         ("node", np.int32),
         ("tenant", np.int32),  # whose trie it is in; NONE: that of the tenants
+        ("witness", np.int32),  # the place in `near` of a machine that held it
     ],
     align=True,
 )
@@ -239,9 +241,9 @@ WHOLE = np.dtype(
         ("dirty", np.int64),  # how many machines are in `dirty`
         ("deciding", np.int64),  # a decision was left for a larger table
         ("heap", np.int64),  # how many nodes are still to be looked at; -1: all
-        ("near", np.int64),  # words of the set of dirty machines that are not empty
+        ("near", np.int64),  # how many machines are in `near`
+        ("growing", np.int64),  # of these, where somebody may still be placed
         ("asked", np.int64),  # sets that are asked for
-        ("growing", np.int64),  # machines in that set
         ("owned", np.int64),  # those whose room grew where only one job may be placed
         ("unset", np.int64),  # how many machines are in `unset`
         ("begun", np.int64),  # searches over them, ever
@@ -310,7 +312,9 @@ WORDS = (
 LISTS = (
     "dirty",  # (machines,) whose room grew
     "unset",  # (machines,) whose room the sets do not tell yet
-    "places",  # (machines / 64,) the words of the set of dirty machines that are not empty
+    "near",  # (machines,) the dirty ones where others than an owner may be placed, in order
+    "brief",  # (machines,) room of those in `near`, with signs (kernels.briefs); NO_ROOM: no more
+    "lacking",  # (machines,) which of the first 64 terms those in `near` do not satisfy
     "asked",  # (1 + R + 128 W,) the rows of the sets that are asked for
     "stack",  # a walk's
     "fits",  # (machines,) candidates of one job
@@ -329,7 +333,7 @@ SETS = ("sets",)
 ROWS = {
     "machine": (
         *("capacity", "free", "room", "grades", "before", "piece", "satisfies"),
-        *("dirty", "unset", "fits", *FLOATS),
+        *("dirty", "unset", "near", "brief", "lacking", "fits", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
     "tenant": ("limit", "used"),
