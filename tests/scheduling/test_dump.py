@@ -195,11 +195,11 @@ def without(data: bytes, *names: str) -> bytes:
 
 def test_what_a_newer_version_added_is_as_in_a_new_core() -> None:
     core = crowded(None)
-    data = without(dump(core), "whole.soonest", "job.due", "stack", "machine.mark")
+    data = without(dump(core), "whole.soonest", "job.due", "unset", "machine.mark")
     other = load(data)
     assert other.state.whole[0]["soonest"] == 0
     assert other.digest() == core.digest()
-    assert other.state.stack.shape == core.state.stack.shape
+    assert other.state.unset.shape == core.state.unset.shape
 
 
 def test_a_new_field_of_the_whole_begins_as_in_a_new_core() -> None:

@@ -305,6 +305,22 @@ def a_tenant_in_another_place(core: Core) -> None:
     core.state.node[core.state.whole[0]["root"]]["seq"] += 1
 
 
+@fault(search_invariants.tries)
+def the_face_of_another_node(core: Core) -> None:
+    root = int(core.state.whole[0]["root"])
+    core.state.face[2 * root]["node"] = core.state.node[root]["right"]
+
+
+@fault(search_invariants.tries)
+def a_face_that_needs_less(core: Core) -> None:
+    core.state.face[2 * int(core.state.whole[0]["root"]) + 1]["brief"] -= 1
+
+
+@fault(search_invariants.tries)
+def a_leaf_with_a_child(core: Core) -> None:
+    core.state.face[2 * int(core.state.job[job_named(core, "capped")]["leaf"])]["node"] = 0
+
+
 @fault(search_invariants.refused)
 def a_machine_that_is_said_to_take_nobody(core: Core) -> None:
     core.state.machine["dirty"] = core.state.machine["refused"] = 1

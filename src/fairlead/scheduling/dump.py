@@ -54,7 +54,7 @@ SCRATCH = {
 """Arrays in which a decision works, each with the one that is as long. They say nothing between two
 decisions, so they are not written, and are made anew."""
 
-REMADE = ("sets", "grades", "asked", "largest", "spots")
+REMADE = ("sets", "grades", "asked", "largest", "spots", "face")
 """Arrays that follow from others, or are as long as these: `State.widen` makes them anew."""
 
 LEFT_OUT = (*SCRATCH, *REMADE)
@@ -62,6 +62,7 @@ LEFT_OUT = (*SCRATCH, *REMADE)
 
 RETIRED = (
     *("heap", "best", "stamp", "key", "tree_room", "near_room", "tree_terms", "near_terms"),
+    "stack",
     *("whole.mark", "machine.mark"),
 )
 """Arrays and fields that older versions wrote and nothing reads any more."""
@@ -225,7 +226,7 @@ def _read(data: bytes) -> tuple[Tree, dict[str, Array]]:
 
 
 def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
-    tables = [table for table in TABLES if table not in SCRATCH]
+    tables = [table for table in TABLES if table not in LEFT_OUT]
     known = {f"{table}.{name}" for table in tables for name in TABLES[table].names or ()}
     known |= {name for name in FIELDS if name not in TABLES and name not in LEFT_OUT}
     old = {name for name in columns if name in RETIRED or name.partition(".")[0] in SCRATCH}

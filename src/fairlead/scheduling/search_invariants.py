@@ -118,9 +118,22 @@ def _sums(state: State, nodes: list[int]) -> Iterator[str]:
         if (state.terms[n] != (state.terms[left] & state.terms[right])).any():
             yield f"node {n} is wrong about the terms that all below need"
         yield from _brief(state, n)
+        yield from _faces(state, n)
         for child in (left, right):
             if node[child]["left"] >= 0 and node[child]["bit"] <= node[n]["bit"]:
                 yield f"node {child} does not look at a later bit than its parent {n}"
+
+
+def _faces(state: State, n: int) -> Iterator[str]:
+    """What a node knows of its children."""
+    for place, child in ((2 * n, "left"), (2 * n + 1, "right")):
+        face = state.face[place]
+        if face["node"] != state.node[n][child]:
+            yield f"the {child} child of node {n} has the face of node {face['node']}"
+            continue
+        for name in ("key", "brief", "word"):
+            if face[name] != state.node[face["node"]][name]:
+                yield f"the {name} of node {face['node']} is another one in its face"
 
 
 def _brief(state: State, n: int) -> Iterator[str]:
@@ -149,6 +162,8 @@ def spots(state: State) -> Iterator[str]:
 
 def _leaf(state: State, n: int) -> Iterator[str]:
     leaf = state.node[n]
+    if state.face[2 * n]["node"] != NONE:
+        yield f"leaf {n} has the face of a child"
     j = int(leaf["owner"])
     job = state.job[j]
     terms = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
@@ -163,6 +178,8 @@ def _leaf(state: State, n: int) -> Iterator[str]:
 
 def _tenant_leaf(state: State, n: int) -> Iterator[str]:
     leaf = state.node[n]
+    if state.face[2 * n]["node"] != NONE:
+        yield f"leaf {n} has the face of a child"
     t = int(leaf["owner"])
     tenant = state.tenant[t]
     root = int(tenant["root"])

@@ -35,15 +35,10 @@ def brief(amounts: Ints, row: int) -> np.uint64:
 
 
 @small
-def at_most(need: np.uint64, room: np.uint64) -> bool:
-    """Is no part of one brief more than that of the other? Where one is, an amount is more."""
-    return beneath(need, room | SIGNS)
-
-
-@small
-def beneath(need: np.uint64, signed: np.uint64) -> bool:
-    """As `at_most`, of a brief of room in which the signs are set. NO_ROOM is less than any."""
-    return ((signed - need) & SIGNS) == SIGNS
+def beneath(need: np.uint64, room: np.uint64) -> bool:
+    """Is no part of a brief more than that of the room, in which the signs are set? Where one is,
+    an amount is more. NO_ROOM is less than any."""
+    return ((room - need) & SIGNS) == SIGNS
 
 
 @inner

@@ -24,7 +24,6 @@ from fairlead.scheduling.kernels.briefs import BRIEF, NO_ROOM, SIGNS, beneath, b
 from fairlead.scheduling.kernels.choice import TRIFLE
 from fairlead.scheduling.kernels.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.permission import (
-    cap_room,
     gang_fits,
     permitted,
     spent,
@@ -33,7 +32,7 @@ from fairlead.scheduling.kernels.permission import (
 )
 from fairlead.scheduling.kernels.places import NOTHING, ONE, UP, lowest
 from fairlead.scheduling.kernels.rooms import satisfied
-from fairlead.scheduling.kernels.search import holds, owned
+from fairlead.scheduling.kernels.search import held_back, holds, owned
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE, WORD
 
@@ -325,15 +324,6 @@ def _begin(s: Handle) -> None:
 
 
 @inner
-def _capped(s: Handle, n: int, t: int) -> bool:
-    """Do the limits of a tenant keep all below a node from being placed?"""
-    for r in range(s.need.shape[1]):
-        if s.need[n, r] > 0 and s.need[n, r] > cap_room(s, t, r):
-            return True
-    return False
-
-
-@inner
 def _part(s: Handle, n: int, t: int) -> None:
     """The first in the heap gives way to the two below it."""
     node, top = s.node, s.front[0]
@@ -370,7 +360,7 @@ def next_near(s: Handle) -> int:
         key = _level_of(s, n, t)
         if key != top.key or here.seq != top.seq:
             _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
-        elif t >= 0 and s.tenant[t].capped and _capped(s, n, t):
+        elif t >= 0 and s.tenant[t].capped and held_back(s, n, t):
             s.tenant[t].cut = 1
             _pop(s)
         elif here.left >= 0:

@@ -8,10 +8,13 @@ several machines at once.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from fairlead.scheduling.kernels.briefs import BRIEF, at_most, brief
-from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.ahead import fetch
+from fairlead.scheduling.kernels.briefs import BRIEF, SIGNS, beneath, brief
+from fairlead.scheduling.kernels.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.permission import (
     cap_room,
     gang_fits,
@@ -20,39 +23,72 @@ from fairlead.scheduling.kernels.permission import (
     permitted,
     within_caps,
 )
-from fairlead.scheduling.kernels.places import UP
-from fairlead.scheduling.kernels.state import Handle, int64
+from fairlead.scheduling.kernels.places import ALL, NOTHING, ONE, UP
+from fairlead.scheduling.kernels.state import Handle, Records, int64
 from fairlead.scheduling.kernels.tables import NEVER, NONE
 
 
-@inner
-def _push(s: Handle, top: int, n: int) -> int:
-    """Puts the children of a node on the stack, the lesser one last; returns the new top."""
-    node, stack = s.node, s.stack
-    left, right = node[n].left, node[n].right
-    a, b = node[left], node[right]
-    if a.key < b.key or (a.key == b.key and a.seq < b.seq):
-        left, right = right, left
-    stack[top] = left
-    stack[top + 1] = right
-    return top + 2
+@small
+def _may_hold(face: Any, room: np.uint64, lacking: np.uint64) -> bool:
+    """Does a face not say that nobody below can be placed in so much room (a brief with signs)
+    where these terms are lacking?"""
+    return beneath(face.brief, room) & ((face.word & lacking) == NOTHING)
 
 
-@inner
-def _push_those(s: Handle, top: int, n: int, room: np.uint64, lacking: np.uint64) -> int:
-    """As `_push`, without children below which, in brief, nobody can be placed in so much room
-    where these terms are lacking."""
-    node, stack = s.node, s.stack
-    left, right = node[n].left, node[n].right
-    a, b = node[left], node[right]
-    one = at_most(a.brief, room) and not (a.word & lacking)
-    other = at_most(b.brief, room) and not (b.word & lacking)
-    if one and other:
-        return _push(s, top, n)
-    if one or other:
-        stack[top] = left if one else right
-        top += 1
-    return top
+@small
+def _open(
+    s: Handle,
+    faces: Records,
+    front: Records,
+    top: int,
+    n: int,
+    t: int,
+    room: np.uint64,
+    lacking: np.uint64,
+    bound: float,
+) -> int:
+    """Puts the children of a node before us, the lesser one last, but for those that come behind
+    the bound and those below which nobody can be placed. Returns how many nodes are there then.
+
+    It branches as little as it can: the processor cannot tell which way it would be."""
+    place = np.uint64(2 * n)
+    left, right = faces[place], faces[place + ONE]
+    a, b = int64(left.node), int64(right.node)
+    fetch(faces, 2 * a)
+    fetch(faces, 2 * b)
+    one, other = left.key, right.key
+    if t >= 0:
+        tenant = s.tenant[t]
+        one, other = tenant.offset + one / tenant.rate, tenant.offset + other / tenant.rate
+    ahead = one < other
+    keep = np.uint64(_may_hold(left, room, lacking) & (one <= bound))
+    keep_other = np.uint64(_may_hold(right, room, lacking) & (other <= bound))
+    at = np.uint64(top)
+    first = front[at]
+    first.node = b if ahead else a
+    first.key = other if ahead else one
+    first.tenant = t
+    at += keep_other if ahead else keep
+    last = front[at]
+    last.node = a if ahead else b
+    last.key = one if ahead else other
+    last.tenant = t
+    at += keep if ahead else keep_other
+    if one == other and s.node[a].seq < s.node[b].seq and keep & keep_other:
+        first.node, last.node = last.node, first.node
+    return int64(at)
+
+
+@small
+def _begin(s: Handle) -> int:
+    """The tenants' trie is before us; returns how many nodes that are."""
+    if s.whole[0].root < 0:
+        return 0
+    first = s.front[0]
+    first.node = s.whole[0].root
+    first.key = -np.inf
+    first.tenant = NONE
+    return 1
 
 
 @inner
@@ -85,17 +121,20 @@ def owned(s: Handle, m: int) -> bool:
     return machine.reserved >= 0 and (machine.pledged == 1 or machine.until == NEVER)
 
 
+@inner
+def held_back(s: Handle, n: int, t: int) -> bool:
+    """Do the limits of a tenant keep all below a node from being placed?"""
+    for r in range(s.need.shape[1]):
+        if s.need[n, r] > 0 and s.need[n, r] > cap_room(s, t, r):
+            return True
+    return False
+
+
 @kernel
 def next_job(s: Handle, m: int) -> int:
     """The active job of least (level, seq) that may be placed on machine m; NONE if there is
     none."""
-    node, stack, need = s.node, s.stack, s.need
-    resources = need.shape[1]
-    wide = resources > BRIEF or s.terms.shape[1] > 1
-    room, lacking = brief(s.room, m), ~s.satisfies[m, 0]
-    reserved = s.machine[m].reserved >= 0
-    best = NONE
-    bound, bound_seq = np.inf, int64(NEVER)
+    node, faces, front = s.node, s.face, s.front
     if s.machine[m].state != UP:
         return NONE
     if owned(s, m):
@@ -108,56 +147,37 @@ def next_job(s: Handle, m: int) -> int:
         ):
             return owner
         return NONE
-    top = 0
-    if s.whole[0].root >= 0:
-        stack[0] = s.whole[0].root
-        top = 1
+    wide = s.need.shape[1] > BRIEF or s.terms.shape[1] > 1
+    room, lacking = brief(s.room, m) | SIGNS, ~s.satisfies[m, 0]
+    reserved = s.machine[m].reserved >= 0
+    best = NONE
+    bound, bound_seq = np.inf, int64(NEVER)
+    top = _begin(s)
     while top > 0:
         top -= 1
-        n = stack[top]
-        here = node[n]
-        if here.key > bound or (here.key == bound and here.seq >= bound_seq):
+        here = front[np.uint64(top)]
+        n, t, its = int64(here.node), int64(here.tenant), here.key
+        if its > bound or (its == bound and node[n].seq >= bound_seq):
             continue
-        if (wide or here.left < 0) and not holds(s, n, m):
+        inside = faces[np.uint64(2 * n)].node >= 0
+        capped = t >= 0 and s.tenant[t].capped
+        if (wide or capped or not inside) and not holds(s, n, m):
             continue
-        if here.left >= 0:
-            top = _push_those(s, top, n, room, lacking)
-            continue
-        # A tenant: its jobs, on the same stack, above what is left of the tenants.
-        t = int64(here.owner)
-        tenant = s.tenant[t]
-        capped = tenant.capped
-        only = node[tenant.root]
-        if only.left < 0 and not capped and only.plain and not reserved:
-            best = int64(only.owner)
-            bound, bound_seq = here.key, here.seq
-            continue
-        offset, rate = tenant.offset, tenant.rate
-        floor = top
-        stack[top] = tenant.root
-        top += 1
-        while top > floor:
-            top -= 1
-            n = stack[top]
-            here = node[n]
-            its = offset + here.key / rate
-            if its > bound or (its == bound and here.seq >= bound_seq):
-                continue
-            if (wide or capped or here.left < 0) and not holds(s, n, m):
-                continue
-            if capped:
-                fits = True
-                for r in range(resources):
-                    if need[n, r] > 0 and need[n, r] > cap_room(s, t, r):
-                        fits = False
-                if not fits:
-                    tenant.cut = 1
-                    continue
-            if here.left >= 0:
-                top = _push_those(s, top, n, room, lacking)
-            elif (here.plain and not reserved) or _allowed(s, int64(here.owner), m):
-                best = int64(here.owner)
-                bound, bound_seq = its, here.seq
+        if capped and held_back(s, n, t):
+            s.tenant[t].cut = 1
+        elif inside:
+            top = _open(s, faces, front, top, n, t, room, lacking, bound)
+        elif t >= 0:
+            leaf = node[n]
+            if (leaf.plain and not reserved) or _allowed(s, int64(leaf.owner), m):
+                best = int64(leaf.owner)
+                bound, bound_seq = its, leaf.seq
+        else:
+            # A tenant: its jobs, at the same level.
+            here.tenant = node[n].owner
+            here.node = s.tenant[here.tenant].root
+            here.key = node[n].key
+            top += 1
     return best
 
 
@@ -165,52 +185,31 @@ def next_job(s: Handle, m: int) -> int:
 def first_job(s: Handle) -> int:
     """The active job of least (level, seq) for which nothing is reserved, and that its tenant's
     limits do not hold back. NONE if there is none."""
-    node, stack, need = s.node, s.stack, s.need
+    node, faces, front = s.node, s.face, s.front
     best = NONE
     bound, bound_seq = np.inf, int64(NEVER)
-    top = 0
-    if s.whole[0].root >= 0:
-        stack[0] = s.whole[0].root
-        top = 1
+    top = _begin(s)
     while top > 0:
         top -= 1
-        n = stack[top]
-        here = node[n]
-        if here.key > bound or (here.key == bound and here.seq >= bound_seq):
+        here = front[np.uint64(top)]
+        n, t, its = int64(here.node), int64(here.tenant), here.key
+        if its > bound or (its == bound and node[n].seq >= bound_seq):
             continue
-        if here.left >= 0:
-            top = _push(s, top, n)
-            continue
-        t = int64(here.owner)
-        tenant = s.tenant[t]
-        floor = top
-        stack[top] = tenant.root
-        top += 1
-        while top > floor:
-            top -= 1
-            n = stack[top]
-            here = node[n]
-            its = tenant.offset + here.key / tenant.rate
-            if its > bound or (its == bound and here.seq >= bound_seq):
-                continue
-            if tenant.capped:
-                fits = True
-                for r in range(need.shape[1]):
-                    if need[n, r] > 0 and need[n, r] > cap_room(s, t, r):
-                        fits = False
-                if not fits:
-                    tenant.cut = 1
-                    continue
-            if here.left >= 0:
-                top = _push(s, top, n)
-                continue
-            j = int64(here.owner)
+        if t >= 0 and s.tenant[t].capped and held_back(s, n, t):
+            s.tenant[t].cut = 1
+        elif faces[np.uint64(2 * n)].node >= 0:
+            top = _open(s, faces, front, top, n, t, ALL, NOTHING, bound)
+        elif t < 0:
+            here.tenant = node[n].owner
+            here.node = s.tenant[here.tenant].root
+            here.key = node[n].key
+            top += 1
+        else:
+            j = int64(node[n].owner)
             job = s.job[j]
-            if job.reserved > 0:
-                continue
             gang = job.gang if job.waiting >= job.gang else int64(1)
-            if gang > 1 and not within_caps(s, j, gang):
+            if job.reserved > 0 or (gang > 1 and not within_caps(s, j, gang)):
                 continue
             best = j
-            bound, bound_seq = its, here.seq
+            bound, bound_seq = its, node[n].seq
     return best

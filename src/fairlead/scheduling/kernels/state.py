@@ -74,9 +74,6 @@ Handle = Any
 """The record as kernels get it: its fields are known to Numba alone."""
 
 GONE = 3
-DEPTH = 4 * 66
-"""Nodes that a walk may have before it: two tries of keys of 64 bits, one child of each node."""
-
 FIELDS = (
     *TABLES,
     *INTS,
@@ -97,11 +94,11 @@ STATE = StateType(
 
 @kernel
 def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
-    whole, machine, job, tenant, task, node, out, alarm, front,
+    whole, machine, job, tenant, task, node, face, out, alarm, front,
     capacity, free, room, piece, grades, before, demand, limit, used, need,
     rank, target, runs, spots,
     satisfies, needs, prefers, terms,
-    dirty, unset, near, brief, lacking, asked, stack, fits, unit, column, have, largest, satisfied,
+    dirty, unset, near, brief, lacking, asked, fits, unit, column, have, largest, satisfied,
     score,
     sets,
 ):  # fmt: skip
@@ -112,6 +109,7 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.tenant = tenant
     s.task = task
     s.node = node
+    s.face = face
     s.out = out
     s.alarm = alarm
     s.front = front
@@ -138,7 +136,6 @@ def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
     s.brief = brief
     s.lacking = lacking
     s.asked = asked
-    s.stack = stack
     s.fits = fits
     s.unit = unit
     s.column = column
@@ -196,14 +193,12 @@ class State:
         self.most_pieces = each
         self.have = np.zeros(resources, np.int64)
         self.satisfied = np.zeros(64, np.int64)
-        self.stack = np.zeros(DEPTH, np.int64)
         whole = self.whole[0]
         for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
             whole[name] = NONE
         whole["reserve_after"] = NEVER
         whole["picky"] = 1
-        for name in NODES:
-            self._resize(name, 4 * rows)
+        self._resize_nodes(4 * rows)
         self._make_sets()
         self._count_spots()
         self._renew()
@@ -214,6 +209,7 @@ class State:
     tenant: Records
     task: Records
     node: Records
+    face: Records
     out: Records
     alarm: Records
     front: Records
@@ -240,7 +236,6 @@ class State:
     brief: Ints
     lacking: Ints
     asked: Ints
-    stack: Ints
     fits: Ints
     have: Ints
     largest: Ints
@@ -271,9 +266,7 @@ class State:
             self._count_spots()
         if table in ("job", "tenant"):
             # Each active job and each active tenant has a leaf, and a node above it.
-            nodes = 2 * (len(self.job) + len(self.tenant))
-            for name in NODES:
-                self._resize(name, nodes)
+            self._resize_nodes(2 * (len(self.job) + len(self.tenant)))
         self._renew()
 
     def widen(self, words: int) -> None:
@@ -290,6 +283,7 @@ class State:
         self._count_spots()
         self.node["word"] = self.terms[:, 0]
         self.node["brief"] = _brief(self.need)
+        self._make_faces()
         self._renew()
 
     def advise(self, groups: int) -> None:
@@ -313,6 +307,20 @@ class State:
         larger = self._pages.zeros((rows, *array.shape[1:]), array.dtype)
         larger[: len(array)] = array
         setattr(self, name, larger)
+
+    def _resize_nodes(self, nodes: int) -> None:
+        for name in NODES:
+            self._resize(name, nodes)
+        self._resize("face", 2 * nodes)
+
+    def _make_faces(self) -> None:
+        """What is known of the children of all nodes, anew. A free node has none: whoever takes it
+        writes what its face is."""
+        node = self.node
+        self.face = self._pages.zeros((2 * len(node),), self.face.dtype)
+        self.face["node"] = np.stack([node["left"], node["right"]], axis=1).ravel()
+        for name in ("key", "brief", "word"):
+            self.face[name] = node[name][self.face["node"]]
 
     def _count_spots(self) -> None:
         """The held tasks of jobs that spread, counted anew."""

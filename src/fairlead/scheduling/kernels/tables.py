@@ -192,6 +192,17 @@ NODE = np.dtype(
     align=True,
 )
 
+FACE = np.dtype(
+    [
+        ("key", np.float64),  # these three as in the node
+        ("brief", np.uint64),
+        ("word", np.uint64),
+        ("node", np.int32),  # the child; NONE: node n is a leaf
+    ],
+    align=True,
+)
+"""What a search asks of the children of node n, in rows 2 n and 2 n + 1: a line of the cache."""
+
 OUT = np.dtype(
     [
         ("kind", np.int8),
@@ -281,6 +292,7 @@ TABLES = {
     "tenant": TENANT,
     "task": TASK,
     "node": NODE,
+    "face": FACE,
     "out": OUT,
     "alarm": ALARM,
     "front": FRONT,
@@ -316,7 +328,6 @@ LISTS = (
     "brief",  # (machines,) room of those in `near`, with signs (kernels.briefs); NO_ROOM: no more
     "lacking",  # (machines,) which of the first 64 terms those in `near` do not satisfy
     "asked",  # (1 + R + 128 W,) the rows of the sets that are asked for
-    "stack",  # a walk's
     "fits",  # (machines,) candidates of one job
     "unit",  # (R,) units in a piece, 0: no device
     "column",  # (R,) where the resource's pieces begin in `piece`

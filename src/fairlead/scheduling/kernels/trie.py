@@ -36,6 +36,7 @@ def new_node(s: Handle) -> int:
     node.left = NONE
     node.right = NONE
     node.parent = NONE
+    s.face[2 * n].node = NONE
     return n
 
 
@@ -44,6 +45,22 @@ def free_node(s: Handle, n: int) -> None:
     """Gives a node back."""
     s.node[n].left = s.whole[0].free_node
     s.whole[0].free_node = n
+
+
+@inner
+def _adopt(s: Handle, parent: int, n: int, right: bool) -> None:
+    """Node n is a child of another one from now on, which shows its face."""
+    node = s.node
+    node[n].parent = parent
+    if right:
+        node[parent].right = n
+    else:
+        node[parent].left = n
+    face = s.face[2 * parent + (1 if right else 0)]
+    face.node = n
+    face.key = node[n].key
+    face.brief = node[n].brief
+    face.word = node[n].word
 
 
 @inner
@@ -69,6 +86,8 @@ def lift_key(s: Handle, n: int) -> None:
     at = node[n].parent
     while at >= 0:
         above, left, right = node[at], node[node[at].left], node[node[at].right]
+        s.face[2 * at].key = left.key
+        s.face[2 * at + 1].key = right.key
         less = left.key < right.key or (left.key == right.key and left.seq < right.seq)
         key = left.key if less else right.key
         seq = left.seq if less else right.seq
@@ -88,6 +107,9 @@ def _lift_need(s: Handle, n: int) -> None:
     at = node[n].parent
     while at >= 0:
         left, right = node[at].left, node[at].right
+        face = s.face[2 * at + (1 if right == n else 0)]
+        face.brief = node[n].brief
+        face.word = node[n].word
         changed = False
         for r in range(need.shape[1]):
             least = min(need[left, r], need[right, r])
@@ -102,6 +124,7 @@ def _lift_need(s: Handle, n: int) -> None:
         if not changed:
             return
         abridge(s, at)
+        n = at
         at = int64(node[at].parent)
 
 
@@ -132,21 +155,13 @@ def insert(s: Handle, root: int, leaf: int) -> int:
     parent = node[at].parent
     new = node[inner]
     new.bit = bit
-    new.parent = parent
-    if _right(signature, bit):
-        new.left = at
-        new.right = leaf
-    else:
-        new.left = leaf
-        new.right = at
     if parent < 0:
         root = inner
-    elif node[parent].left == at:
-        node[parent].left = inner
     else:
-        node[parent].right = inner
-    node[at].parent = inner
-    node[leaf].parent = inner
+        _adopt(s, parent, inner, node[parent].right == at)
+    right = _right(signature, bit)
+    _adopt(s, inner, leaf, right)
+    _adopt(s, inner, at, not right)
     # Its children say what the new node carries: it differs from whatever the slot had before.
     new.key = np.nan
     s.need[inner, 0] = -1
@@ -164,15 +179,12 @@ def remove(s: Handle, root: int, leaf: int) -> int:
         return NONE
     other = node[parent].right if node[parent].left == leaf else node[parent].left
     above = node[parent].parent
-    node[other].parent = above
     node[leaf].parent = NONE
     if above < 0:
+        node[other].parent = NONE
         root = other
     else:
-        if node[above].left == parent:
-            node[above].left = other
-        else:
-            node[above].right = other
+        _adopt(s, above, other, node[above].right == parent)
         lift(s, other)
     free_node(s, parent)
     return root
