@@ -12,6 +12,7 @@ import numpy as np
 from fairlead.scheduling.kernels.tables import NEVER, NONE, Said
 from fairlead.simulation.changes import Change, Changes, Kind
 from fairlead.simulation.feed import Chunk, Durations, chunks
+from fairlead.simulation.kernels.heap import longer
 from fairlead.simulation.kernels.loop import advance, complete, lose, lose_all, write_job
 from fairlead.simulation.kernels.tables import (
     CLOCK,
@@ -63,7 +64,7 @@ class Driver:
         self._chunk = Chunk.empty(len(workload.resources))
         self._names: dict[int, str] = {}
         self._durations = Durations()
-        self._queue = np.zeros((1 << 12, 2), np.int64)
+        self._queue = longer(np.zeros((0, 2), np.int64), 1 << 12)
         self._job_side = np.zeros(0, JOB_SIDE)
         self._task_side = np.zeros(0, TASK_SIDE)
         self._grow_sides()
@@ -116,7 +117,7 @@ class Driver:
             elif why == Why.RECORDS:
                 self._tell()
             elif why == Why.QUEUE:
-                self._queue = _as_long(self._queue, 2 * len(self._queue))
+                self._queue = longer(self._queue, 2 * len(self._queue))
             elif why == Why.FULL:
                 self.online.state.grow(int(clock["full"]))
                 self._grow_sides()
@@ -376,9 +377,8 @@ class Driver:
         clock = self.clock[0]
         if not clock["keep_jobs"]:
             return
-        state = self.online.state
         slots = np.flatnonzero(self._job_side["used"] == 1)
-        for slot in slots[np.argsort(state.job["seq"][slots])].tolist():
+        for slot in slots[np.argsort(self.online.state.job["seq"][slots])].tolist():
             if int(clock["job_records"]) == len(self._job_out):
                 self._tell()
             write_job(self.clock, self._job_side, self._job_out, slot, NOT_YET)

@@ -1,6 +1,7 @@
 """The compiled queue of completions: a heap of (time, key), least first, four children a node.
 
-A row of the array is a node, so that a node's four children lie within one or two cache lines.
+A row of the array is a node, and a node's four children are one line of the processor's cache
+where `longer` made the array.
 """
 
 from __future__ import annotations
@@ -8,10 +9,23 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fairlead.scheduling.kernels.ahead import fetch
 from fairlead.scheduling.kernels.compiling import kernel
+from fairlead.scheduling.kernels.pages import LINE
 
 Queue = npt.NDArray[np.int64]
 """(N, 2): the time, and the key that breaks ties: the first launched ends first."""
+
+
+def longer(queue: Queue, rows: int) -> Queue:
+    """The queue with room for so many entries. Row 1 is where a line of the cache begins."""
+    row = queue.dtype.itemsize * 2
+    size = row * rows
+    room = np.zeros(size + LINE, np.uint8)
+    first = -(room.ctypes.data + row) % LINE
+    larger = room[first : first + size].view(queue.dtype).reshape(rows, 2)
+    larger[: len(queue)] = queue
+    return larger
 
 
 @kernel
@@ -42,6 +56,11 @@ def pop(queue: Queue, size: int) -> int:
         child = 4 * node + 1
         if child >= size:
             break
+        below = 4 * child + 1
+        if below < size:
+            # One of these lines is next; which, these four tell.
+            for other in range(below, below + 16, 4):
+                fetch(queue, other)
         least = child
         t = queue[child, 0]
         k = queue[child, 1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.scheduling.kernels.ahead import fetch
 from fairlead.scheduling.kernels.compiling import inner, kernel
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
@@ -126,6 +127,7 @@ def complete(
             return RECORDS
         key = queue[0, 1]
         c.queue = pop(queue, c.queue)
+        _read_ahead(s, job_side, task_side, queue, c.queue)
         t = key & SLOT
         if task_side[t].key != key:
             continue
@@ -147,6 +149,32 @@ def complete(
             if c.keep_jobs:
                 write_job(clock, job_side, job_out, j, c.now)
     return GO_ON
+
+
+@inner
+def _read_ahead(s: Handle, job_side: Records, task_side: Records, queue: Ints, size: int) -> None:
+    """Asks the memory for what the next completion will need: its task was asked for when it was
+    one of the four that may come after the next."""
+    if size < 5:
+        return
+    for i in range(1, 5):
+        t = queue[i, 1] & SLOT
+        fetch(s.task, t)
+        fetch(task_side, t)
+    task = s.task[queue[0, 1] & SLOT]
+    fetch(s.task, int64(task.machine_next))
+    fetch(s.task, int64(task.machine_before))
+    fetch(s.task, int64(task.job_next))
+    fetch(s.task, int64(task.job_before))
+    j, m = int64(task.job), int64(task.machine)
+    fetch(s.job, j)
+    fetch(job_side, j)
+    fetch(s.demand, j)
+    fetch(s.machine, m)
+    fetch(s.free, m)
+    fetch(s.room, m)
+    fetch(s.before, m)
+    fetch(s.satisfies, m)
 
 
 @kernel
