@@ -2,7 +2,7 @@
 
 An event reads here and there in the tables of a large cluster, and in pages of 4 KiB these are more
 than a processor keeps the addresses of. NumPy asks the system for large pages where an array has
-4 MiB and more; so tables that are smaller than that share such an array. A table begins where a
+4 MiB and more; so tables of 2 to 4 MiB share such an array. A table begins where a
 line of the processor's cache does. See docs/decisions/0177-less-memory-is-read.md.
 """
 
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-SMALL = 1 << 16
-"""Tables of fewer bytes are arrays of their own."""
+SMALL = 1 << 21
+"""Tables of fewer bytes, which would not fill a large page, are arrays of their own: such a page is
+made empty as a whole, which took longer than all else that begins a short run."""
 SHEET = 1 << 24
 """Bytes of an array that tables share. What is not used of it costs no memory."""
 LINE = 64
@@ -31,9 +32,7 @@ class Pages:
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         """An array of zeros."""
         size = prod(shape) * dtype.itemsize
-        if size < SMALL:
-            return np.zeros(shape, dtype)
-        if size > SHEET // 4:
+        if size < SMALL or size > SHEET // 4:
             sheet = np.zeros(size + LINE, np.uint8)
             first = -sheet.ctypes.data % LINE
         else:
