@@ -34,10 +34,10 @@ from fairlead.simulation.workloads.registry import generate  # noqa: E402
 class Looked:
     """What one search looked at."""
 
-    nodes: int = 0  # taken from the stack
-    late: int = 0  # of these, left out by their level
-    children: int = 0  # asked in brief
-    refused: int = 0  # of these, left out: no room, or a term is lacking
+    nodes: int = 0  # taken from those that lie before it
+    children: int = 0  # whose faces were looked at
+    late: int = 0  # of both, left out by their level
+    refused: int = 0  # of the children, left out: no room, or a term is lacking
     found: int = 0  # jobs that were the best so far
 
 
@@ -61,16 +61,17 @@ def search(state: State, m: int, room: Any) -> tuple[int, Looked]:
     while stack:
         n, t = stack.pop()
         looked.nodes += 1
-        key = float(node[n]["key"])
-        level = key if t < 0 else float(tenant[t]["offset"] + key / tenant[t]["rate"])
+        level = _level(state, n, t)
         if (level, int(node[n]["seq"])) >= best:
             looked.late += 1
             continue
         if node[n]["left"] >= 0:
             both = [int(node[n]["left"]), int(node[n]["right"])]
             looked.children += 2
-            kept = [c for c in both if _may_hold(state, c, room, satisfies)]
-            looked.refused += 2 - len(kept)
+            early = [c for c in both if _level(state, c, t) <= best[0]]
+            looked.late += 2 - len(early)
+            kept = [c for c in early if _may_hold(state, c, room, satisfies)]
+            looked.refused += len(early) - len(kept)
             kept.sort(key=lambda c: (float(node[c]["key"]), int(node[c]["seq"])), reverse=True)
             stack += [(c, t) for c in kept]
         elif not _holds(state, n, room, satisfies):
@@ -82,6 +83,12 @@ def search(state: State, m: int, room: Any) -> tuple[int, Looked]:
             best, found = (level, int(node[n]["seq"])), int(node[n]["owner"])
             looked.found += 1
     return found, looked
+
+
+def _level(state: State, n: int, t: int) -> float:
+    """The least level below a node: of the tenants' trie, or of tenant t's."""
+    key = float(state.node[n]["key"])
+    return key if t < 0 else float(state.tenant[t]["offset"] + key / state.tenant[t]["rate"])
 
 
 def _is_there(state: State, j: int, m: int) -> bool:
