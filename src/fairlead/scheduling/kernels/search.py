@@ -57,10 +57,12 @@ def _open(
     fetch(faces, 2 * a)
     fetch(faces, 2 * b)
     one, other = left.key, right.key
+    # By their keys: different ones may be one level, and a node's seq is that of its least key.
+    ahead = one < other
+    tie = one == other and s.node[a].seq < s.node[b].seq
     if t >= 0:
         tenant = s.tenant[t]
         one, other = tenant.offset + one / tenant.rate, tenant.offset + other / tenant.rate
-    ahead = one < other
     keep = np.uint64(_may_hold(left, room, lacking) & (one <= bound))
     keep_other = np.uint64(_may_hold(right, room, lacking) & (other <= bound))
     at = np.uint64(top)
@@ -74,14 +76,15 @@ def _open(
     last.key = one if ahead else other
     last.tenant = t
     at += keep if ahead else keep_other
-    if one == other and s.node[a].seq < s.node[b].seq and keep & keep_other:
+    if tie and keep & keep_other:
         first.node, last.node = last.node, first.node
     return int64(at)
 
 
 @small
 def _begin(s: Handle) -> int:
-    """The tenants' trie is before us; returns how many nodes that are."""
+    """The tenants' trie is before us; returns how many nodes that are. The heap of `near` is lost:
+    who calls this has said so by `heap`."""
     if s.whole[0].root < 0:
         return 0
     first = s.front[0]
