@@ -216,13 +216,16 @@ def refused(state: State) -> Iterator[str]:
 
 
 def clean(state: State) -> Iterator[str]:
-    """Reservations count, and a machine is reserved only for a job that is there."""
+    """Reservations and changed machines count, and a machine is reserved only for a job that is
+    there."""
     reserved = state.machine["reserved"][: int(state.whole[0]["machines"])]
     kinds = state.machine["state"][: int(state.whole[0]["machines"])]
     owners = reserved[kinds != MachineState.GONE]
     count = int((owners != NONE).sum())
     if state.whole[0]["reservations"] != count:
         yield f"{count} machines are reserved, not {state.whole[0]['reservations']}"
+    if state.whole[0]["changed"] != (state.machine["changed"] == 1).sum():
+        yield f"{state.whole[0]['changed']} machines are said to be changed: others are"
     for j in np.unique(owners[owners != NONE]).tolist():
         if not state.job[j]["used"]:
             yield f"machines are reserved for job slot {j}, which nobody uses"

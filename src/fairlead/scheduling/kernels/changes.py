@@ -295,8 +295,9 @@ def _unlink(s: Handle, t: int) -> None:
     if task.machine_next >= 0:
         s.task[task.machine_next].machine_before = task.machine_before
     machine.tasks -= 1
-    if machine.tasks == 0:
+    if machine.tasks == 0 and machine.changed:
         machine.changed = 0
+        s.whole[0].changed -= 1
     if task.job_before >= 0:
         s.task[task.job_before].job_next = task.job_next
     else:
@@ -330,9 +331,8 @@ def free_task(s: Handle, t: int) -> None:
 
 @inner
 def _remember(s: Handle, m: int, j: int) -> None:
-    """Before a task of job j leaves machine m: with the room as it is, nobody could be placed
-    there since it last grew, but for a job that spreads, to which this task was in the way. Equal
-    room may be other pieces, so that nothing is known where there are any."""
+    """Before a task of job j leaves machine m: nobody could be placed with room as it is, but for a
+    job that spreads, whose task this was. Equal room may be other pieces: then nothing is known."""
     machine, spread = s.machine[m], s.job[j].spread
     if machine.dirty:
         if spread:

@@ -137,7 +137,7 @@ def choose(s: Handle, rule: Any, j: int) -> int:
         return first_permitted(s, j)
     if w.choice != j:
         w.choice = j
-        if w.tight:
+        if w.tight and w.changed == 0:
             _tightest(s, rule, j)
         else:
             _score_all(s, rule, j)

@@ -102,7 +102,10 @@ def before_change(s: Handle, m: int) -> None:
 def change(s: Handle, m: int) -> None:
     """A machine's capacity or terms were written anew, after `before_change`."""
     _count(s, m, 1)
-    s.machine[m].changed = 1 if s.machine[m].tasks > 0 else 0
+    machine = s.machine[m]
+    s.whole[0].changed -= machine.changed
+    machine.changed = 1 if machine.tasks > 0 else 0
+    s.whole[0].changed += machine.changed
     fill(s, m)
     measure(s, m)
     replant(s, m)

@@ -218,7 +218,7 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
             score = rule.score(s, j, m) if w.picky else 0.0
             if (best < 0 or score < least) and welcome(s, j, m):
                 best, least = m, score
-                if w.tight:
+                if w.tight and w.changed == 0:
                     most = least
         if best >= 0 and not w.picky:
             break

@@ -93,7 +93,7 @@ STATE = StateType(
 
 
 @kernel
-def _handle(  # type: ignore[no-untyped-def]  # three dozen arrays
+def _handle(  # type: ignore[no-untyped-def]  # dozens of arrays
     whole, machine, job, tenant, task, node, face, out, alarm, front,
     capacity, free, room, piece, grades, before, demand, limit, used, need,
     rank, target, runs, spots,
@@ -284,6 +284,7 @@ class State:
         self.node["word"] = self.terms[:, 0]
         self.node["brief"] = _brief(self.need)
         self._make_faces()
+        self.whole[0]["changed"] = self.machine["changed"].sum()
         self._renew()
 
     def advise(self, groups: int) -> None:
@@ -314,8 +315,8 @@ class State:
         self._resize("face", 2 * nodes)
 
     def _make_faces(self) -> None:
-        """What is known of the children of all nodes, anew. A free node has none: whoever takes it
-        writes what its face is."""
+        """What is known of the children of all nodes, anew. That of a free node means nothing:
+        whoever takes it writes what it is."""
         node = self.node
         self.face = self._pages.zeros((2 * len(node),), self.face.dtype)
         self.face["node"] = np.stack([node["left"], node["right"]], axis=1).ravel()

@@ -218,7 +218,7 @@ OUT = np.dtype(
 
 ALARM = np.dtype([("time", np.int64), ("seq", np.int64), ("job", np.int32)], align=True)
 
-FRONT = np.dtype(
+FRONT = np.dtype(  # a walk of `search` has no seq and no witness
     [
         ("key", np.float64),  # the least level below the node
         ("seq", np.int64),
@@ -273,6 +273,7 @@ WHOLE = np.dtype(
         ("hopeless", np.int64),  # nothing could be reserved for it, and nothing changed since
         ("reservations", np.int64),  # machines that are reserved
         ("due", np.int64),  # jobs whose reservation is made anew
+        ("changed", np.int64),  # how many machines are
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)
         ("tight", np.int64),  # the rule is tight (placement.registry.TIGHT)
         ("choice", np.int64),  # the job whose candidates are in `fits`, NONE

@@ -25,7 +25,8 @@ DEFAULT = "best-fit"
 TIGHT = ("best-fit",)
 """Rules by which no machine scores less than what would be left there of any one resource that the
 task demands, in parts of the machine, and a machine that took a task scores no more for the next
-one of the job. So machines with much room need not be looked at."""
+one of the job. So machines with much room need not be looked at. It need not be true while a
+machine that lost devices holds tasks of before: then all are looked at."""
 
 _own: dict[str, Score] = {}
 _FILE_MODULE = "fairlead_own_placement"
