@@ -164,9 +164,9 @@ def load(data: bytes, core: Core | None = None) -> Core:
                 for name, value in stopping.items()
             }
             core.stopping.remember(slots, Memory(**pairs))
+        state.widen(state.words)  # makes what follows from the arrays; kernels see them as they are
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _refused(f"it does not fit together ({type(error).__name__}: {error})") from error
-    state.widen(state.words)  # makes what follows from the arrays; kernels see them as they are
     return core
 
 
