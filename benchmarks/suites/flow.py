@@ -45,7 +45,7 @@ def cases(options: Options) -> list[Case]:
 
 def ours(spec: dict[str, Any]) -> Measured:
     """Fairlead's filling of an instance under CMMF's scale."""
-    from fairlead.sharing.filling import fill
+    from fairlead.sharing.filling.fill import fill
 
     def shares(problem: Any, scale: Any, weight: Any) -> Any:
         return fill(problem, scale, weight).tasks.sum(axis=1) / scale / weight

@@ -59,7 +59,7 @@ def cases(options: Options) -> list[Case]:
 def ours(spec: dict[str, Any]) -> Measured:
     """Fairlead's filling of an instance."""
     from benchmarks.instances import Kind, Spec, problem
-    from fairlead.sharing.filling import fill
+    from fairlead.sharing.filling.fill import fill
 
     def measured(compiled: Any) -> Any:
         scale, weight = compiled.alone, compiled.tree.weight

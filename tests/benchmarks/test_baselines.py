@@ -14,7 +14,7 @@ from benchmarks.baselines.max_flow import max_flow
 from benchmarks.baselines.warm_lp import warm_lp, warm_lp_closing
 from benchmarks.baselines.water_filling import water_filling, water_filling_lean
 from benchmarks.instances import Kind, Spec, model, problem
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.problem import Floats, Problem
 
 SAME = 1e-6

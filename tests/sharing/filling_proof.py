@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.sharing.filling import Filling, fill
+from fairlead.sharing.filling.fill import Filling, fill
 from fairlead.sharing.problem import Floats, Problem
 from fairlead.sharing.rates import rates
 

@@ -16,7 +16,7 @@ from fairlead.model.machine import Cluster
 from fairlead.model.shares import Level
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from tests.reference import filling as reference
 from tests.reference.filling import Looks, Shares, exact_shares
 from tests.reference.instances import Instance, Kind, instance, instances

@@ -20,7 +20,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.problem import Problem
 from tests.reference.instances import Instance, Kind, instance
 from tests.tolerances import EXACT

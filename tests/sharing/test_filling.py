@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairlead.sharing.filling import Filling, fill
+from fairlead.sharing.filling.fill import Filling, fill
 from fairlead.sharing.problem import Floats, Problem
 from tests.sharing.build import build
 from tests.sharing.filling_proof import errors

@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.model.errors import SolverError
 from fairlead.sharing import flowing, parts
-from fairlead.sharing.filling import Filling, fill
+from fairlead.sharing.filling.fill import Filling, fill
 from fairlead.sharing.problem import Problem
 from fairlead.sharing.rise import Rise, Risen, rise_at_once
 from fairlead.sharing.solvers import flow, interior, simplex

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairlead.sharing import parts
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.problem import Bools, Floats
 from fairlead.sharing.rise import Rise
 from fairlead.sharing.solvers import interior

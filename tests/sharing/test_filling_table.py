@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.problem import Floats, Problem
 from fairlead.sharing.rise import Basis, Rise, Risen
 from fairlead.sharing.solvers import crash, simplex, table

@@ -16,6 +16,7 @@ from fairlead.model.report import (
 )
 from fairlead.model.shares import (
     Certificate,
+    Freeze,
     JobShare,
     Level,
     MachineClass,
@@ -33,7 +34,8 @@ ALLOCATION_SCHEMA = "fairlead.allocation/1"
 class Allocation:
     """The whole answer, as printed. `warnings` are sentences for the user.
 
-    `prices` are a market's; `proof` is what `certificate` was checked by (None for a mechanism);
+    `prices` are a market's; `proof` is what `certificate` was checked by (None for a mechanism),
+    and `freezes` are its rounds with their prices;
     `whole` is there where tasks are whole.
     """
 
@@ -47,6 +49,7 @@ class Allocation:
     warnings: tuple[str, ...] = ()
     prices: tuple[Stop, ...] = ()
     proof: Proof | None = field(default=None, repr=False)
+    freezes: tuple[Freeze, ...] = field(default=(), repr=False)
     whole: Whole | None = None
 
     def job(self, name: str) -> JobShare:
@@ -99,6 +102,7 @@ class Allocation:
             else {
                 "feasibility": rounded(certificate.feasibility),
                 "gap": rounded(certificate.gap),
+                "exact": certificate.exact,
                 "assumed": list(certificate.assumed),
             },
             "warnings": list(self.sentences()),

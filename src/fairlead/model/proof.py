@@ -1,44 +1,69 @@
-"""The proof that goes with an allocation: data that anyone can check against the input alone."""
+"""The proof that goes with an allocation: a structure from which anyone can compute the shares."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
-from fairlead.model.shares import MachineClass, Placement, Stop
+from fairlead.model.shares import MachineClass
+
+
+@dataclass(frozen=True)
+class Scarce:
+    """Something of which there is so much and no more.
+
+    Exactly one of these kinds: a resource on a class of machines (`machine_class`, `resource`);
+    a tenant's limit (`tenant`, `resource`); the tasks of a finite job (`job`); machines of a class
+    for a job that spreads (`machine_class`, `job`).
+    """
+
+    machine_class: int | None = None
+    resource: str | None = None
+    tenant: str | None = None
+    job: str | None = None
+
+
+@dataclass(frozen=True)
+class Places:
+    """Jobs whose demands are proportional, and the classes of machines that they are on: each has
+    the same part of its tasks on each of them."""
+
+    jobs: tuple[str, ...]
+    classes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round of filling and the multipliers that show it could not go further.
+    """One round of filling: who froze in it, and the equations that give the prices that prove it.
 
-    `share` is the level that the round reached (the sum of all steps so far); `frozen` the jobs
-    that froze; `job_prices` the multiplier of each job's share row (those above zero); `stops`
-    the multipliers of everything that is scarce. They are scaled so that the multipliers of the
-    active jobs, each times its rate, add up to 1. The multipliers of each (job, class) that the
-    job may use satisfy: price of a task's demand there + task, limit and spread prices that it
-    pays >= job price / scale.
+    Only `scarce` has prices. They are what makes tasks of each job in `even` cost the same on all
+    of its classes there, which says them but for a factor. `share` is the double that is nearest
+    to the level that follows from them.
     """
 
     share: float
     frozen: tuple[str, ...]
-    job_prices: tuple[tuple[str, float], ...]
-    stops: tuple[Stop, ...]
+    scarce: tuple[Scarce, ...]
+    even: tuple[Places, ...] = ()  # one job each, two classes or more
     machine_class: int | None = None
 
 
 @dataclass(frozen=True)
 class PoolProof:
-    """What a tenant's pool alone could give it, in share: placements that reach it, prices that
-    bound it. Needed where a tenant with a pool has several jobs or limits.
+    """What a tenant's pool alone could give it, in share. Needed where a tenant with a pool has
+    several jobs or limits.
 
     `classes` are those with machines of the pool, whole: the real ones, even where the policy
     looks at one machine that holds everything. The amounts are those of the pool's part of each.
+    There are as many places (pairs of a job and a class) as there is `scarce`: the tasks there use
+    all of it up, and its prices make a task cost there what its share is worth. `share` is the
+    double that is nearest.
     """
 
     tenant: str
     share: float
-    placements: tuple[tuple[str, tuple[Placement, ...]], ...]
-    stops: tuple[Stop, ...]
+    places: tuple[Places, ...]
+    scarce: tuple[Scarce, ...]
     classes: tuple[MachineClass, ...] = ()
 
 
@@ -48,24 +73,29 @@ class Scale:
     of machines is filled by itself)."""
 
     job: str
-    tasks: float
+    tasks: Fraction
     machine_class: int | None = None
 
 
 @dataclass(frozen=True)
 class Proof:
-    """All rounds of one filling, over classes of machines that every job sees alike.
+    """All rounds of one filling, over classes of machines that every job sees alike, and where the
+    tasks are in the end.
 
     `view` is what the cluster looks like to the policy: `machines` as they are, `pooled` into one
-    that holds everything, or `each machine` by itself. `scales` are those of all jobs that can run:
-    a check computes those of the built-in policies again, and has to take those of a user's own
-    policy as they are.
+    that holds everything, or `each machine` by itself. `places` and `full` say where tasks are
+    and what they use up: every job with tasks is in one of the `places`, and there is one of `full`
+    for each class of one of them beyond its first; this says how many are where. Both are empty
+    where each machine is filled by itself. `tasks` are the doubles nearest to the tasks of each job
+    that has any. `scales` are those of a user's own policy, which nobody else can compute.
     """
 
     policy: str
     classes: tuple[MachineClass, ...]
-    placements: tuple[tuple[str, tuple[Placement, ...]], ...]
+    tasks: tuple[tuple[str, float], ...]
     rounds: tuple[Round, ...]
+    places: tuple[Places, ...]
+    full: tuple[Scarce, ...]
     pools: tuple[PoolProof, ...] = ()
     view: str = "machines"
     scales: tuple[Scale, ...] = ()

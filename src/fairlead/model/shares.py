@@ -61,6 +61,24 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Freeze:
+    """One round of filling as people read it: who froze, and the prices that held them.
+
+    `job_prices` are the multipliers of the jobs' shares (those above zero), `stops` those of all
+    that is scarce, earlier rounds' too where it holds the same jobs. They are scaled so that the
+    multipliers of the active jobs, each times its rate, add up to 1, and for every class that a job
+    may use: price of a task's demand there + task, limit and spread prices that it pays >= job
+    price / scale.
+    """
+
+    share: float
+    frozen: tuple[str, ...]
+    job_prices: tuple[tuple[str, float], ...]
+    stops: tuple[Stop, ...]
+    machine_class: int | None = None
+
+
+@dataclass(frozen=True)
 class TenantShare:
     """A tenant's weighted share. `level` is an index into the levels, None where there is none."""
 
@@ -109,12 +127,13 @@ class Nowhere:
 class Certificate:
     """How well the answer passed its check, by code that shares nothing with the solver.
 
-    `feasibility`: the largest violation of a capacity, task count, limit or level equation,
-    relative; `gap`: the largest relative rise that the prices leave open to anyone frozen (None
-    where there is nothing to prove: a mechanism has no levels). `assumed` are sentences on what
-    was taken as stated, because nobody but its owner can check it.
+    `exact`: the shares are proved to be the fair ones, in rationals, and both figures are 0.
+    Otherwise `feasibility` is the largest violation of a capacity, task count or limit, relative,
+    and `gap` None: a mechanism has no levels to prove. `assumed` are sentences on what was taken as
+    stated, because nobody but its owner can check it.
     """
 
     feasibility: float
     gap: float | None
     assumed: tuple[str, ...] = ()
+    exact: bool = False

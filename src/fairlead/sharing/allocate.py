@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.check import check, with_implied_tenants
@@ -13,18 +14,20 @@ from fairlead.model.eligibility import nowhere
 from fairlead.model.errors import CertificateError, InputError, Mistake, SolverError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.model.proof import PoolProof, Proof, Round, Scale
-from fairlead.model.shares import JobShare, Level, Stop, Tasks
+from fairlead.model.proof import Proof, Round, Scale
+from fairlead.model.shares import Freeze, JobShare, Level, Stop, Tasks
 from fairlead.sharing import answer as back
+from fairlead.sharing.alone import alone
+from fairlead.sharing.amounts import fraction, nearest, rationals
 from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.certificate import certify
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.each_machine import parts
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
+from fairlead.sharing.filling.per_machine import parts
 from fairlead.sharing.integral.registry import is_whole
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
-from fairlead.sharing.pools import tenant_weights
+from fairlead.sharing.pools import Weights, tenant_weights
 from fairlead.sharing.problem import Floats, Problem
 from fairlead.sharing.registry import parse
 from fairlead.sharing.views import one_class, pooled
@@ -104,7 +107,14 @@ def _allocated(
         from fairlead.sharing.integral.answer import rounded_answer
 
         return rounded_answer(
-            cluster, jobs, problem, rule.spec, found.tasks, found.scale, found.weight, found.pooled
+            cluster,
+            jobs,
+            problem,
+            rule.spec,
+            found.tasks,
+            None if found.scale is None else np.array(list(map(nearest, found.scale))),
+            found.weight.weight,
+            found.pooled,
         )
     answer = _in_words(cluster, jobs, problem, rule.spec, found)
     return replace(answer, certificate=certify(cluster, jobs, answer, answer.proof))
@@ -112,14 +122,16 @@ def _allocated(
 
 @dataclass(frozen=True)
 class _Found:
-    """What a rule found, in arrays. `scale` is None where no one scale holds for all machines;
-    shares are then tasks over `alone`. `pooled`: there is one machine, and no placements."""
+    """What a rule found. `scale` is None where no one scale holds for all machines; shares are then
+    tasks over `alone`. `pooled`: there is one machine, and no placements."""
 
     names: Names
     tasks: Floats  # (J, C)
-    weight: Floats  # (T,)
-    scale: Floats | None
+    total: Sequence[fmpq]  # (J,) the tasks of each job
+    weight: Weights
+    scale: Sequence[fmpq] | None
     levels: tuple[Level, ...] = ()
+    freezes: tuple[Freeze, ...] = ()
     proof: Proof | None = None
     prices: tuple[Stop, ...] = ()
     pooled: bool = False
@@ -129,23 +141,29 @@ def _by_policy(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
     """One filling of the whole cluster, as the policy sees it."""
     is_pooled = policy.view is View.POOLED
     view = pooled(problem) if is_pooled else problem
-    scale = policy.scale(view)
+    scale = policy.exact_scale(view)
     weights = tenant_weights(problem, scale)
-    filling = fill(view, scale, weights.weight)
+    filling = fill(view, scale, weights.exact)
     names = _names(cluster, view)
+    total = [share * each for share, each in zip(filling.share, scale, strict=True)]
     return _Found(
         names=names,
         tasks=filling.tasks,
-        weight=weights.weight,
+        total=total,
+        weight=weights,
         scale=scale,
         levels=back.levels(names, filling),
-        proof=_proof(
-            policy,
-            names,
-            filling.tasks,
+        freezes=tuple(back.freezes(names, filling)),
+        proof=Proof(
+            policy=policy.spec,
+            classes=names.classes(),
+            tasks=_tasks(view, total),
             rounds=tuple(back.proof_rounds(names, filling)),
+            places=tuple(back.proof_places(names, filling)),
+            full=tuple(back.scarce(names, row) for row in filling.full),
             pools=weights.proofs(_names(cluster, problem)),
-            scales=tuple(_scales(problem, scale)),
+            view=policy.view.value,
+            scales=_scales(policy, view, scale),
         ),
         pooled=is_pooled,
     )
@@ -154,36 +172,45 @@ def _by_policy(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
 def _by_each_machine(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
     """A filling of every class of machines by itself: the scale is another one on every machine."""
     names = _names(cluster, problem)
-    weights = tenant_weights(problem, problem.alone)
+    weights = tenant_weights(problem, alone(problem))
     tasks = np.zeros_like(problem.holds)
+    total = [fmpq(0)] * len(problem.job_names)
     levels: list[Level] = []
+    freezes: list[Freeze] = []
     rounds: list[Round] = []
     scales: list[Scale] = []
-    each = np.zeros_like(problem.holds)
+    classes = range(len(problem.count))
+    each = [policy.exact_scale(one_class(problem, c)) for c in classes]
+    shared = parts(problem, each, weights.exact)
     for c in names.order:
-        each[:, c] = policy.scale(one_class(problem, c))
-    shared = parts(problem, each, weights.weight)
-    for c in names.order:
-        view, scale = one_class(problem, c, shared), each[:, c]
-        filling = fill(view, scale, weights.weight)
-        tasks[:, c] = filling.tasks[:, 0] * problem.count[c]
+        view, scale, count = one_class(problem, c, shared), each[c], int(problem.count[c])
+        filling = fill(view, scale, weights.exact)
+        tasks[:, c] = filling.tasks[:, 0] * count
+        here = (share * unit * count for share, unit in zip(filling.share, scale, strict=True))
+        total = [a + b for a, b in zip(total, here, strict=True)]
         number = names.show[c]
-        alone = Names(view, (number,), (0,))
-        levels += back.levels(alone, filling, number)
-        rounds += back.proof_rounds(alone, filling, number)
-        scales += _scales(problem, scale, number)
+        alone_there = Names(view, (number,), (0,))
+        levels += back.levels(alone_there, filling, number)
+        freezes += back.freezes(alone_there, filling, number)
+        rounds += back.proof_rounds(alone_there, filling, number)
+        scales += _scales(policy, view, scale, number)
     return _Found(
         names=names,
         tasks=tasks,
-        weight=weights.weight,
+        total=total,
+        weight=weights,
         scale=None,
         levels=tuple(levels),
-        proof=_proof(
-            policy,
-            names,
-            tasks,
+        freezes=tuple(freezes),
+        proof=Proof(
+            policy=policy.spec,
+            classes=names.classes(),
+            tasks=_tasks(problem, total),
             rounds=tuple(rounds),
+            places=(),
+            full=(),
             pools=weights.proofs(names),
+            view=policy.view.value,
             scales=tuple(scales),
         ),
     )
@@ -191,7 +218,7 @@ def _by_each_machine(cluster: Cluster, problem: Problem, policy: Policy) -> _Fou
 
 def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _Found:
     """What a mechanism gives: it has no scale, no levels and nothing to prove."""
-    weights = tenant_weights(problem, problem.alone)
+    weights = tenant_weights(problem, alone(problem))
     outcome = mechanism.allocate(problem, weights.weight)
     names = _names(cluster, problem)
     prices: tuple[Stop, ...] = ()
@@ -206,7 +233,12 @@ def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _
             for r in np.flatnonzero(outcome.prices[c] > 0)
         )
     return _Found(
-        names=names, tasks=outcome.tasks, weight=weights.weight, scale=None, prices=prices
+        names=names,
+        tasks=outcome.tasks,
+        total=rationals(outcome.tasks.sum(axis=1)),
+        weight=weights,
+        scale=None,
+        prices=prices,
     )
 
 
@@ -214,25 +246,30 @@ def _in_words(
     cluster: Cluster, jobs: Sequence[Job], problem: Problem, spec: str, found: _Found
 ) -> Allocation:
     """What was found, by name. The certificate is still to come."""
-    names, tasks, alone = found.names, found.tasks, problem.alone
-    share = _shares(tasks.sum(axis=1), alone if found.scale is None else found.scale)
+    names, tasks = found.names, found.tasks
+    by_itself = alone(problem)
+    unit = by_itself if found.scale is None else found.scale
+    share = [
+        tasks / each if each > 0 else fmpq(0) for tasks, each in zip(found.total, unit, strict=True)
+    ]
     # Where each class is filled by itself a level is that class's own: nobody has one of it all.
     reached = () if found.scale is None else found.levels
     shares = back.job_shares(
         names,
         [job.name for job in jobs],
         tasks,
-        found.scale,
-        share,
+        list(map(nearest, found.total)),
+        None if found.scale is None else list(map(nearest, found.scale)),
+        list(map(nearest, share)),
         reached,
         placed=not found.pooled,
-        alone=alone,
+        alone=list(map(nearest, by_itself)),
     )
     warnings = (MAY_NOT_FIT.format(policy=spec),) if found.pooled else _divided(problem, tasks)
     return Allocation(
         policy=spec,
         tasks=Tasks.DIVISIBLE,
-        tenants=back.tenant_shares(names, found.weight, share, reached),
+        tenants=back.tenant_shares(names, found.weight.exact, share, reached),
         jobs=_with_reasons(cluster, jobs, shares),
         classes=names.classes(),
         levels=found.levels,
@@ -240,6 +277,7 @@ def _in_words(
         warnings=warnings,
         prices=found.prices,
         proof=found.proof,
+        freezes=found.freezes,
     )
 
 
@@ -247,42 +285,28 @@ def _names(cluster: Cluster, problem: Problem) -> Names:
     return back.names_of(problem, [machine.name for machine in cluster.machines])
 
 
-def _proof(
-    policy: Policy,
-    names: Names,
-    tasks: Floats,
-    *,
-    rounds: tuple[Round, ...],
-    pools: tuple[PoolProof, ...],
-    scales: tuple[Scale, ...],
-) -> Proof:
-    """The proof, with the placements of all jobs that have any, by name."""
-    found = (
-        # Not rounded: what an excess leaves open to a job is divided by the job's price.
-        (name, back.placements(names, tasks, j, float))
-        for j, name in enumerate(names.problem.job_names)
-    )
-    return Proof(
-        policy=policy.spec,
-        classes=names.classes(),
-        placements=tuple(sorted((name, places) for name, places in found if places)),
-        rounds=rounds,
-        pools=pools,
-        view=policy.view.value,
-        scales=scales,
+def _tasks(problem: Problem, total: Sequence[fmpq]) -> tuple[tuple[str, float], ...]:
+    """The tasks of each job that has any, by name."""
+    return tuple(
+        sorted(
+            (name, nearest(tasks))
+            for name, tasks in zip(problem.job_names, total, strict=True)
+            if tasks
+        )
     )
 
 
-def _shares(tasks: Floats, scale: Floats) -> Floats:
-    """(J,) tasks over scale, 0 where a job has no scale because it can run nowhere."""
-    share: Floats = np.divide(tasks, scale, out=np.zeros_like(tasks), where=scale > 0)
-    return share
-
-
-def _scales(problem: Problem, scale: Floats, number: int | None = None) -> Iterator[Scale]:
-    """The scales of the jobs that have one, as data."""
-    for j in np.flatnonzero(scale > 0):
-        yield Scale(problem.job_names[j], float(scale[j]), number)
+def _scales(
+    policy: Policy, problem: Problem, scale: Sequence[fmpq], number: int | None = None
+) -> tuple[Scale, ...]:
+    """The scales of the jobs that have one, where nobody else can compute them."""
+    if policy.rational is not None:
+        return ()
+    return tuple(
+        Scale(name, fraction(each), number)
+        for name, each in zip(problem.job_names, scale, strict=True)
+        if each > 0
+    )
 
 
 def _divided(problem: Problem, tasks: Floats) -> tuple[str, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from flint import fmpq
 
-from fairlead.model.proof import Round
+from fairlead.model.proof import Places, Round, Scarce
 from fairlead.model.shares import (
+    Freeze,
     JobShare,
     Level,
     MachineClass,
@@ -16,16 +19,17 @@ from fairlead.model.shares import (
     Stop,
     TenantShare,
 )
-from fairlead.sharing.filling import Filling, FillingRound
+from fairlead.sharing.amounts import nearest, rationals
+from fairlead.sharing.amounts import total as added_up
+from fairlead.sharing.filling.corner import Row
+from fairlead.sharing.filling.fill import Filling, FillingRound
 from fairlead.sharing.problem import Floats, Problem, Tree
 
-DIGITS = 12  # significant digits of every number that is shown: doubles carry noise beyond them
-NOISE = 1e-13  # relative: a price worth less than this part of the greatest one is rounding
-SAME_LEVEL = 1e-11  # relative: rounds closer than this are steps of zero, within one level
+DIGITS = 12  # significant digits of every number that is shown
 
 
 def shown(value: float) -> float:
-    """The number without the noise of its last digits."""
+    """The number as it is shown."""
     return float(f"{value:.{DIGITS}g}")
 
 
@@ -67,39 +71,44 @@ def placements(
     )
 
 
+def scarce(names: Names, row: Row) -> Scarce:
+    """What a row is about, in names."""
+    kind, first, second = row
+    problem = names.problem
+    if kind == "on":
+        return Scarce(machine_class=names.show[first], resource=problem.resources[second])
+    if kind == "spread":
+        return Scarce(machine_class=names.show[second], job=problem.job_names[first])
+    if kind == "tasks":
+        return Scarce(job=problem.job_names[first])
+    limit = problem.tree.limits[first]
+    return Scarce(
+        tenant=problem.tree.names[limit.tenant], resource=problem.resources[limit.resource]
+    )
+
+
 def stops(
     names: Names, part: FillingRound, number: Callable[[float], float] = shown
 ) -> Iterator[Stop]:
     """Everything that is scarce in a round, with its price, written by `number`."""
-    problem = names.problem
-    # What all there is of something is worth, in share: the measure of what a price means.
-    worth = part.price * problem.capacity * problem.count[:, None]
-    tasks = np.where(part.task_price > 0, problem.tasks, 0.0) * part.task_price
-    spread = {key: price * problem.count[key[1]] for key, price in part.spread_price.items()}
-    noise = NOISE * max(worth.max(initial=0.0), tasks.max(initial=0.0), *spread.values(), 0.0)
-    for c in names.order:
-        for r, resource in enumerate(problem.resources):
-            if worth[c, r] > noise:
-                yield Stop(number(part.price[c, r]), machine_class=names.show[c], resource=resource)
-    for limit, price in zip(problem.tree.limits, part.limit_price, strict=True):
-        if price > 0:
-            yield Stop(
-                number(price),
-                tenant=problem.tree.names[limit.tenant],
-                resource=problem.resources[limit.resource],
-            )
-    for j in np.flatnonzero(tasks > noise):
-        yield Stop(number(part.task_price[j]), job=problem.job_names[j])
-    for (job, c), price in part.spread_price.items():
-        if spread[job, c] > noise:
-            yield Stop(number(price), job=problem.job_names[job], machine_class=names.show[c])
+    rows: list[tuple[Row, float]] = [
+        (("on", c, int(r)), float(part.price[c, r]))
+        for c in names.order
+        for r in np.flatnonzero(part.price[c])
+    ]
+    for kind, prices in (("limit", part.limit_price), ("tasks", part.task_price)):
+        rows += [((kind, int(i), 0), float(prices[i])) for i in np.flatnonzero(prices)]
+    rows += [(("spread", *pair), price) for pair, price in part.spread_price.items()]
+    for row, price in rows:
+        about = scarce(names, row)
+        yield Stop(number(price), about.machine_class, about.resource, about.tenant, about.job)
 
 
-def proof_rounds(names: Names, filling: Filling, only: int | None = None) -> Iterator[Round]:
-    """The rounds as data. `only`: the number of the class that was filled by itself."""
+def freezes(names: Names, filling: Filling, only: int | None = None) -> Iterator[Freeze]:
+    """The rounds with their prices. `only`: the number of the class that was filled by itself."""
     jobs = names.problem.job_names
     for part in filling.rounds:
-        yield Round(
+        yield Freeze(
             share=part.share,
             frozen=tuple(sorted(jobs[j] for j in part.frozen)),
             job_prices=tuple(
@@ -108,6 +117,29 @@ def proof_rounds(names: Names, filling: Filling, only: int | None = None) -> Ite
             stops=tuple(stops(names, part, float)),
             machine_class=only,
         )
+
+
+def proof_rounds(names: Names, filling: Filling, only: int | None = None) -> Iterator[Round]:
+    """What proves the rounds. `only`: the number of the class that was filled by itself."""
+    jobs = names.problem.job_names
+    for part in filling.rounds:
+        yield Round(
+            share=part.share,
+            frozen=tuple(sorted(jobs[j] for j in part.frozen)),
+            scarce=tuple(scarce(names, row) for row in part.scarce),
+            even=tuple(
+                Places((jobs[j],), tuple(sorted(names.show[c] for c in classes)))
+                for j, classes in part.even
+            ),
+            machine_class=only,
+        )
+
+
+def proof_places(names: Names, filling: Filling) -> Iterator[Places]:
+    """Where tasks are."""
+    for members, classes in filling.places:
+        jobs = tuple(sorted(names.problem.job_names[j] for j in members))
+        yield Places(jobs, tuple(sorted(names.show[c] for c in classes)))
 
 
 def levels(names: Names, filling: Filling, only: int | None = None) -> tuple[Level, ...]:
@@ -123,7 +155,7 @@ def levels(names: Names, filling: Filling, only: int | None = None) -> tuple[Lev
     for members in waiting.values():
         members &= active
     found: list[Level] = []
-    for part in filling.rounds:
+    for index, part in enumerate(filling.rounds):
         gone = {int(j) for j in part.frozen}
         frozen = []
         for t, members in waiting.items():
@@ -137,7 +169,7 @@ def levels(names: Names, filling: Filling, only: int | None = None) -> tuple[Lev
             stopped_by=tuple(stops(names, part)),
             machine_class=only,
         )
-        if found and part.share - found[-1].share <= SAME_LEVEL * part.share:
+        if index and part.level == filling.rounds[index - 1].level:
             level = _together(found.pop(), level)
         found.append(level)
     return tuple(found)
@@ -170,17 +202,20 @@ def jobs_below(tree: Tree) -> list[list[int]]:
 
 
 def tenant_shares(
-    names: Names, weight: Floats, share: Floats, reached: Sequence[Level]
+    names: Names, weight: Iterable[Any], share: Iterable[Any], reached: Sequence[Level]
 ) -> tuple[TenantShare, ...]:
     """Every tenant's weighted share, from the shares (J,) of its jobs."""
     tree = names.problem.tree
+    weight, share = rationals(weight), rationals(share)
     at = {name: index for index, level in enumerate(reached) for name in level.frozen}
     return tuple(
         TenantShare(
             name=name,
             parent=tree.names[tree.parent[t]] if tree.parent[t] >= 0 else None,
-            weight=shown(weight[t]),
-            share=shown(float(share[members].sum()) / weight[t]) if weight[t] > 0 else 0.0,
+            weight=shown(nearest(weight[t])),
+            share=shown(nearest(added_up([share[j] for j in members]) / weight[t]))
+            if weight[t] > 0
+            else 0.0,
             level=at.get(name),
         )
         for t, (name, members) in enumerate(zip(tree.names, jobs_below(tree), strict=True))
@@ -191,14 +226,15 @@ def job_shares(
     names: Names,
     order: Sequence[str],
     tasks: Floats,
-    scale: Floats | None,
-    share: Floats,
+    total: Sequence[float],
+    scale: Sequence[float] | None,
+    share: Sequence[float],
     reached: Sequence[Level],
     *,
     placed: bool,
-    alone: Floats,
+    alone: Sequence[float],
 ) -> tuple[JobShare, ...]:
-    """What every job gets, in the order of the file."""
+    """What every job gets, in the order of the file: `total` tasks, in these places."""
     problem = names.problem
     at = {name: index for index, level in enumerate(reached) for name in level.jobs}
     index = {name: j for j, name in enumerate(problem.job_names)}
@@ -209,7 +245,7 @@ def job_shares(
             JobShare(
                 name=name,
                 tenant=problem.tree.names[problem.tree.job_tenant[j]],
-                tasks=shown(float(tasks[j].sum())),
+                tasks=shown(total[j]),
                 alone=shown(alone[j]),
                 scale=None if scale is None else shown(scale[j]),
                 share=shown(share[j]),

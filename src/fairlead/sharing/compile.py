@@ -12,12 +12,15 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
+from fairlead.sharing.amounts import whole_parts
 from fairlead.sharing.problem import Bools, Floats, Ints, Limit, Problem, Tree, tasks_that_fit
 
 Names = tuple[str, ...]
 Constraint = tuple[Selector, Names | None, Names]
 Amounts = tuple[Fraction, ...]
 Text = tuple[tuple[type, str] | None, ...]
+
+NONE = Fraction(0)
 
 
 def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
@@ -54,6 +57,7 @@ def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
     holds = tasks_that_fit(demand, capacity, spread)
     machines = cluster.machines
     class_machines = tuple(tuple(machines[i].name for i in indices) for indices in members)
+    tree = _tree(tenants, own, jobs, resources, class_machines)
     problem = Problem(
         resources=resources,
         job_names=tuple(job.name for job in jobs),
@@ -66,8 +70,16 @@ def compile_problem(cluster: Cluster, jobs: Sequence[Job]) -> Problem:
         eligible=eligible,
         holds=holds,
         usable=eligible & (holds > 0),
-        tree=_tree(tenants, own, jobs, resources, class_machines),
+        tree=tree,
         written=tuple(job_order),
+        known=whole_parts(
+            [[job.demand.get(name, NONE) for name in resources] for job in jobs],
+            [capacities[c] for c in class_order],
+            _exact_limits(tenants, resources),
+            (job.tasks for job in jobs),
+            (*(_weight(tenant) for tenant in tenants), *(Fraction(1) for _ in own)),
+            len(resources),
+        ),
     )
     for value in (*vars(problem).values(), *vars(problem.tree).values()):
         if isinstance(value, np.ndarray):
@@ -199,7 +211,6 @@ def _tree(
     parent = np.full(len(names), -1, dtype=np.int64)
     pool_count = np.zeros((len(names), len(class_machines)), dtype=np.int64)
     class_of = {name: c for c, members in enumerate(class_machines) for name in members}
-    limits: list[Limit] = []
     for t, tenant in enumerate(tenants):
         if tenant.parent is not None:
             parent[t] = node[tenant.parent]
@@ -209,11 +220,11 @@ def _tree(
                 pool_count[t, class_of[name]] += 1
         elif tenant.weight is not None:
             weight[t] = float(tenant.weight)
-        limits += [
-            Limit(t, resources.index(name), float(amount))
-            for name, amount in tenant.limit.items()
-            if name in resources
-        ]
+    limits = [
+        Limit(t, r, float(amount))
+        for t, tenant in enumerate(tenants)
+        for r, amount in _exact_limits([tenant], resources)
+    ]
     return Tree(
         names=names,
         parent=parent,
@@ -222,3 +233,20 @@ def _tree(
         job_tenant=np.array([node[job.tenant or job.name] for job in jobs], dtype=np.int64),
         limits=tuple(limits),
     )
+
+
+def _exact_limits(tenants: Sequence[Tenant], resources: Names) -> list[tuple[int, Fraction]]:
+    """The limits in the order of the tree's: of which resource, and how much."""
+    return [
+        (resources.index(name), amount)
+        for tenant in tenants
+        for name, amount in tenant.limit.items()
+        if name in resources
+    ]
+
+
+def _weight(tenant: Tenant) -> Fraction | None:
+    """The weight as written; None where a pool says it."""
+    if tenant.pool is not None:
+        return None
+    return Fraction(1) if tenant.weight is None else tenant.weight

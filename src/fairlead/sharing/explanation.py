@@ -11,8 +11,7 @@ from fairlead.model.eligibility import excluded, may_use
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.model.proof import Round
-from fairlead.model.shares import JobShare, Nowhere, Stop, TenantShare
+from fairlead.model.shares import Freeze, JobShare, Nowhere, Stop, TenantShare
 
 NOISE = 1e-9
 """Relative: a job that is this close to all its tasks has them."""
@@ -164,7 +163,7 @@ def stops_of(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> S
     shares = {share.name: share for share in allocation.jobs}
     by_name = {job.name: job for job in jobs}
     found: dict[str, tuple[Stop, ...]] = {job.name: () for job in jobs}
-    for part in allocation.proof.rounds if allocation.proof else ():
+    for part in allocation.freezes:
         concerned = _Concerned(part.stops, first, tenants)
         for name in part.frozen:
             stops = concerned.by(by_name[name], shares[name])
@@ -175,19 +174,19 @@ def stops_of(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> S
     return found
 
 
-def rounds_of(allocation: Allocation, share: JobShare) -> tuple[Round, ...]:
+def rounds_of(allocation: Allocation, share: JobShare) -> tuple[Freeze, ...]:
     """The rounds of filling that froze the job: one, or one for each class that is filled by
     itself, or none where no filling took place."""
-    if allocation.proof is None or share.nowhere is not None:
+    if share.nowhere is not None:
         return ()
-    return tuple(part for part in allocation.proof.rounds if share.name in part.frozen)
+    return tuple(part for part in allocation.freezes if share.name in part.frozen)
 
 
 def component(
     allocation: Allocation,
     jobs: Mapping[str, Job],
     first: Mapping[int, Machine],
-    part: Round,
+    part: Freeze,
     name: str,
 ) -> list[tuple[Stop, float]]:
     """The stops of a round that hold this job back, itself or through others, with prices in
@@ -269,15 +268,14 @@ def chain(tenants: Mapping[str, TenantShare], name: str) -> list[str]:
     return found
 
 
-def rates(allocation: Allocation, part: Round) -> dict[str, float]:
+def rates(allocation: Allocation, part: Freeze) -> dict[str, float]:
     """The effective weight of every job that was still rising in the round: its part of the
     weights above it.
 
     A tenant at the top rises at its weight; what is below it splits that in proportion to the
     weights of those that were still active, jobs counting 1.
     """
-    assert allocation.proof is not None  # there is a round
-    same = [r for r in allocation.proof.rounds if r.machine_class == part.machine_class]
+    same = [r for r in allocation.freezes if r.machine_class == part.machine_class]
     left = {name for r in same[same.index(part) :] for name in r.frozen}
     active = [share for share in allocation.jobs if share.name in left]
     # What a tenant's rate is divided by: its active jobs and the weights of its active children.

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.problem import Bools, Floats, Problem
+
+if TYPE_CHECKING:
+    from flint import fmpq
 
 REFUSED = 10
 """How many jobs a refusal names: whoever mends those finds the others."""
@@ -30,12 +34,19 @@ class Policy:
     `scale(problem)` gives, for each job, the tasks that make one unit of share: positive and
     finite for a job that can run somewhere, 0 for one that can run nowhere. Under
     View.EACH_MACHINE it is called with problems of a single machine class of count 1. It raises
-    InputError, naming the job, where the scale does not exist.
+    InputError, naming the job, where the scale does not exist. `rational` gives it in rationals.
     """
 
     spec: str
     view: View
     scale: Callable[[Problem], Floats]
+    rational: Callable[[Problem], list[fmpq]] | None = None
+
+    def exact_scale(self, problem: Problem) -> list[fmpq]:
+        """The scale in rationals. That of a user's own policy is what its doubles stand for."""
+        from fairlead.sharing.amounts import rationals
+
+        return rationals(self.scale(problem)) if self.rational is None else self.rational(problem)
 
 
 def resource_shares(problem: Problem) -> Floats:
@@ -44,9 +55,7 @@ def resource_shares(problem: Problem) -> Floats:
     0 where the cluster has nothing of a resource: a job that demands it can run nowhere.
     """
     there = problem.total > 0
-    shares: Floats = np.divide(
-        problem.demand, problem.total, out=np.zeros_like(problem.demand), where=there
-    )
+    shares: Floats = np.divide(problem.demand, problem.total, out=problem.demand * 0, where=there)
     return shares
 
 
@@ -64,7 +73,7 @@ def inverse(cost: Floats) -> Floats:
 
     0 where a task costs nothing, which a policy allows only for jobs that can run nowhere.
     """
-    tasks: Floats = np.divide(1.0, cost, out=np.zeros_like(cost), where=cost > 0)
+    tasks: Floats = np.divide(1, cost, out=cost * 0, where=cost > 0)
     return tasks
 
 

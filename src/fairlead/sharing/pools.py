@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.model.proof import PoolProof
-from fairlead.model.shares import Placement, Stop
-from fairlead.sharing.answer import Names, jobs_below
-from fairlead.sharing.problem import Floats, Ints, Problem
+from fairlead.model.proof import Places, PoolProof
+from fairlead.sharing.alone import held
+from fairlead.sharing.amounts import nearest, rationals
+from fairlead.sharing.answer import Names, jobs_below, scarce
+from fairlead.sharing.filling.corner import Row
+from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.solvers.exact_program import Column, Optimum, maximise
+
+NONE = fmpq(0)
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """The largest share of a tenant in its pool: tasks (jobs x classes) that reach it, and stops
-    with their prices, over the problem's classes."""
+    """The largest share of a tenant in its pool: jobs with the classes that they are on to reach
+    it, and what they use up."""
 
     tenant: int
-    share: float
-    jobs: Ints
-    tasks: Floats
-    stops: tuple[Stop, ...]
+    share: fmpq
+    places: tuple[tuple[int, tuple[int, ...]], ...]
+    full: tuple[Row, ...]
 
     def proof(self, names: Names) -> PoolProof:
         """The same in names."""
@@ -30,22 +37,12 @@ class _Pool:
         own = set(np.flatnonzero(tree.pool_count[self.tenant]))
         return PoolProof(
             tenant=tree.names[self.tenant],
-            share=self.share,
-            placements=tuple(
-                sorted(
-                    (
-                        names.problem.job_names[j],
-                        tuple(Placement(show[c], float(x[c])) for c in names.order if x[c] > 0),
-                    )
-                    for j, x in zip(self.jobs, self.tasks, strict=True)
-                )
+            share=nearest(self.share),
+            places=tuple(
+                Places((names.problem.job_names[j],), tuple(sorted(show[c] for c in classes)))
+                for j, classes in self.places
             ),
-            stops=tuple(
-                stop
-                if stop.machine_class is None
-                else replace(stop, machine_class=show[stop.machine_class])
-                for stop in self.stops
-            ),
+            scarce=tuple(scarce(names, row) for row in self.full),
             classes=tuple(
                 shown for shown, c in zip(names.classes(), names.order, strict=True) if c in own
             ),
@@ -54,10 +51,15 @@ class _Pool:
 
 @dataclass(frozen=True)
 class Weights:
-    """(T,) the weight of every tenant, and what shows those that no formula gives."""
+    """The weight of every tenant, and what shows those that no formula gives."""
 
-    weight: Floats
+    exact: tuple[fmpq, ...]  # (T,)
     _pools: tuple[_Pool, ...] = ()
+
+    @property
+    def weight(self) -> Floats:
+        """(T,) the weights in doubles."""
+        return np.array([nearest(each) for each in self.exact])
 
     def proofs(self, names: Names) -> tuple[PoolProof, ...]:
         """The proofs, by tenant. The names are those of the problem with the machines as they
@@ -65,7 +67,7 @@ class Weights:
         return tuple(sorted((pool.proof(names) for pool in self._pools), key=lambda p: p.tenant))
 
 
-def tenant_weights(problem: Problem, scale: Floats) -> Weights:
+def tenant_weights(problem: Problem, scale: Iterable[Any]) -> Weights:
     """The weight of every tenant: as written, or what its pool could give it.
 
     That is the largest share that the tenant's jobs could reach in its pool alone (Theorem 1 of
@@ -74,23 +76,28 @@ def tenant_weights(problem: Problem, scale: Floats) -> Weights:
     part in nothing. The problem is the real one, with the machines as they are, whatever the
     policy looks at.
     """
-    weight = problem.tree.weight.copy()
+    scales, amounts = rationals(scale), problem.amounts
     pools = []
     below = jobs_below(problem.tree)
     need = _need_under_limits(problem, below)
-    for tenant in np.flatnonzero(np.isnan(weight)):
-        jobs = np.array(sorted(below[tenant]), dtype=np.int64)
-        able = jobs[scale[jobs] > 0]
-        if not able.size:
-            weight[tenant] = 1.0
-        elif jobs.size == 1 and not need[:, jobs].any():
+    weight: list[fmpq] = []
+    for tenant, written in enumerate(amounts.weight):
+        if written is not None:
+            weight.append(written)
+            continue
+        jobs = sorted(below[tenant])
+        able = [j for j in jobs if scales[j] > 0]
+        if not able:
+            weight.append(fmpq(1))
+        elif len(jobs) == 1 and not need[:, jobs].any():
             job = jobs[0]
-            holds = np.where(problem.usable[job], problem.holds[job], 0.0)
-            fits = problem.tree.pool_count[tenant] @ holds
-            weight[tenant] = min(problem.tasks[job], fits) / scale[job]
+            count = np.where(problem.usable[job], problem.tree.pool_count[tenant], 0)
+            fits = held(problem, [job], count[None, :])[0]
+            tasks = amounts.tasks[job]
+            weight.append((fits if tasks is None else min(tasks, fits)) / scales[job])
         else:
-            pool = _largest_share(problem, int(tenant), able, scale, need)
-            weight[tenant] = pool.share
+            pool = _largest_share(problem, tenant, able, scales, need)
+            weight.append(pool.share)
             pools.append(pool)
         if not weight[tenant] > 0:
             name = problem.tree.names[tenant]
@@ -100,7 +107,7 @@ def tenant_weights(problem: Problem, scale: Floats) -> Weights:
                     "give it a pool and limits that let at least one of its jobs run, or a weight",
                 )
             )
-    return Weights(weight, tuple(pools))
+    return Weights(tuple(weight), tuple(pools))
 
 
 def _need_under_limits(problem: Problem, below: list[list[int]]) -> Floats:
@@ -113,93 +120,50 @@ def _need_under_limits(problem: Problem, below: list[list[int]]) -> Floats:
     return need
 
 
-def _largest_share(problem: Problem, tenant: int, jobs: Ints, scale: Floats, need: Floats) -> _Pool:
-    # Imported here because only pools of several jobs need a solver.
-    from fairlead.sharing.solvers.linear import Program
-
+def _largest_share(
+    problem: Problem, tenant: int, jobs: Sequence[int], scale: Sequence[fmpq], need: Floats
+) -> _Pool:
     pool = problem.tree.pool_count[tenant]
-    tasks = np.zeros((jobs.size, pool.size))
-    usable = problem.usable[jobs] & (pool > 0)
-    # What limits of 0 forbid is no question for a solver, whose tolerance would let a little pass.
-    forbidding = np.array([limit.amount == 0 for limit in problem.tree.limits], dtype=np.bool_)
-    usable[need[forbidding][:, jobs].any(axis=0)] = False
-    at_job, machine_class = np.nonzero(usable)
-    if not at_job.size:
-        return _Pool(tenant, 0.0, jobs, tasks, ())
-    job = jobs[at_job]
-    most = pool[machine_class] * problem.holds[job, machine_class]  # tasks on that class alone
-    gain = most / scale[job]
-    rows = _rows(problem, pool, job, machine_class, need)
-    # Columns in parts of what the class alone holds, rows in parts of what there is, and the
-    # share in parts of the best column: every number is then of the order of 1.
-    unit = float(gain.max())
-    bound = np.array([row.bound for row in rows])
-    at_row = np.repeat(np.arange(len(rows)), [row.columns.size for row in rows])
-    column = np.concatenate([row.columns for row in rows])
-    amount = np.concatenate([row.amounts for row in rows]) * most[column] / bound[at_row]
-    by_column = np.argsort(column, kind="stable")
-    program = Program(np.full(len(rows), -np.inf), np.ones(len(rows)))
-    program.add_columns(
-        -gain / unit,
-        np.full(job.size, np.inf),
-        np.searchsorted(column[by_column], np.arange(job.size)),
-        at_row[by_column],
-        amount[by_column],
+    amounts = problem.amounts
+    # A limit of 0 forbids its jobs, and has no price.
+    closed = [index for index, amount in enumerate(amounts.limits) if amount == 0]
+    able = [j for j in jobs if not need[closed, j].any()]
+    places = [(j, int(c)) for j in able for c in np.flatnonzero(problem.usable[j] & (pool > 0))]
+    rows: dict[Row, int] = {}
+    bound: list[fmpq] = []
+    columns: list[Column] = []
+
+    def take(column: Column, row: Row, much: int, there: fmpq) -> None:
+        if row not in rows:
+            rows[row] = len(bound)
+            bound.append(there)
+        column[rows[row]] = fmpq(much)
+
+    for j, c in places:
+        column: Column = {}
+        machines = int(pool[c])
+        for r, takes in enumerate(amounts.demand[j].tolist()):
+            if takes:
+                take(column, ("on", c, r), takes, fmpq(amounts.capacity[c, r] * machines))
+        if problem.spread[j]:
+            take(column, ("spread", j, c), 1, fmpq(machines))
+        tasks = amounts.tasks[j]
+        if tasks is not None:
+            take(column, ("tasks", j, 0), 1, tasks)
+        for index in np.flatnonzero(need[:, j]).tolist():
+            takes = int(amounts.demand[j, problem.tree.limits[index].resource])
+            take(column, ("limit", index, 0), takes, amounts.limits[index])
+        columns.append(column)
+    found = Optimum({}, {}, NONE)
+    if places:
+        found = maximise(columns, bound, [1 / scale[j] for j, _ in places])
+    names = list(rows)
+    used: dict[int, tuple[int, ...]] = {}
+    for j, c in (places[index] for index in found.basic):
+        used[j] = (*used.get(j, ()), c)
+    return _Pool(
+        tenant,
+        found.value,
+        tuple(used.items()),
+        tuple(names[index] for index in found.full),
     )
-    solution = program.solve()
-    tasks[at_job, machine_class] = np.maximum(solution.column_value, 0.0) * most
-    price = np.maximum(-solution.row_dual, 0.0) * unit / bound
-    stops = [replace(row.stop, price=float(price[i])) for i, row in enumerate(rows) if price[i]]
-    for index in np.flatnonzero(forbidding):
-        # Any price that is high enough will do: nothing of it is for sale.
-        capped = jobs[need[index, jobs] > 0]
-        if capped.size:
-            dear = float((1.0 / scale[capped] / need[index, capped]).max())
-            stops.append(replace(_limit_stop(problem, int(index)), price=dear))
-    share = float((tasks.sum(axis=1) / scale[jobs]).sum())
-    return _Pool(tenant, share, jobs, tasks, tuple(stops))
-
-
-def _limit_stop(problem: Problem, index: int) -> Stop:
-    """A limit as what stops its jobs, without a price."""
-    limit = problem.tree.limits[index]
-    return Stop(
-        0.0, tenant=problem.tree.names[limit.tenant], resource=problem.resources[limit.resource]
-    )
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One thing that is scarce: entries (column, amount a task takes), what there is, its name."""
-
-    columns: Ints
-    amounts: Floats
-    bound: float
-    stop: Stop
-
-
-def _rows(problem: Problem, pool: Ints, job: Ints, machine_class: Ints, need: Floats) -> list[_Row]:
-    rows = []
-    for c in np.unique(machine_class):
-        on = np.flatnonzero(machine_class == c)
-        for r, resource in enumerate(problem.resources):
-            takes = on[problem.demand[job[on], r] > 0]
-            if takes.size:
-                there = float(pool[c] * problem.capacity[c, r])
-                stop = Stop(0.0, machine_class=int(c), resource=resource)
-                rows.append(_Row(takes, problem.demand[job[takes], r], there, stop))
-        for column in on[problem.spread[job[on]]]:
-            name = problem.job_names[job[column]]
-            stop = Stop(0.0, machine_class=int(c), job=name)
-            rows.append(_Row(np.array([column]), np.ones(1), float(pool[c]), stop))
-    for j in np.unique(job):
-        if np.isfinite(problem.tasks[j]):
-            mine = np.flatnonzero(job == j)
-            stop = Stop(0.0, job=problem.job_names[j])
-            rows.append(_Row(mine, np.ones(mine.size), float(problem.tasks[j]), stop))
-    for index in np.flatnonzero(need[:, job].any(axis=1)):
-        capped = np.flatnonzero(need[index, job])
-        amount = problem.tree.limits[index].amount
-        stop = _limit_stop(problem, int(index))
-        rows.append(_Row(capped, need[index, job[capped]], amount, stop))
-    return rows

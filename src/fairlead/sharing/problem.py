@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from fairlead.sharing.amounts import Amounts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -44,7 +49,8 @@ class Problem:
     `holds[j, c]`: tasks of j that one empty machine of class c holds, constraints ignored,
     divisible, at most 1 if the job spreads. `eligible[j, c]`: the constraint allows it.
     `usable` is both: eligible and holds > 0. `tasks` is inf where unlimited. `written` is where
-    each job stands in what the user wrote, for sentences alone; it may be unknown.
+    each job stands in what the user wrote, for sentences alone; it may be unknown. `known` are the
+    amounts as rationals, where they are not those that the doubles stand for.
     """
 
     resources: tuple[str, ...]
@@ -60,11 +66,26 @@ class Problem:
     usable: Bools  # (J, C)
     tree: Tree
     written: tuple[int, ...] | None = None  # (J,)
+    known: Amounts | None = None
+    whole: bool = False  # `holds` are whole tasks
+
+    @cached_property
+    def amounts(self) -> Amounts:
+        """The amounts as rationals."""
+        from fairlead.sharing.amounts import of_doubles
+
+        return self.known or of_doubles(self)
 
     @property
     def alone(self) -> Floats:
         """(J,) tasks that each job could run alone in the cluster, constraints ignored."""
         alone: Floats = self.holds @ self.count
+        return alone
+
+    @property
+    def alone_allowed(self) -> Floats:
+        """(J,) tasks that each job could run alone on the machines that it may use."""
+        alone: Floats = (self.holds * self.usable) @ self.count
         return alone
 
     @property

@@ -42,16 +42,3 @@ def _levels(parent: Ints) -> list[Ints]:
         levels.append(at[high])
         at, above = at[~high], parent[above[~high]]
     return levels
-
-
-def siblings(tree: Tree) -> Ints:
-    """(J,) equal for two jobs where their rates keep a fixed proportion while both are active.
-
-    A job that is all its tenant has goes by the tenant's parent, the others by their tenant.
-    """
-    nodes = len(tree.parent)
-    children = np.bincount(tree.parent[tree.parent >= 0], minlength=nodes)
-    jobs = np.bincount(tree.job_tenant, minlength=nodes)
-    own = tree.job_tenant
-    alone = (jobs[own] == 1) & (children[own] == 0)
-    return np.where(alone, tree.parent[own], nodes + own)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from fairlead.sharing.integral.names import is_whole, whole_names
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.spec import Spec, arguments, form, read, write
+from fairlead.sharing.spec import Spec, Value, arguments, form, read, write
+
+if TYPE_CHECKING:
+    from flint import fmpq
 
 # Read only when somebody asks for them, so that one policy does not pay for all.
 POLICIES = {
@@ -116,7 +119,9 @@ def parse(text: str) -> Policy | Mechanism:
     if view is None:
         # An entry without a view was registered as a mechanism.
         return Mechanism(canonical, function)  # type: ignore[arg-type]
-    return Policy(canonical, view, partial(_scale, canonical, function))
+    built_in = entry.function.__module__ == BUILT_IN.get(entry.name)
+    exact = partial(_exact_scale, canonical, entry.function, values) if built_in else None
+    return Policy(canonical, view, partial(_scale, canonical, function), exact)
 
 
 def describe(name: str) -> tuple[str, str]:
@@ -169,6 +174,22 @@ def _users_own(spec: str, function: Callable[..., object], *given: object) -> ob
         ) from error
 
 
+def _exact_scale(
+    spec: str, function: Callable[..., object], values: dict[str, Value], problem: Problem
+) -> list[fmpq]:
+    """The scale of a built-in policy, whose function takes numbers of any kind."""
+    from flint import fmpq
+
+    from fairlead.sharing.rational_problem import in_rationals
+
+    scale = cast(Floats, function(in_rationals(problem), **values)).tolist()
+    runs = np.asarray(problem.usable.any(axis=1))
+    wrong = [j for j, able in enumerate(runs) if able and not scale[j] > 0]
+    if wrong:
+        raise InputError(_no_scale(spec, problem.job_names[j], float(scale[j])) for j in wrong)
+    return [each if able else fmpq(0) for each, able in zip(scale, runs, strict=True)]
+
+
 def _scale(spec: str, function: Callable[..., object], problem: Problem) -> Floats:
     given = function(problem)
     jobs = len(problem.job_names)
@@ -192,14 +213,15 @@ def _scale(spec: str, function: Callable[..., object], problem: Problem) -> Floa
     scale[~runs] = 0.0
     wrong = np.flatnonzero(runs & ~((scale > 0) & np.isfinite(scale)))
     if wrong.size:
-        raise InputError(
-            Mistake(
-                f"policy `{spec}` gives job `{problem.job_names[job]}` the scale {scale[job]:g}",
-                "a scale must be a positive finite number of tasks",
-            )
-            for job in wrong
-        )
+        raise InputError(_no_scale(spec, problem.job_names[j], scale[j]) for j in wrong)
     return scale
+
+
+def _no_scale(spec: str, job: str, scale: float) -> Mistake:
+    return Mistake(
+        f"policy `{spec}` gives job `{job}` the scale {scale:g}",
+        "a scale must be a positive finite number of tasks",
+    )
 
 
 def _find(name: str) -> Entry:

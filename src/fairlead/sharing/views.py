@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from flint import fmpq
 
-from fairlead.sharing.each_machine import Parts
+from fairlead.sharing.amounts import nearest
+from fairlead.sharing.filling.per_machine import Parts
 from fairlead.sharing.problem import Problem, Tree, tasks_that_fit
 
 
@@ -21,7 +23,16 @@ def pooled(problem: Problem) -> Problem:
     whole = np.zeros_like(problem.spread)
     holds = tasks_that_fit(problem.demand, capacity, whole)
     eligible = problem.usable.any(axis=1).reshape(-1, 1)
-    machines = float(problem.count.sum())
+    machines = int(problem.count.sum())
+    amounts = problem.amounts
+    everything = np.zeros(len(problem.resources), dtype=object)
+    for row, count in zip(amounts.capacity, problem.count.tolist(), strict=True):
+        everything = everything + row * count
+    every = fmpq(machines)
+    tasks = tuple(
+        every if spreads and (most is None or every < most) else most
+        for most, spreads in zip(amounts.tasks, problem.spread.tolist(), strict=True)
+    )
     return replace(
         problem,
         class_machines=(tuple(sorted(name for names in problem.class_machines for name in names)),),
@@ -33,6 +44,7 @@ def pooled(problem: Problem) -> Problem:
         holds=holds,
         usable=eligible & (holds > 0),
         tree=_without_pools(problem.tree),
+        known=replace(amounts, capacity=everything[None, :], tasks=tasks),
     )
 
 
@@ -43,11 +55,19 @@ def one_class(problem: Problem, machine_class: int, shared: Parts | None = None)
     """
     at = slice(machine_class, machine_class + 1)
     tree, tasks = _without_pools(problem.tree), problem.tasks
+    amounts = replace(problem.amounts, capacity=problem.amounts.capacity[at])
     if shared is not None:
-        tasks = shared.tasks[:, machine_class]
-        amounts = shared.limits[:, machine_class].tolist()
-        limits = zip(tree.limits, amounts, strict=True)
-        tree = replace(tree, limits=tuple(replace(each, amount=part) for each, part in limits))
+        parts = shared.tasks[machine_class]
+        tasks = np.array([np.inf if part is None else nearest(part) for part in parts])
+        amounts = replace(amounts, tasks=parts, limits=shared.limits[machine_class])
+        limits = zip(tree.limits, amounts.limits, strict=True)
+        tree = replace(
+            tree,
+            limits=tuple(
+                replace(each, amount=nearest(part / amounts.parts[each.resource]))
+                for each, part in limits
+            ),
+        )
     return replace(
         problem,
         class_machines=(problem.class_machines[machine_class][:1],),
@@ -58,6 +78,7 @@ def one_class(problem: Problem, machine_class: int, shared: Parts | None = None)
         holds=problem.holds[:, at],
         usable=problem.usable[:, at],
         tree=tree,
+        known=amounts,
     )
 
 

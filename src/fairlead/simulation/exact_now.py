@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.problem import Bools, Floats, Ints, Limit, Problem, Tree, tasks_that_fit
 from fairlead.sharing.whole import Exact as Filled
 from fairlead.simulation.workload import Words

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.mechanism import Outcome
 from fairlead.sharing.mechanisms.market import market
 from fairlead.sharing.pools import tenant_weights

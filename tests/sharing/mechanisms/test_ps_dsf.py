@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.mechanisms.ps_dsf import distance, ps_dsf
 from fairlead.sharing.mechanisms.weights import job_weights, runnable
 from fairlead.sharing.pools import tenant_weights

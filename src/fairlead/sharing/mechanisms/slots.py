@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.filling import fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.mechanism import Outcome
 from fairlead.sharing.problem import Bools, Floats, Problem, tasks_that_fit
 from fairlead.sharing.registry import mechanism

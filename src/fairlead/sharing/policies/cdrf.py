@@ -14,5 +14,4 @@ def cdrf(problem: Problem) -> Floats:
     section 3 (utilities over stand-alone numbers), with constraints as the TSF paper adds them
     (section III). A job gains by claiming machines that it cannot use (TSF paper, Figure 2).
     """
-    scale: Floats = (problem.holds * problem.usable) @ problem.count
-    return scale
+    return problem.alone_allowed

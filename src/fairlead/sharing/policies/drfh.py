@@ -14,4 +14,4 @@ def drfh(problem: Problem) -> Floats:
     Wang, Li, Liang: Dominant resource fairness in cloud computing systems with heterogeneous
     servers, as the TSF paper (section III) and the CDRF paper (section 3.1) describe it.
     """
-    return inverse(resource_shares(problem).max(axis=1, initial=0.0))
+    return inverse(resource_shares(problem).max(axis=1, initial=0))

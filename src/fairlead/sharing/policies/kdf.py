@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
+from fairlead.sharing.amounts import rationals
 from fairlead.sharing.policy import demand_of, inverse, refuse, resource_shares
 from fairlead.sharing.problem import Floats, Problem
 from fairlead.sharing.registry import policy
@@ -27,12 +28,17 @@ def kdf(problem: Problem, k: int, **weight: float) -> Floats:
         "give it more demands, or choose a smaller k or another policy",
     )
     factor = np.array([weight.get(name, 1.0) for name in problem.resources])
-    # Rounded, so that shares that are equal but for the last bits count as equal: otherwise
-    # writing a resource in another unit could choose another weight.
-    size = np.log(shares, out=np.full_like(shares, -np.inf), where=shares > 0).round(11)
+    if shares.dtype == object:  # rationals: the order of their numbers is what counts
+        size = np.unique(shares, return_inverse=True)[1].reshape(shares.shape)
+        exact = np.array(rationals(factor), dtype=object)
+    else:
+        # Rounded, so that shares that are equal but for the last bits count as equal: otherwise
+        # writing a resource in another unit could choose another weight.
+        size = np.log(shares, out=np.full_like(shares, -np.inf), where=shares > 0).round(11)
+        exact = factor
     order = np.lexsort((np.broadcast_to(factor, shares.shape), size), axis=1)
     largest = order[:, -k:]
-    return inverse((np.take_along_axis(shares, largest, axis=1) * factor[largest]).prod(axis=1))
+    return inverse((np.take_along_axis(shares, largest, axis=1) * exact[largest]).prod(axis=1))
 
 
 @policy("2df", poolable=True)

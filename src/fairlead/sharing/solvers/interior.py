@@ -1,4 +1,4 @@
-"""The highest level of many groups at once by an interior point method, then made exact."""
+"""The highest level of many groups at once by an interior point method, tilted towards a corner."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.sharing.problem import Floats
-from fairlead.sharing.rise import Rise, Risen
+from fairlead.sharing.problem import Bools, Floats
 from fairlead.sharing.solvers.by_group import GroupSystem
-from fairlead.sharing.solvers.exact import exact
+from fairlead.sharing.solvers.rise import Basis, Rise, Risen
 from fairlead.sharing.solvers.scaled import Program, System
 
 _MOST_STEPS = 200
 # Relative gap, and errors of the equations, at which what is positive and what is zero differ.
-_GAP = 1e-8
+_GAP = 1e-11
 _OFF = 1e-6
-_TRIES = 4
+# Where many corners are as high, the inside of all of them is no corner. Each place costs up to
+# this more, drawn at random: it decides between them, and is too little to leave the level.
+_TILT = 1e-3
+_SEED = 1
+# A place or a row is left open where the product of both sides is shared out within this factor.
+_OPEN = 1e-3
 # How far to go of the way to where something would be 0: more where that is long enough.
 _LONG, _CLOSE, _APART = 0.98, 0.9995, 0.9
 _CORRECTIONS = 2
@@ -38,21 +42,39 @@ class _Point:
     rc: Floats  # (G, C)
 
 
-def rise(problem: Rise) -> Risen | None:
-    """The highest level with its proof; None where the last steps did not become exact."""
+@dataclass(frozen=True)
+class Ended:
+    """Where it ended: an answer, and the places that the corner next to it may have as well."""
+
+    risen: Risen
+    likely: Bools  # (G, C)
+
+
+def rise(problem: Rise) -> Ended | None:
+    """The highest level, next to a corner: its basis has what is not 0 there. None where the steps
+    did not come near."""
     program = Program(problem)
     at = _start(program)
-    tries = 0
+    random = np.random.default_rng(_SEED).random(program.pairs.shape)
+    tilt = _TILT * random * program.inside
     for _ in range(_MOST_STEPS):
-        if _near(program, at):
-            basic, tight = program.pairs & (at.z > at.rc), program.row & (at.p > at.s)
-            risen = exact(program, at.z, at.p, at.y, at.level, basic, tight)
-            tries += 1
-            if risen is not None or tries == _TRIES:
-                return risen
-        if not _advance(program, at):
+        if _near(program, at, tilt):
+            return _ended(program, at)
+        if not _advance(program, at, tilt):
             break
     return None
+
+
+def _ended(program: Program, at: _Point) -> Ended:
+    basic, tight = program.pairs & (at.z > at.rc), program.row & (at.p > at.s)
+    risen = Risen(
+        level=at.level * program.level_unit,
+        share=np.where(basic, at.z, 0.0) * program.unit[:, None],
+        price=np.where(tight, at.p, 0.0) * program.inverse,
+        group=np.maximum(at.y, 0.0) / program.unit,
+        basis=Basis(basic, ~tight),
+    )
+    return Ended(risen, program.pairs & (at.z > _OPEN * at.rc))
 
 
 def _start(program: Program) -> _Point:
@@ -69,28 +91,28 @@ def _start(program: Program) -> _Point:
     return _Point(z, s, level, p, np.ones(len(z)), np.where(program.pairs, 10.0, 1.0))
 
 
-def _residuals(program: Program, at: _Point) -> tuple[Floats, Floats, Floats, float]:
+def _residuals(program: Program, at: _Point, tilt: Floats) -> tuple[Floats, Floats, Floats, float]:
     """How far the point is from its equations: shares, capacities, prices, their sum."""
     return (
         program.base + program.rate * at.level - at.z.sum(axis=1),
         np.where(program.row, 1.0 - program.load(at.z) - at.s, 0.0),
-        (program.cost(at.p) - at.y[:, None] - at.rc) * program.inside,
+        (program.cost(at.p) - at.y[:, None] - at.rc) * program.inside + tilt,
         program.number - float(at.y @ program.rate),
     )
 
 
-def _near(program: Program, at: _Point) -> bool:
+def _near(program: Program, at: _Point, tilt: Floats) -> bool:
     """Whether the point is close enough to the optimum to see what is zero there."""
     products = float((at.z * at.rc).sum() + (at.s * at.p).sum())
-    share, capacity, price, total = _residuals(program, at)
+    share, capacity, price, total = _residuals(program, at, tilt)
     off = max(abs(share).max(), abs(capacity).max(), abs(price).max(), abs(total) / program.number)
     return products < _GAP * program.number * at.level and bool(off < _OFF)
 
 
-def _advance(program: Program, at: _Point) -> bool:
+def _advance(program: Program, at: _Point, tilt: Floats) -> bool:
     """One step of Mehrotra's predictor and corrector, with corrections towards the centre
     (Gondzio; Colombo and Gondzio's weight). False where the system is singular."""
-    share, capacity, price, total = _residuals(program, at)
+    share, capacity, price, total = _residuals(program, at, tilt)
     theta = at.z / at.rc
     safe_p = np.where(program.row, at.p, 1.0)
     ratio = np.where(program.row, at.s / safe_p, 1.0)

@@ -7,8 +7,8 @@ import numpy as np
 
 from fairlead.model.errors import SolverError
 from fairlead.sharing.problem import Bools, Ints
-from fairlead.sharing.rise import Basis, Rise, Risen
 from fairlead.sharing.solvers.crash import crash
+from fairlead.sharing.solvers.rise import Basis, Rise, Risen
 
 _BASIC = highspy.HighsBasisStatus.kBasic
 _LOWER = highspy.HighsBasisStatus.kLower
@@ -34,6 +34,7 @@ _OPTIONS: dict[str, bool | int | float | str] = {
 }
 _INSIDE: dict[str, bool | int | float | str] = {"solver": "ipm", "presolve": "on"}
 _NO_LIMIT = 2**31 - 1
+_BELOW = 1 - 1e-6
 _TURNS = 64  # at the start
 
 
@@ -90,8 +91,10 @@ class Simplex:
         # The last column is the level.
         cost, lower, upper = np.zeros(pairs + 1), np.zeros(pairs + 1), np.empty(pairs + 1)
         cost[-1] = -float(len(rising)) * _COST
-        lower[-1] = problem.least / level_unit
+        # Below what is known to be reached, so that the level is basic in the end.
+        lower[-1] = problem.least / level_unit * _BELOW
         upper[:] = highspy.kHighsInf
+        upper[-1] = problem.most / level_unit
         if problem.most_on is not None:
             upper[:-1] = problem.most_on[group, machine_class] / unit[group]
         entries = np.concatenate([rows[kept], rising]).astype(np.int32)

@@ -38,6 +38,7 @@ class Rise:
     rate: Floats  # (G,)
     least: float = 0.0  # a level that is known to be feasible
     basis: Basis | None = None  # of shares that reach `least`
+    most: float = np.inf  # a level that is enough
 
     @cached_property
     def places(self) -> tuple[Ints, Ints]:
@@ -94,7 +95,7 @@ def rise_at_once(problem: Rise) -> Risen | None:
     """The answer where there is a single class or a single group, which needs no program; None
     where there are more, or where somebody spreads."""
     size, classes = problem.pairs.shape
-    if (size > 1 and classes > 1) or problem.most_on is not None:
+    if (size > 1 and classes > 1) or problem.most_on is not None or problem.most < np.inf:
         return None
     return _on_one_class(problem) if classes == 1 else _of_one_group(problem)
 

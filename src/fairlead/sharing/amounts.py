@@ -1,0 +1,124 @@
+"""The numbers of a problem as rationals: what is written, not what a double makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from flint import fmpq, fmpz
+
+if TYPE_CHECKING:
+    from fairlead.sharing.problem import Problem
+
+Whole = npt.NDArray[np.object_]
+"""Integers of any length."""
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Demands and capacities in parts of each resource: whole numbers, of any length.
+
+    `tasks` and `weight` are None where a job is unlimited and where a pool says the weight.
+    """
+
+    demand: Whole  # (J, R)
+    capacity: Whole  # (C, R) of one machine
+    parts: tuple[int, ...]  # (R,) how many make one of the resource
+    tasks: tuple[fmpq | None, ...]  # (J,)
+    limits: tuple[fmpq, ...]  # (L,) in parts
+    weight: tuple[fmpq | None, ...]  # (T,)
+
+
+def whole_parts(
+    demand: Sequence[Sequence[Fraction]],
+    capacity: Sequence[Sequence[Fraction]],
+    limits: Iterable[tuple[int, Fraction]],
+    tasks: Iterable[Fraction | None],
+    weight: Iterable[Fraction | None],
+    resources: int,
+) -> Amounts:
+    """The amounts, given in fractions. `limits`: of which resource, and how much."""
+    parts = [1] * resources
+    for rows in (demand, capacity):
+        for r in range(resources):
+            parts[r] = lcm(parts[r], *{row[r].denominator for row in rows})
+    return Amounts(
+        _in_parts(demand, parts),
+        _in_parts(capacity, parts),
+        tuple(parts),
+        tuple(None if each is None else rational(each) for each in tasks),
+        tuple(rational(amount) * parts[r] for r, amount in limits),
+        tuple(None if each is None else rational(each) for each in weight),
+    )
+
+
+def of_doubles(problem: Problem) -> Amounts:
+    """The amounts of a problem that was given in doubles: each stands for the shortest decimal
+    that reads as it."""
+    tree = problem.tree
+    return whole_parts(
+        [[_decimal(x) for x in row] for row in problem.demand.tolist()],
+        [[_decimal(x) for x in row] for row in problem.capacity.tolist()],
+        ((limit.resource, _decimal(limit.amount)) for limit in tree.limits),
+        (None if x == np.inf else _decimal(x) for x in problem.tasks.tolist()),
+        (None if x != x else _decimal(x) for x in tree.weight.tolist()),
+        len(problem.resources),
+    )
+
+
+def rational(number: Any) -> fmpq:
+    """The number as a rational; a double is the shortest decimal that reads as it."""
+    if isinstance(number, fmpq):
+        return number
+    if isinstance(number, float):
+        number = _decimal(float(number))
+    return fmpq(int(number.numerator), int(number.denominator))
+
+
+def rationals(numbers: Iterable[Any]) -> list[fmpq]:
+    """The numbers as rationals."""
+    if isinstance(numbers, np.ndarray):
+        numbers = numbers.tolist()
+    return [rational(number) for number in numbers]
+
+
+def fraction(number: fmpq) -> Fraction:
+    """The rational as Python has it."""
+    return Fraction(int(number.p), int(number.q))
+
+
+def nearest(number: fmpq | fmpz) -> float:
+    """The double that is nearest; infinite where it is too large for one."""
+    try:
+        if isinstance(number, fmpz):
+            return float(int(number))
+        return int(number.p) / int(number.q)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
+
+
+def total(numbers: Sequence[fmpq]) -> fmpq:
+    """The sum, by halves: denominators that differ meet as late as they can."""
+    numbers = list(numbers)
+    while len(numbers) > 1:
+        odd = numbers[len(numbers) & ~1 :]
+        numbers = [a + b for a, b in zip(numbers[::2], numbers[1::2], strict=False)] + odd
+    return numbers[0] if numbers else fmpq(0)
+
+
+def _in_parts(rows: Sequence[Sequence[Fraction]], parts: Sequence[int]) -> Whole:
+    found = np.empty((len(rows), len(parts)), dtype=object)
+    for i, row in enumerate(rows):
+        for r, amount in enumerate(row):
+            found[i, r] = amount.numerator * (parts[r] // amount.denominator)
+    return found
+
+
+def _decimal(number: float) -> Fraction:
+    whole = int(number)
+    return Fraction(whole) if whole == number else Fraction(repr(number))

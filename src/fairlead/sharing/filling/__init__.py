@@ -1,0 +1,1 @@
+"""Exact progressive filling: doubles find the structure of each round, rationals its numbers."""

@@ -1,0 +1,157 @@
+"""Corners: where the groups of a component are when it can rise no further, as a structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
+
+from fairlead.sharing.filling.groups import Groups
+
+Row = tuple[str, int, int]
+"""Something that bounds groups: ("on", class, resource), or ("spread", group, class)."""
+
+NONE = fmpq(0)
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A basis: the classes that each group is on, its first place and the others, and the rows that
+    are used up. There is one row more than there are other places: they say the level, too."""
+
+    places: Mapping[int, tuple[int, ...]]
+    tight: tuple[Row, ...]
+
+    @property
+    def others(self) -> Iterator[tuple[int, int]]:
+        """The places beyond the first of their groups."""
+        for g, classes in self.places.items():
+            for c in classes[1:]:
+                yield g, c
+
+
+def takes(groups: Groups, row: Row, g: int, c: int) -> int:
+    """What a bundle of a group on a class takes of a row."""
+    kind, first, second = row
+    if kind == "on":
+        return int(groups.demand[g, second]) if first == c else 0
+    return int((first, second) == (g, c))
+
+
+def there_is(groups: Groups, row: Row) -> int:
+    """How much there is of a row."""
+    kind, first, second = row
+    if kind == "on":
+        return int(groups.capacity[first, second])
+    return groups.most_on[first, second]
+
+
+def rows_on(tight: Iterable[Row]) -> dict[int, list[int]]:
+    """The numbers of the rows that are about each class."""
+    found: dict[int, list[int]] = {}
+    for index, (kind, first, second) in enumerate(tight):
+        found.setdefault(first if kind == "on" else second, []).append(index)
+    return found
+
+
+Entries = list[dict[int, int]]
+
+
+def differences(groups: Groups, corner: Corner, tight: Sequence[Row]) -> Entries:
+    """For each other place: what a bundle takes there of each row, less what it takes in the first
+    place of its group."""
+    on = rows_on(tight)
+    found: Entries = []
+    for g, c in corner.others:
+        entry: dict[int, int] = {}
+        for index in on.get(c, ()):
+            entry[index] = takes(groups, tight[index], g, c)
+        first = corner.places[g][0]
+        for index in on.get(first, ()):
+            entry[index] = entry.get(index, 0) - takes(groups, tight[index], g, first)
+        found.append({index: value for index, value in entry.items() if value})
+    return found
+
+
+def blocks(entries: Entries, rows: int) -> list[tuple[list[int], list[int]]]:
+    """The numbers of the equations and of the rows that hang together; a row that is in none is a
+    block by itself."""
+    above = list(range(rows))
+
+    def top(index: int) -> int:
+        while above[index] != index:
+            above[index] = above[above[index]]
+            index = above[index]
+        return index
+
+    for entry in entries:
+        indices = list(entry)
+        for index in indices[1:]:
+            above[top(index)] = top(indices[0])
+    found: dict[int, tuple[list[int], list[int]]] = {}
+    for row in range(rows):
+        found.setdefault(top(row), ([], []))[1].append(row)
+    for number, entry in enumerate(entries):
+        if entry:
+            found[top(next(iter(entry)))][0].append(number)
+    return list(found.values())
+
+
+def null_vector(entries: Entries, rows: Sequence[int]) -> list[fmpz] | None:
+    """Whole numbers, not all 0, by which the rows of each of these equations add up to 0, where
+    there is one equation less than there are rows; None where there are several such."""
+    if len(rows) == 1:
+        return [fmpz(1)]
+    at = {row: index for index, row in enumerate(rows)}
+    if len(rows) == 2:
+        entry = entries[0]
+        first, second = entry.get(rows[0], 0), entry.get(rows[1], 0)
+        return [fmpz(-second), fmpz(first)] if first or second else None
+    size = len(entries)
+    for last in range(len(rows) - 1, -1, -1):
+        # The last one is 1, the others follow from it, if that can be.
+        matrix, right = fmpz_mat(size, size), fmpz_mat(size, 1)
+        for number, entry in enumerate(entries):
+            for row, value in entry.items():
+                index = at[row]
+                if index == last:
+                    right[number, 0] = -value
+                else:
+                    matrix[number, index - (index > last)] = value
+        try:
+            solved = cast(fmpq_mat, matrix.solve(right))
+        except ZeroDivisionError:
+            if matrix.rank() < size - 1:
+                return None
+            continue
+        numbers, common = solved.numer_denom()
+        found = [numbers[index, 0] for index in range(size)]
+        return [*found[:last], common, *found[last:]]
+    return None
+
+
+def solve(entries: Entries, rows: Sequence[int], right: Sequence[fmpq]) -> list[fmpq] | None:
+    """How much of each of these equations' places makes the rows add up to the right-hand sides,
+    where there are as many equations as rows; None where the rows do not say."""
+    size = len(rows)
+    if size == 0:
+        return []
+    at = {row: index for index, row in enumerate(rows)}
+    if size == 1:
+        by = entries[0].get(rows[0], 0)
+        return [right[0] / by] if by else None
+    matrix = fmpz_mat(size, size)
+    for number, entry in enumerate(entries):
+        for row, value in entry.items():
+            matrix[at[row], number] = value
+    common = fmpz(1)
+    for each in right:
+        common = common.lcm(each.q)
+    wanted = fmpz_mat(size, 1, [each.p * (common // each.q) for each in right])
+    try:
+        solved = matrix.solve(wanted)
+    except ZeroDivisionError:
+        return None
+    return [solved[index, 0] / common for index in range(size)]

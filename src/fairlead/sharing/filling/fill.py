@@ -1,0 +1,446 @@
+"""Exact progressive filling: the levels, who froze at each, and what proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from fairlead.model.errors import InternalError, SolverError
+from fairlead.sharing.amounts import nearest, rationals
+from fairlead.sharing.filling.climb import Climb
+from fairlead.sharing.filling.component import Component, Programs
+from fairlead.sharing.filling.connected import connected, indices
+from fairlead.sharing.filling.corner import Corner, Row
+from fairlead.sharing.filling.groups import Groups, coalesce
+from fairlead.sharing.filling.kept import Kept, Prices
+from fairlead.sharing.filling.prices import Priced, price
+from fairlead.sharing.filling.progress import Progress, Terms
+from fairlead.sharing.filling.tasks import Bundles, doubtful, fits, place
+from fairlead.sharing.problem import Floats, Ints, Problem
+from fairlead.sharing.solvers.threads import one_thread
+
+# Components whose levels are this close in doubles are compared as rationals.
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True)
+class FillingRound:
+    """One round. `level` is what is reached.
+
+    Prices are for people: in doubles, scaled so that sum(job_price * rate) over active jobs is 1,
+    per unit of the resource (task, limit, machine) as written; they hold for every place that a job
+    may use. What proves the round are the rows of `scarce` alone, with the places of `even`.
+    """
+
+    level: fmpq
+    frozen: Ints  # jobs that froze in this round
+    job_price: Floats  # (J,) multiplier of each share, per unit of share (tasks / scale)
+    price: Floats  # (C, R)
+    task_price: Floats  # (J,) of a finite job's last task
+    limit_price: Floats  # (L,)
+    spread_price: dict[tuple[int, int], float]  # (job, class), those above zero
+    scarce: tuple[
+        Row, ...
+    ]  # ("on", class, resource), ("spread", job, class), ("tasks", job, 0), ("limit", limit, 0)
+    even: tuple[tuple[int, tuple[int, ...]], ...] = ()  # a job, and two classes or more
+
+    @property
+    def share(self) -> float:
+        """The level in doubles."""
+        return nearest(self.level)
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Tasks of each job on each class of machines, and the rounds that led there.
+
+    `places`: jobs, and the classes that they are on in the same proportions; `full`: what their
+    tasks use up, one row for each class beyond the first of its jobs.
+    """
+
+    share: tuple[fmpq, ...]  # (J,)
+    tasks: Floats  # (J, C)
+    rounds: tuple[FillingRound, ...]
+    places: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+    full: tuple[Row, ...] = ()
+
+
+def fill(
+    problem: Problem, scale: Iterable[Any], weight: Iterable[Any], *, merge: bool = True
+) -> Filling:
+    """The exact filling. `scale` (J,): tasks per unit of share, 0 for a job that gets nothing;
+    `weight` (T,): the weight of every tenant, those of pools included. `merge` False solves for
+    every job by itself, which is slower and gives the same shares."""
+    scales, weights = rationals(scale), rationals(weight)
+    groups = coalesce(problem, scales, merge=merge)
+    if not groups.members:
+        none = np.zeros(problem.usable.shape)
+        return Filling((fmpq(0),) * len(scales), none, ())
+    with one_thread(), np.errstate(all="ignore"):
+        for trust in (True, False):
+            state = _State(problem, groups, scales, weights, trust=trust)
+            while state.progress.anyone:
+                state.round()
+            found = state.filling()
+            if found is not None:
+                return found
+    raise InternalError("the tasks of a filling do not fit")
+
+
+@dataclass
+class _Settled:
+    """Where groups are that are done with: a corner, and the rows that say how much is where."""
+
+    corner: Corner
+    tight: tuple[Row, ...]
+
+
+@dataclass
+class _State:
+    """The filling as far as it is done.
+
+    With `trust`, corners of programs that ended well inside are taken to fit; all are seen to in
+    the end. Without it, each corner is made by rationals alone.
+    """
+
+    problem: Problem
+    groups: Groups
+    scale: Sequence[fmpq]
+    weight: Sequence[fmpq]
+    trust: bool
+    rounds: list[FillingRound] = field(default_factory=list)
+    settled: list[_Settled] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        groups = self.groups
+        self.progress = Progress(self.problem.tree, self.weight, groups, self.scale)
+        self.places = groups.usable.copy()
+        self.programs = Programs(groups)
+        self.prices = Prices(groups)
+        self.parts: list[Component] = []
+        everyone = np.arange(len(groups.members)), np.arange(len(groups.room))
+        self._split(Component(*everyone, 0.0), None, ())
+
+    def round(self) -> None:
+        """Raises all active jobs as far as they all can; those that can rise no more freeze."""
+        bound, out = self.progress.out_of_tasks()
+        limit, which = self.progress.at_limit()
+        ceiling = min((each for each in (bound, limit) if each is not None), default=None)
+        part = self._lowest(ceiling)
+        if part is not None:
+            self._stop(part)
+        elif bound is not None and bound == ceiling:
+            for g in out:
+                self._number(("tasks", self.groups.members[g][0], 0), [g], bound)
+        else:
+            assert limit is not None
+            takes = self.groups.caps[which].takes
+            rising = [g for g in takes if self.progress.rate[g]]
+            self._number(("limit", which, 0), rising, limit)
+
+    def _lowest(self, ceiling: fmpq | None) -> Component | None:
+        """The first of the components whose level is the lowest, if that is below the ceiling."""
+        lowest: Component | None = None
+        while True:
+            open_parts = [part for part in self.parts if part.priced is None]
+            known = min((nearest(p.priced.level) for p in self.parts if p.priced), default=np.inf)
+            least = known if ceiling is None else min(known, nearest(ceiling))
+            ask = [p for p in open_parts if (p.near or p.reached) <= least * (1 + _CLOSE)]
+            if not ask:
+                break
+            part = min(ask, key=lambda p: p.near or p.reached)
+            if part.near is None and self.trust:
+                self._guess(part)
+            else:
+                self._prove(part)
+        for part in self.parts:
+            if part.priced is not None and (
+                lowest is None or lowest.priced is None or part.priced.level < lowest.priced.level
+            ):
+                lowest = part
+        if lowest is None or lowest.priced is None:
+            return None
+        return lowest if ceiling is None or lowest.priced.level < ceiling else None
+
+    def _guess(self, part: Component) -> None:
+        try:
+            self.programs.highest(
+                part, self.places, self.progress.near_base, self.progress.near_rate
+            )
+        except SolverError:
+            # There is always the slower way.
+            part.near = part.reached
+
+    def _prove(self, part: Component) -> None:
+        """The exact level, by the corner that a program found or by one that rationals find."""
+        where = self._open(part)
+        progress = self.progress
+        for again in (False, True):
+            if again and self.trust:
+                try:
+                    self.programs.again(part, self.places, progress.near_base, progress.near_rate)
+                except SolverError:
+                    part.corner = None
+            if part.corner is not None:
+                priced = price(self.groups, where, part.corner, progress)
+                if priced is not None and self._holds(part, part.corner, priced):
+                    part.priced = priced
+                    return
+        part.corner = self._climb(part, where).highest()
+        part.priced = price(self.groups, where, part.corner, self.progress)
+        if part.priced is None:
+            raise InternalError("a corner of rationals has no prices")
+
+    def _holds(self, part: Component, corner: Corner, priced: Priced) -> bool:
+        """Whether the corner fits, as far as it is asked for now."""
+        assert part.share is not None
+        if priced.level < self.progress.level:
+            return False
+        if not doubtful(self.groups, part.share, corner):
+            return True
+        tight = _without_one(corner, priced)
+        level = priced.level
+        found = place(self.groups, corner, tight, lambda g: self.progress.terms(g, level))
+        return found is not None and fits(self.groups, found, corner.tight)
+
+    def _climb(self, part: Component, where: tuple[Ints, Ints]) -> Climb:
+        progress = self.progress
+        alive = [g for g in part.groups.tolist() if progress.base[g] or progress.rate[g]]
+        some = set(alive)
+        pairs = [
+            pair for pair in zip(*map(np.ndarray.tolist, where), strict=True) if pair[0] in some
+        ]
+        base = {g: progress.base[g] for g in alive}
+        rate = {g: progress.rate[g] for g in alive}
+        climb = Climb(self.groups, pairs, base, rate)
+        climb.start_at(progress.level)
+        return climb
+
+    def _open(self, part: Component) -> tuple[Ints, Ints]:
+        """The open places of a component, group by group."""
+        row, column = np.nonzero(self.places[part.groups[:, None], part.classes])
+        return part.groups[row], part.classes[column]
+
+    def _stop(self, part: Component) -> None:
+        """Machines stop whoever has a price in this component."""
+        priced, corner = part.priced, part.corner
+        assert priced is not None and corner is not None
+        progress = self.progress
+        stopped = [g for g in sorted(priced.worth) if progress.rate[g]]
+        self._note(priced, corner, stopped)
+        group, machine_class = priced.closed
+        self.places[group, machine_class] = False
+        _, changed = progress.freeze(stopped, priced.level)
+        self.parts.remove(part)
+        self._split(part, corner, _without_one(corner, priced))
+        self._changed(changed)
+
+    def _number(self, row: Row, stopped: list[int], level: fmpq) -> None:
+        """These have no more tasks, or are at a limit."""
+        groups, progress = self.groups, self.progress
+        jobs = len(groups.group)
+        job_price = np.zeros(jobs)
+        task_price, limit_price = np.zeros(jobs), np.zeros(len(groups.caps))
+        kind, first, _ = row
+        takes = {stopped[0]: 1} if kind == "tasks" else groups.caps[first].takes
+        parts = 1 if kind == "tasks" else self._parts_of(first)
+        rise = nearest(sum((progress.rate[g] * takes[g] for g in stopped), fmpq(0)))
+        for g in takes:
+            for j in groups.members[g]:
+                bundles = nearest(self.scale[j]) * groups.size[j]
+                job_price[j] = takes[g] * bundles / rise
+        if kind == "tasks":
+            task_price[first] = groups.size[first] / rise
+        else:
+            limit_price[first] = parts / rise
+        frozen, changed = progress.freeze(stopped, level)
+        self.rounds.append(
+            FillingRound(
+                level,
+                np.array(frozen, dtype=np.int64),
+                job_price,
+                np.zeros(groups.room.shape),
+                task_price,
+                limit_price,
+                {},
+                (row,),
+            )
+        )
+        slower = set(stopped)
+        for part in list(self.parts):
+            own = set(part.groups.tolist())
+            if not own & slower:
+                continue
+            part.forget(nearest(level))
+            nothing = [g for g in stopped if g in own and not progress.base[g]]
+            if nothing:
+                # They have no place, and keep nobody together.
+                self.places[nothing] = False
+                self.parts.remove(part)
+                left = np.array(sorted(own.difference(nothing)), dtype=np.int64)
+                self._split(Component(left, part.classes, nearest(level)), None, ())
+            elif not any(progress.rate[g] for g in own):
+                self.parts.remove(part)
+                self._settle(part)
+        self._changed(changed)
+
+    def _parts_of(self, limit: int) -> int:
+        return self.problem.amounts.parts[self.problem.tree.limits[limit].resource]
+
+    def _changed(self, groups: set[int]) -> None:
+        """These groups rise faster from now on."""
+        if groups:
+            level = nearest(self.progress.level)
+            for part in self.parts:
+                if not groups.isdisjoint(part.groups.tolist()):
+                    part.forget(level)
+
+    def _split(self, part: Component, corner: Corner | None, tight: tuple[Row, ...]) -> None:
+        """The component as it hangs together now; where nobody rises any more it is done with."""
+        progress = self.progress
+        inside = self.places[part.groups[:, None], part.classes]
+        own, of_class = connected(inside)
+        for members, classes in zip(indices(own), indices(of_class), strict=True):
+            groups, machine_classes = part.groups[members], part.classes[classes]
+            basis = None if part.basis is None else part.basis.of(members, classes)
+            piece = Component(groups, machine_classes, nearest(progress.level), basis, part.hard)
+            if any(progress.rate[g] for g in groups.tolist()):
+                self.parts.append(piece)
+            elif corner is None:
+                self._settle(piece)
+            else:
+                self.settled.append(_piece(corner, tight, groups, machine_classes))
+
+    def _settle(self, part: Component) -> None:
+        """Where all groups of a component are when numbers stopped the last of them."""
+        has = [g for g in part.groups.tolist() if self.progress.base[g]]
+        if not has:
+            return
+        some = Component(
+            np.array(has),
+            part.classes,
+            part.reached,
+            None
+            if part.basis is None
+            else part.basis.of(
+                np.flatnonzero(np.isin(part.groups, has)), np.arange(len(part.classes))
+            ),
+        )
+        corner = None
+        if self.trust:
+            try:
+                self.programs.settle(some, self.places, self.progress.near_base)
+                corner = some.corner
+            except SolverError:
+                corner = None
+        if corner is not None:
+            found = place(self.groups, corner, corner.tight, self._terms)
+            if found is None or not fits(self.groups, found, corner.tight):
+                corner = None
+        if corner is None:
+            corner = self._climb(some, self._open(some)).settle()
+        self.settled.append(_Settled(corner, corner.tight))
+
+    def _terms(self, g: int) -> Terms:
+        return self.progress.terms(g, self.progress.level)
+
+    def _note(self, priced: Priced, corner: Corner, stopped: list[int]) -> None:
+        """The round as it is told, with prices in doubles."""
+        groups, problem = self.groups, self.problem
+        top = max(priced.price.values())
+        by = nearest(priced.rise / top)
+        kept = Kept(
+            {g: nearest(fmpq(each, top)) / by for g, each in priced.worth.items()},
+            {row: nearest(fmpq(each, top)) / by for row, each in priced.price.items()},
+            priced.closed,
+            priced.over,
+        )
+        worth, rows = self.prices.complete(kept)
+        self.prices.add(kept)
+        job_price = np.zeros(len(groups.group))
+        for g, each in worth.items():
+            for j in groups.members[g]:
+                job_price[j] = each * nearest(self.scale[j]) * groups.size[j]
+        table = np.zeros(groups.room.shape)
+        spread: dict[tuple[int, int], float] = {}
+        parts = problem.amounts.parts
+        for (kind, first, second), each in rows.items():
+            if kind == "on":
+                table[first, second] = each * parts[second]
+            else:
+                job = groups.members[first][0]
+                spread[job, second] = each * groups.size[job]
+        priced_classes = {first if kind == "on" else second for kind, first, second in priced.price}
+        even = tuple(
+            (groups.members[g][0], tuple(sorted(classes)))
+            for g, classes in corner.places.items()
+            if len(classes) > 1 and not priced_classes.isdisjoint(classes) and priced.worth.get(g)
+        )
+        scarce = tuple(
+            (kind, groups.members[first][0] if kind == "spread" else first, second)
+            for kind, first, second in sorted(priced.price)
+        )
+        frozen = [j for g in stopped for j in groups.members[g]]
+        self.rounds.append(
+            FillingRound(
+                priced.level,
+                np.array(sorted(frozen), dtype=np.int64),
+                job_price,
+                table,
+                np.zeros(len(job_price)),
+                np.zeros(len(groups.caps)),
+                spread,
+                scarce,
+                even,
+            )
+        )
+
+    def filling(self) -> Filling | None:
+        """All of it, once nobody rises any more; None where the tasks do not fit."""
+        groups, progress = self.groups, self.progress
+        bundles: Bundles = {}
+        for each in self.settled:
+            found = place(groups, each.corner, each.tight, self._terms)
+            if found is None or not fits(groups, found, each.tight):
+                return None
+            bundles |= found
+        tasks = np.zeros(self.problem.usable.shape)
+        each_job = [
+            nearest(share * scale) for share, scale in zip(progress.share, self.scale, strict=True)
+        ]
+        several = {g for (g, _), amount in bundles.items() if amount and amount != progress.base[g]}
+        whole = {g: nearest(progress.base[g]) for g in several}
+        for (g, c), amount in bundles.items():
+            if amount:
+                part = nearest(amount) / whole[g] if g in several else 1.0
+                for j in groups.members[g]:
+                    tasks[j, c] = each_job[j] * part
+        places = []
+        full: list[Row] = []
+        for settled in self.settled:
+            for g, classes in settled.corner.places.items():
+                if progress.base[g]:
+                    places.append((groups.members[g], classes))
+            for kind, first, second in settled.tight:
+                full.append((kind, groups.members[first][0] if kind == "spread" else first, second))
+        return Filling(tuple(progress.share), tasks, tuple(self.rounds), tuple(places), tuple(full))
+
+
+def _without_one(corner: Corner, priced: Priced) -> tuple[Row, ...]:
+    """The rows that are used up, but for the one of them with the greatest price: when the level
+    is known, it says nothing new."""
+    dearest = max(priced.price, key=lambda row: (priced.price[row], row))
+    return tuple(row for row in corner.tight if row != dearest)
+
+
+def _piece(corner: Corner, tight: Iterable[Row], groups: Ints, classes: Ints) -> _Settled:
+    """What of a corner is about these."""
+    own, there = set(groups.tolist()), set(classes.tolist())
+    return _Settled(
+        Corner({g: corner.places[g] for g in groups.tolist() if g in corner.places}, ()),
+        tuple(row for row in tight if (row[1] in there if row[0] == "on" else row[1] in own)),
+    )

@@ -1,0 +1,141 @@
+"""Where a filling stands, and where it goes as long as no machine stops anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+
+import numpy as np
+from flint import fmpq
+
+from fairlead.sharing.amounts import nearest, total
+from fairlead.sharing.filling.groups import Groups
+from fairlead.sharing.filling.rates import NONE, Rates
+from fairlead.sharing.problem import Tree
+
+Terms = list[tuple[fmpq, fmpq]]
+"""A number of bundles as a sum of levels, each times something: (level, times). Few levels are
+shared by many groups, and times are short, so that sums are short as long as they can be."""
+
+ONE = fmpq(1)
+
+
+class Progress:
+    """A group has base + rate * level bundles; its rate is 0 once all of it is frozen.
+
+    While no rate changes, base stays 0.
+    """
+
+    def __init__(
+        self, tree: Tree, weight: Sequence[fmpq], groups: Groups, scale: Sequence[fmpq]
+    ) -> None:
+        self.groups = groups
+        self.level = NONE
+        self._active = groups.group >= 0
+        self._rates = Rates(tree, weight, self._active)
+        # What a unit of a job's share is in bundles.
+        self._bundles = [each * size for each, size in zip(scale, groups.size, strict=True)]
+        self.share = [NONE] * len(scale)  # of those who are frozen
+        self._start = [NONE] * len(scale)  # share - rate * level
+        self.base = [NONE] * len(groups.members)
+        self.rate = [NONE] * len(groups.members)
+        # The level at which a group froze, and its rate, if it rose at that from nothing.
+        self._once: dict[int, tuple[fmpq, fmpq]] = {}
+        # The level at which each finite group runs out of tasks, and a heap of them; what changed
+        # is not the one that is kept.
+        self._end: dict[int, fmpq] = {}
+        self._ends: list[tuple[fmpq, int]] = []
+        # The level at which each limit is reached, and those that have to be asked for again.
+        self._reached: list[fmpq | None] = [None] * len(groups.caps)
+        self._stale: set[int] = set()
+        self._capped: dict[int, list[int]] = {}
+        for index, cap in enumerate(groups.caps):
+            for g in cap.takes:
+                self._capped.setdefault(g, []).append(index)
+        for g in range(len(groups.members)):
+            self._add_up(g)
+        # The same in doubles, for those who look for the structure.
+        self.near_base = np.zeros(len(groups.members))
+        self.near_rate = np.array([nearest(each) for each in self.rate])
+
+    @property
+    def anyone(self) -> bool:
+        """Whether anybody still rises."""
+        return bool(self._active.any())
+
+    def terms(self, g: int, level: fmpq) -> Terms:
+        """The bundles of a group at a level: of one that froze all at once at a level, what that
+        level is multiplied by."""
+        if g in self._once:
+            return [self._once[g]]
+        return (
+            [(ONE, self.base[g]), (level, self.rate[g])]
+            if self.base[g]
+            else [(level, self.rate[g])]
+        )
+
+    def out_of_tasks(self) -> tuple[fmpq | None, list[int]]:
+        """The level at which groups run out of tasks next, and which; None where none ever does."""
+        ends = self._ends
+        while ends and self._end.get(ends[0][1]) is not ends[0][0]:
+            heappop(ends)
+        if not ends:
+            return None, []
+        least = ends[0][0]
+        # The heap has them in its own order.
+        return least, sorted(g for g, level in self._end.items() if level == least)
+
+    def at_limit(self) -> tuple[fmpq | None, int]:
+        """The level at which a limit is reached next, and which; None where none ever is."""
+        for index in self._stale:
+            cap = self.groups.caps[index]
+            rising = total([self.rate[g] * need for g, need in cap.takes.items()])
+            held = total([self.base[g] * need for g, need in cap.takes.items()])
+            self._reached[index] = (cap.amount - held) / rising if rising else None
+        self._stale = set()
+        levels = [(level, index) for index, level in enumerate(self._reached) if level is not None]
+        return min(levels, default=(None, -1))
+
+    def freeze(self, stopped: Iterable[int], level: fmpq) -> tuple[list[int], set[int]]:
+        """At that level these groups freeze: they keep what they have, and their rates pass to
+        their active siblings. Returns the jobs that froze, and the groups that rise otherwise
+        than before."""
+        self.level = level
+        stopped = list(stopped)
+        for g in stopped:
+            if not self.base[g]:
+                self._once[g] = level, self.rate[g]
+        frozen = [j for g in stopped for j in self.groups.members[g] if self._active[j]]
+        rate = self._rates.rate
+        for j in frozen:
+            self.share[j] = self._start[j] + rate[j] * level
+            self._active[j] = False
+        before = list(rate)
+        changed: set[int] = set()
+        for j in self._rates.freeze(frozen):
+            if rate[j] != before[j]:
+                self._start[j] += (before[j] - rate[j]) * level
+                changed.add(int(self.groups.group[j]))
+        for g in {*stopped, *changed}:
+            self._add_up(g)
+            self.near_base[g], self.near_rate[g] = nearest(self.base[g]), nearest(self.rate[g])
+        return frozen, changed
+
+    def _add_up(self, g: int) -> None:
+        rate, base = [], []
+        for j in self.groups.members[g]:
+            bundles = self._bundles[j]
+            if self._active[j]:
+                rate.append(self._rates.rate[j] * bundles)
+                if self._start[j]:
+                    base.append(self._start[j] * bundles)
+            elif self.share[j]:
+                base.append(self.share[j] * bundles)
+        self.rate[g], self.base[g] = total(rate), total(base)
+        most = self.groups.most[g]
+        if most is not None:
+            self._end.pop(g, None)
+            if self.rate[g]:
+                self._end[g] = level = (most - self.base[g]) / self.rate[g]
+                heappush(self._ends, (level, g))
+        self._stale.update(self._capped.get(g, ()))
