@@ -11,7 +11,7 @@ from flint import fmpq
 from fairlead.model.allocation import Allocation
 from fairlead.model.check import check, with_implied_tenants
 from fairlead.model.eligibility import nowhere
-from fairlead.model.errors import CertificateError, InputError, Mistake, SolverError
+from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof, Round, Scale
@@ -51,8 +51,7 @@ def allocate(
 
     With whole tasks: the exact one rounded to whole tasks on each machine, which were seen to fit.
     `policy` is written as on the command line (`"tsf"`, `"kdf(k=3, gpu=2)"`). Raises InputError
-    for what the caller got wrong, and where numbers lie so far apart that no answer passes its
-    check; InternalError where one fails it for another reason.
+    for what the caller got wrong; InternalError where an answer does not pass its check.
     """
     if tasks not in [kind for each in Tasks for kind in (each, each.value)]:
         raise InputError(Mistake(f"tasks are not {tasks!r}", "use 'divisible' or 'whole'"))
@@ -64,14 +63,7 @@ def allocate(
 
         return by_whole_mechanism(cluster, jobs, policy)
     rule = parse(policy) if isinstance(policy, str) else policy
-    try:
-        return _allocated(cluster, jobs, rule, Tasks(tasks))
-    except (SolverError, CertificateError) as error:
-        from fairlead.sharing.spans import far_apart  # where something is wrong only
-
-        if mistakes := tuple(far_apart(cluster, jobs)):
-            raise InputError(mistakes) from error
-        raise
+    return _allocated(cluster, jobs, rule, Tasks(tasks))
 
 
 def _given(cluster: object, given: object, policy: object) -> tuple[Job, ...]:

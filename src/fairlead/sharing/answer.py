@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from flint import fmpq
 
 from fairlead.model.proof import Places, Round, Scarce
 from fairlead.model.shares import (
