@@ -51,8 +51,7 @@ class Climb:
             self._rise(fmpq(1))
             self._base, self._rate, self.level = base, rate, level
         self._rise(None)
-        places = {g: tuple(classes) for g, classes in self._places.items()}
-        return Corner(places, tuple(self._tight))
+        return Corner.of(self._places, self._tight)
 
     def start_at(self, level: fmpq) -> None:
         """All are known to have room at this level."""
@@ -63,8 +62,7 @@ class Climb:
         base = self._base
         self._base, self._rate = dict.fromkeys(base, NONE), base
         self._rise(fmpq(1))
-        places = {g: tuple(classes) for g, classes in self._places.items()}
-        return Corner(places, tuple(self._tight))
+        return Corner.of(self._places, self._tight)
 
     def _all_rows(self) -> list[Row]:
         groups = self._groups

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,8 @@ _LOOSE = 0.5  # of all places of the component's groups and classes
 _FIRST_PIVOTS, _NEXT_PIVOTS = 1.5, 0.25
 # A place that is cheaper by this part of what a group is worth is one that a program lacks.
 _CHEAPER = 1e-10
+# What is this close to nothing, or to what there is, relative, may be it.
+_SURE = 1e-9
 # Shares enter a program lowered by this, relative, so that rounding leaves room for all of them.
 _LOWER = 1e-10
 
@@ -45,18 +46,13 @@ class Component:
     hard: bool = False  # the simplex took too long for it, or for what it is a piece of
     near: float | None = None  # its highest level, in doubles
     corner: Corner | None = None
-    share: Mapping[tuple[int, int], float] | None = None  # bundles at that corner
+    doubtful: bool = True  # whether rationals must say that the corner fits
     priced: Priced | None = None
 
     def forget(self, reached: float) -> None:
         """Other rates: what is known no longer holds, but for this level."""
-        self.reached, self.near, self.corner, self.share, self.priced = (
-            reached,
-            None,
-            None,
-            None,
-            None,
-        )
+        self.reached, self.near, self.corner, self.priced = reached, None, None, None
+        self.doubtful = True
 
 
 class Programs:
@@ -190,30 +186,34 @@ class Programs:
         """The corner that a program ended in."""
         assert risen.basis is not None
         part.basis = risen.basis
-        classes, groups = part.classes.tolist(), part.groups.tolist()
-        places: dict[int, list[int]] = {}
-        share: dict[tuple[int, int], float] = {}
+        basic, share = risen.basis.pairs, risen.share
+        classes, groups = part.classes, part.groups.tolist()
         tight: list[Row] = []
-        basic = risen.basis.pairs
-        full = np.zeros_like(basic)
         if problem.most_on is not None:
             # A place that is no part of the basis and not empty is as full as it can be.
-            full = (risen.share > 0.5 * problem.most_on) & ~basic & np.isfinite(problem.most_on)
-        for row, column in zip(*np.nonzero(basic | full), strict=True):
-            g, c = groups[row], classes[column]
-            places.setdefault(g, []).append(c)
-            share[g, c] = float(risen.share[row, column])
-            if full[row, column]:
-                tight.append(("spread", g, c))
-        for row, g in enumerate(groups):
-            if g not in places:
-                # It has nothing: anywhere is as good.
-                places[g] = [classes[int(problem.pairs[row].argmax())]]
-                share[g, places[g][0]] = 0.0
-        takers = (problem.use > 0).astype(np.float64).T @ problem.pairs > 0
-        for column, r in zip(*np.nonzero(~risen.basis.slack & takers.T), strict=True):
-            tight.append(("on", classes[column], int(r)))
-        for g, own in places.items():
-            own.sort(key=lambda c: -share[g, c])
-        part.corner = Corner({g: tuple(own) for g, own in places.items()}, tuple(tight))
-        part.share = share
+            full = (share > 0.5 * problem.most_on) & ~basic & np.isfinite(problem.most_on)
+            tight += [("spread", groups[row], int(classes[c])) for row, c in np.argwhere(full)]
+            basic = basic | full
+        # A group that has nothing may be anywhere.
+        there = np.where(basic.any(axis=1, keepdims=True), basic, problem.pairs)
+        first = np.where(there, share, -1.0).argmax(axis=1)
+        others: dict[int, tuple[int, ...]] = {}
+        for row in np.flatnonzero(np.count_nonzero(basic, axis=1) > 1).tolist():
+            more = np.flatnonzero(basic[row]).tolist()
+            more.remove(int(first[row]))
+            others[groups[row]] = tuple(classes[more].tolist())
+        takers = ((problem.use > 0).astype(np.float64).T @ problem.pairs > 0).T
+        used_up = ~risen.basis.slack & takers
+        tight += [("on", int(classes[c]), int(r)) for c, r in np.argwhere(used_up)]
+        part.corner = Corner(
+            dict(zip(groups, classes[first].tolist(), strict=True)), others, tuple(tight)
+        )
+        # Whether doubles leave it open that the corner fits: a place next to empty, or a row that
+        # is used up though it is not one of those that must be.
+        each = share.sum(axis=1, keepdims=True)
+        load = share.T @ problem.use
+        part.doubtful = bool(
+            (basic & ~(share > _SURE * each)).any()
+            or (takers & ~used_up & ~(load < problem.capacity * (1.0 - _SURE))).any()
+            or not basic.any(axis=1).all()
+        )

@@ -21,14 +21,36 @@ class Corner:
     """A basis: the classes that each group is on, its first place and the others, and the rows that
     are used up. There is one row more than there are other places: they say the level, too."""
 
-    places: Mapping[int, tuple[int, ...]]
+    first: Mapping[int, int]
+    others: Mapping[int, tuple[int, ...]]  # of the groups that are on several
     tight: tuple[Row, ...]
 
-    @property
-    def others(self) -> Iterator[tuple[int, int]]:
+    @staticmethod
+    def of(places: Mapping[int, Sequence[int]], tight: Iterable[Row]) -> Corner:
+        """The corner with these places of each group, the first one first."""
+        return Corner(
+            {g: classes[0] for g, classes in places.items()},
+            {g: tuple(classes[1:]) for g, classes in places.items() if len(classes) > 1},
+            tuple(tight),
+        )
+
+    def about(self, groups: Iterable[int], tight: Iterable[Row]) -> Corner:
+        """What of it is about these groups, with these rows."""
+        own = list(groups)
+        return Corner(
+            {g: self.first[g] for g in own if g in self.first},
+            {g: self.others[g] for g in own if g in self.others},
+            tuple(tight),
+        )
+
+    def places(self, g: int) -> tuple[int, ...]:
+        """All classes that a group is on."""
+        return (self.first[g], *self.others.get(g, ()))
+
+    def beyond_first(self) -> Iterator[tuple[int, int]]:
         """The places beyond the first of their groups."""
-        for g, classes in self.places.items():
-            for c in classes[1:]:
+        for g, classes in self.others.items():
+            for c in classes:
                 yield g, c
 
 
@@ -64,11 +86,11 @@ def differences(groups: Groups, corner: Corner, tight: Sequence[Row]) -> Entries
     place of its group."""
     on = rows_on(tight)
     found: Entries = []
-    for g, c in corner.others:
+    for g, c in corner.beyond_first():
         entry: dict[int, int] = {}
         for index in on.get(c, ()):
             entry[index] = takes(groups, tight[index], g, c)
-        first = corner.places[g][0]
+        first = corner.first[g]
         for index in on.get(first, ()):
             entry[index] = entry.get(index, 0) - takes(groups, tight[index], g, first)
         found.append({index: value for index, value in entry.items() if value})

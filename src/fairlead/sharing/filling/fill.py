@@ -19,7 +19,7 @@ from fairlead.sharing.filling.groups import Groups, coalesce
 from fairlead.sharing.filling.kept import Kept, Prices
 from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
-from fairlead.sharing.filling.tasks import Bundles, doubtful, fits, place
+from fairlead.sharing.filling.tasks import Bundles, fits, place
 from fairlead.sharing.problem import Floats, Ints, Problem
 from fairlead.sharing.solvers.threads import one_thread
 
@@ -197,10 +197,9 @@ class _State:
 
     def _holds(self, part: Component, corner: Corner, priced: Priced) -> bool:
         """Whether the corner fits, as far as it is asked for now."""
-        assert part.share is not None
         if priced.level < self.progress.level:
             return False
-        if not doubtful(self.groups, part.share, corner):
+        if not part.doubtful:
             return True
         tight = _without_one(corner, priced)
         level = priced.level
@@ -376,9 +375,9 @@ class _State:
                 spread[job, second] = each * groups.size[job]
         priced_classes = {first if kind == "on" else second for kind, first, second in priced.price}
         even = tuple(
-            (groups.members[g][0], tuple(sorted(classes)))
-            for g, classes in corner.places.items()
-            if len(classes) > 1 and not priced_classes.isdisjoint(classes) and priced.worth.get(g)
+            (groups.members[g][0], tuple(sorted(corner.places(g))))
+            for g in corner.others
+            if g in priced.worth and not priced_classes.isdisjoint(corner.places(g))
         )
         scarce = tuple(
             (kind, groups.members[first][0] if kind == "spread" else first, second)
@@ -422,9 +421,10 @@ class _State:
         places = []
         full: list[Row] = []
         for settled in self.settled:
-            for g, classes in settled.corner.places.items():
-                if progress.base[g]:
-                    places.append((groups.members[g], classes))
+            corner = settled.corner
+            places += [
+                (groups.members[g], corner.places(g)) for g in corner.first if progress.base[g]
+            ]
             for kind, first, second in settled.tight:
                 full.append((kind, groups.members[first][0] if kind == "spread" else first, second))
         return Filling(tuple(progress.share), tasks, tuple(self.rounds), tuple(places), tuple(full))
@@ -441,6 +441,6 @@ def _piece(corner: Corner, tight: Iterable[Row], groups: Ints, classes: Ints) ->
     """What of a corner is about these."""
     own, there = set(groups.tolist()), set(classes.tolist())
     return _Settled(
-        Corner({g: corner.places[g] for g in groups.tolist() if g in corner.places}, ()),
+        corner.about(groups.tolist(), ()),
         tuple(row for row in tight if (row[1] in there if row[0] == "on" else row[1] in own)),
     )

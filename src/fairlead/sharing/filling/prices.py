@@ -74,11 +74,14 @@ def price(
             worth[g] = cheapest
         for index, each in zip(indices, costs, strict=True):
             closed[index] = each > cheapest
-    for g, own in corner.places.items():
-        if len(own) > 1 or own:
-            value = worth.get(g, 0)
-            if any(exact.of(g, c) != value for c in own):
-                return None
+    # No place of the corner may be dearer than another that its group has.
+    first_of = np.full(len(groups.members), -1)
+    first_of[list(corner.first)] = list(corner.first.values())
+    if closed[machine_class == first_of[group]].any():
+        return None
+    for g, c in corner.beyond_first():
+        if exact.of(g, c) != worth.get(g, 0):
+            return None
     rise = total([progress.rate[g] * each for g, each in worth.items() if progress.rate[g]])
     if not rise > 0:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from flint import fmpq
@@ -37,12 +37,12 @@ def place(
     entries = differences(groups, corner, tight)
     if not all(entries):
         return None
-    has = {g: wanted(g) for g in corner.places}
+    has = {g: wanted(g) for g in corner.first}
     taken: list[dict[int, tuple[fmpq, list[fmpq]]]] = [{} for _ in tight]
     on = rows_on(tight)
-    for g, classes in corner.places.items():
-        for index in on.get(classes[0], ()):
-            part = takes(groups, tight[index], g, classes[0])
+    for g, first in corner.first.items():
+        for index in on.get(first, ()):
+            part = takes(groups, tight[index], g, first)
             if part:
                 for level, times in has[g]:
                     known = taken[index].setdefault(id(level), (level, []))
@@ -51,7 +51,7 @@ def place(
         there_is(groups, row) - total([level * total(times) for level, times in by_level.values()])
         for row, by_level in zip(tight, taken, strict=True)
     ]
-    others = list(corner.others)
+    others = list(corner.beyond_first())
     found: Bundles = {}
     for equations, rows in blocks(entries, len(tight)):
         if len(equations) != len(rows):
@@ -61,11 +61,11 @@ def place(
             return None
         for number, amount in zip(equations, amounts, strict=True):
             found[others[number]] = amount
-    for g, classes in corner.places.items():
+    for g, first in corner.first.items():
         rest = sum((level * times for level, times in has[g]), NONE)
-        for c in classes[1:]:
+        for c in corner.others.get(g, ()):
             rest = rest - found[g, c]
-        found[g, classes[0]] = rest
+        found[g, first] = rest
     return found
 
 
@@ -92,20 +92,3 @@ def fits(groups: Groups, bundles: Bundles, tight: Iterable[Row]) -> bool:
     return all(
         bundles.get(pair, NONE) <= most for pair, most in groups.most_on.items() if pair in bundles
     )
-
-
-def doubtful(groups: Groups, share: Mapping[tuple[int, int], float], corner: Corner) -> bool:
-    """Whether doubles leave it open that the corner fits: a place next to empty, or a row that is
-    used up though it is not one of those that must be."""
-    load = np.zeros(groups.room.shape)
-    whole: dict[int, float] = {}
-    for (g, c), amount in share.items():
-        load[c] += amount * groups.use[g]
-        whole[g] = whole.get(g, 0.0) + amount
-    for g, classes in corner.places.items():
-        for c in classes:
-            if not share.get((g, c), 0.0) > _SURE * whole.get(g, 0.0):
-                return True
-    over = ~(load < groups.room * (1.0 - _SURE)) & (load > 0)
-    known = {(first, second) for kind, first, second in corner.tight if kind == "on"}
-    return any((c, r) not in known for c, r in np.argwhere(over).tolist())
