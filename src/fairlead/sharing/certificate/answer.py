@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from fractions import Fraction
+from itertools import groupby
 
-import numpy as np
+from flint import fmpq
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.errors import CertificateError
-from fairlead.model.proof import Proof, Round
-from fairlead.model.shares import (
-    JobShare,
-    Level,
-    Placement,
-    Stop,
-    TenantShare,
-)
-from fairlead.sharing.certificate.given import Input, Proved
-from fairlead.sharing.certificate.prices import Scarce
+from fairlead.model.proof import Proof, Scarce
+from fairlead.model.shares import JobShare, Level, Stop, TenantShare
+from fairlead.sharing.certificate.arithmetic import NONE, nearest, rational, total
+from fairlead.sharing.certificate.given import Filled, Input, Proved
+from fairlead.sharing.certificate.possible import placed_tasks, violation
 from fairlead.sharing.certificate.scales import Looks
-from fairlead.sharing.certificate.seen import Bools, Floats
-from fairlead.sharing.certificate.tolerances import SHOWN
 from fairlead.sharing.certificate.weights import tenant_weights
+
+SHOWN = 2e-11
+"""An answer shows 12 digits, made from doubles: so close, relative, is each to what is proved."""
 
 Key = tuple[int | None, str | None, str | None, str | None]
 
@@ -36,26 +33,24 @@ def check_answer(given: Input, answer: Allocation, proof: Proof, proved: Proved)
     scale = given.alone if proved.scale is None else proved.scale
     _jobs(given, answer, proved.tasks, scale, stated=proved.scale is not None)
     _tenants(given, answer, proved.weight, proved.tasks, scale)
-    placements = dict(proof.placements)
     for job in answer.jobs:
         if proved.looks is Looks.POOLED:
             if job.placements is not None:
                 raise CertificateError(f"job {job.name} is placed, which {answer.policy} cannot")
         else:
-            _same_placements(job, placements.get(job.name, ()))
+            _same_placements(job, proved.placed.get(job.name, {}))
     if proved.looks is Looks.EACH_MACHINE:
         shares: list[JobShare | TenantShare] = [*answer.jobs, *answer.tenants]
         if any(each.level is not None for each in shares):
             raise CertificateError("a level is stated where every machine has its own")
         seen = {level.machine_class for level in answer.levels}
-        if not seen <= proved.active.keys():
+        if not seen <= proved.filled.keys():
             raise CertificateError("a level of a class that does not exist")
-    for number, active in proved.active.items():
+    for number, filled in proved.filled.items():
         levels = [level for level in answer.levels if level.machine_class == number]
         if number is None and len(levels) != len(answer.levels):
             raise CertificateError("a level is about one class of machines")
-        rounds = [each for each in proof.rounds if each.machine_class == number]
-        _levels(given, levels, rounds, active)
+        _levels(given, levels, filled)
     if proved.looks is not Looks.EACH_MACHINE:
         _indices("job", answer.jobs, [level.jobs for level in answer.levels])
         _indices("tenant", answer.tenants, [level.frozen for level in answer.levels])
@@ -65,87 +60,98 @@ def check_possible(given: Input, answer: Allocation) -> float:
     """The largest relative violation of an answer that has no proof. Raises CertificateError where
     it cannot be, or where its numbers contradict each other."""
     given.seen.partition(answer.classes)
-    scarce = Scarce(given.seen, given.seen.classes(answer.classes), given.tree, given.seen.tasks)
-    tasks = scarce.placed((job.name, job.placements or ()) for job in answer.jobs)
+    classes = given.seen.classes(answer.classes)
+    placed = placed_tasks(given, classes, answer)
+    each = placed.sum(axis=1)
+    tasks = [rational(Fraction(number)) for number in each.tolist()]
     _jobs(given, answer, tasks, given.alone, stated=False)
     jobs = [job.name for job in answer.jobs]
-    weight = np.array([each.weight for each in answer.tenants])
+    weight = [rational(Fraction(each.weight)) for each in answer.tenants]
     if not any(tenant.pool for tenant in given.cluster.tenants):
-        weight, _ = tenant_weights(given.cluster, given.seen, given.tree, given.alone, ())
+        weight = tenant_weights(given.cluster, given.seen, given.tree, given.alone, ())
     elif tuple(each.name for each in answer.tenants) != given.tree.names:
         weight = _by_name(given, answer)
     _tenants(given, answer, weight, tasks, given.alone)
     if answer.levels or len(set(jobs)) != len(jobs):
         raise CertificateError(f"{answer.policy} has no levels")
-    return scarce.violation(tasks)
+    return violation(given, classes, placed)
 
 
-def _by_name(given: Input, answer: Allocation) -> Floats:
-    weight = {each.name: each.weight for each in answer.tenants}
-    return np.array([weight.get(name, np.nan) for name in given.tree.names])
+def _by_name(given: Input, answer: Allocation) -> list[fmpq]:
+    weight = {each.name: rational(Fraction(each.weight)) for each in answer.tenants}
+    return [weight.get(name, NONE) for name in given.tree.names]
 
 
-def _jobs(given: Input, answer: Allocation, tasks: Floats, scale: Floats, *, stated: bool) -> None:
+def _jobs(
+    given: Input,
+    answer: Allocation,
+    tasks: Sequence[fmpq],
+    scale: Sequence[fmpq],
+    *,
+    stated: bool,
+) -> None:
     _complete("job", [job.name for job in answer.jobs], given.seen.names)
-    each = tasks.sum(axis=1)
     for job in answer.jobs:
         index = given.seen.job[job.name]
         holder = given.tree.names[given.tree.of_job[index]]
         if job.tenant != holder:
             raise CertificateError(f"job {job.name} is of {holder}, not of {job.tenant}")
-        _same(f"the tasks of job {job.name}", job.tasks, each[index])
-        _same(f"the tasks alone of job {job.name}", job.alone, given.alone[index])
+        _same(f"the tasks of job {job.name}", job.tasks, nearest(tasks[index]))
+        _same(f"the tasks alone of job {job.name}", job.alone, nearest(given.alone[index]))
         if (job.scale is not None) != stated:
             raise CertificateError(f"job {job.name} has {'no' if stated else 'a'} scale")
+        unit = scale[index]
         if job.scale is not None:
-            _same(f"the scale of job {job.name}", job.scale, scale[index])
-        share = each[index] / scale[index] if scale[index] > 0 else 0.0
-        _same(f"the share of job {job.name}", job.share, share)
+            _same(f"the scale of job {job.name}", job.scale, nearest(unit))
+        share = tasks[index] / unit if unit > 0 else NONE
+        _same(f"the share of job {job.name}", job.share, nearest(share))
 
 
 def _tenants(
-    given: Input, answer: Allocation, weight: Floats, tasks: Floats, scale: Floats
+    given: Input,
+    answer: Allocation,
+    weight: Sequence[fmpq],
+    tasks: Sequence[fmpq],
+    scale: Sequence[fmpq],
 ) -> None:
     _complete("tenant", [tenant.name for tenant in answer.tenants], given.tree.names)
-    each = tasks.sum(axis=1)
-    share = np.divide(each, scale, out=np.zeros_like(each), where=scale > 0)
     for tenant in answer.tenants:
         node = given.tree.node[tenant.name]
         above = int(given.tree.parent[node])
         if tenant.parent != (given.tree.names[above] if above >= 0 else None):
             raise CertificateError(f"the parent of tenant {tenant.name} is not {tenant.parent}")
-        _same(f"the weight of tenant {tenant.name}", tenant.weight, weight[node])
-        together = float(share[given.tree.below[tenant.name]].sum())
-        _same(f"the share of tenant {tenant.name}", tenant.share, together / weight[node])
+        _same(f"the weight of tenant {tenant.name}", tenant.weight, nearest(weight[node]))
+        own = given.tree.below[tenant.name]
+        together = total([tasks[job] / scale[job] for job in own if scale[job] > 0])
+        share = together / weight[node] if weight[node] > 0 else NONE
+        _same(f"the share of tenant {tenant.name}", tenant.share, nearest(share))
 
 
-def _levels(given: Input, levels: Sequence[Level], rounds: Sequence[Round], active: Bools) -> None:
+def _levels(given: Input, levels: Sequence[Level], filled: Filled) -> None:
     """The levels are the rounds, those of one share together."""
-    at = {name: index for index, level in enumerate(levels) for name in level.jobs}
     names = [name for level in levels for name in level.jobs]
     if len(set(names)) != len(names):
         raise CertificateError("a job freezes at two levels")
-    if {given.seen.names[j] for j in np.flatnonzero(active)} != set(names):
-        raise CertificateError("the levels do not name exactly the jobs that can run")
-    if any(after.share < level.share for level, after in pairwise(levels)):
-        raise CertificateError("a level is below the one before")
-    found: list[dict[Key, Stop]] = [{} for _ in levels]
-    for each in rounds:
-        for index in {at[name] for name in each.frozen}:
-            _same(f"the level of {', '.join(each.frozen[:5])}", levels[index].share, each.share)
-            for stop in each.stops:
-                if stop.price:
-                    found[index].setdefault(_key(stop), stop)
-    for level, stops in zip(levels, found, strict=True):
-        stated = {_key(stop): stop for stop in level.stopped_by}
-        if stated.keys() != stops.keys() or len(stated) != len(level.stopped_by):
-            raise CertificateError(f"what stops the level {level.share:.12g} is not what is proved")
-        for key, stop in stops.items():
-            _same(f"a price at the level {level.share:.12g}", stated[key].price, stop.price)
+    groups = groupby(zip(filled.levels, filled.rounds, strict=True), key=lambda each: each[0])
+    right = [(level, [each for _, each in rounds]) for level, rounds in groups]
+    if len(right) != len(levels):
+        raise CertificateError(f"there are {len(right)} levels, not {len(levels)}")
+    for shown, (exact, rounds) in zip(levels, right, strict=True):
+        _same(f"the level of {', '.join(shown.jobs[:5])}", shown.share, nearest(exact))
+        if set(shown.jobs) != {name for each in rounds for name in each.frozen}:
+            raise CertificateError(
+                f"those who freeze at the level {shown.share:.12g} are not those who are proved to"
+            )
+        stated = {_key(stop) for stop in shown.stopped_by}
+        if len(stated) < len(shown.stopped_by):
+            raise CertificateError(f"something stops the level {shown.share:.12g} twice")
+        if not {_key(scarce) for each in rounds for scarce in each.scarce} <= stated:
+            raise CertificateError(f"what stops the level {shown.share:.12g} is not all named")
+    at = {name: index for index, level in enumerate(levels) for name in level.jobs}
     _frozen_tenants(given, levels, at)
 
 
-def _key(stop: Stop) -> Key:
+def _key(stop: Stop | Scarce) -> Key:
     return stop.machine_class, stop.resource, stop.tenant, stop.job
 
 
@@ -172,12 +178,11 @@ def _indices(
             raise CertificateError(f"the level of {kind} {each.name} is not {each.level}")
 
 
-def _same_placements(job: JobShare, proved: Sequence[Placement]) -> None:
+def _same_placements(job: JobShare, proved: Mapping[int, float]) -> None:
     stated = {place.machine_class: place.tasks for place in job.placements or ()}
-    shown = {place.machine_class: place.tasks for place in proved}
-    if stated.keys() != shown.keys() or len(stated) != len(job.placements or ()):
+    if stated.keys() != proved.keys() or len(stated) != len(job.placements or ()):
         raise CertificateError(f"job {job.name} is not placed where its proof has it")
-    for number, tasks in shown.items():
+    for number, tasks in proved.items():
         _same(f"the tasks of job {job.name} on class {number}", stated[number], tasks)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import numpy as np
+from flint import fmpq
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.errors import CertificateError
@@ -13,151 +12,142 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof
 from fairlead.model.shares import Certificate
+from fairlead.sharing.certificate.arithmetic import NONE, nearest, rational, total
 from fairlead.sharing.certificate.files import proof_from_json
-from fairlead.sharing.certificate.given import Input, Proved, read_input
-from fairlead.sharing.certificate.prices import Scarce
+from fairlead.sharing.certificate.given import Filled, Input, Proved, read_input
+from fairlead.sharing.certificate.per_machine import Clock, check_stops
+from fairlead.sharing.certificate.places import check_numbers, check_places, tasks_of
 from fairlead.sharing.certificate.rounds import check_rounds
 from fairlead.sharing.certificate.scales import Looks, Rule, rule
-from fairlead.sharing.certificate.seen import Bools, Classes, Floats
-from fairlead.sharing.certificate.tolerances import EXACT
+from fairlead.sharing.certificate.scarce import Rows
+from fairlead.sharing.certificate.seen import Classes
 from fairlead.sharing.certificate.weights import tenant_weights
 
 STATED = "the scales of `{policy}` are taken as stated: only its owner can compute them"
+UNKNOWN = "`{policy}` is not a policy that I know, so its scales cannot be computed again"
 
 
-def check_proof(given: Input, proof: Proof) -> Proved:
-    """What the proof establishes for the input. Raises CertificateError with the first thing that
-    does not hold."""
+def check_proof(given: Input, proof: Proof, *, as_stated: bool) -> Proved:
+    """What the proof establishes for the input; of a policy that is not built in only if its scales
+    are to be taken `as_stated`. Raises CertificateError with the first thing that does not hold."""
     known = rule(proof.policy)
-    if known is None:
+    if known is not None:
+        looks = known.looks
+        if proof.view != looks.value:
+            raise CertificateError(f"the view of {proof.policy} is not `{proof.view}`")
+        if proof.scales:
+            raise CertificateError(f"scales are stated, and those of {proof.policy} are known")
+    elif not as_stated:
+        raise CertificateError(UNKNOWN.format(policy=proof.policy))
+    else:
         try:
             looks = Looks(proof.view)
         except ValueError:
             raise CertificateError(f"the view `{proof.view}` is none that there is") from None
-    else:
-        looks = known.looks
-        if proof.view != looks.value:
-            raise CertificateError(f"the view of {proof.policy} is not `{proof.view}`")
     given.seen.partition(proof.classes)
     if looks is Looks.EACH_MACHINE:
         return _each_machine(given, proof, known)
+    number = given.seen.number
     if looks is Looks.POOLED:
         if [each.index for each in proof.classes] != [0]:
             raise CertificateError(f"{proof.policy} looks at one class, of the number 0")
         classes = given.seen.pooled()
-        bound = np.where(given.seen.spread, len(given.seen.machines), np.inf)
-        scarce = Scarce(
-            given.seen, classes, given.tree, np.minimum(given.seen.tasks, bound), spread=False
+        machines = fmpq(len(given.seen.machines))
+        number = tuple(
+            machines if spreads and (most is None or machines < most) else most
+            for most, spreads in zip(number, given.seen.spread.tolist(), strict=True)
         )
     else:
         classes = given.seen.classes(proof.classes)
-        scarce = Scarce(given.seen, classes, given.tree, given.seen.tasks)
+    rows = Rows(given.seen, classes, given.tree, number, spreads=looks is Looks.MACHINES)
     if any(each.machine_class is not None for each in proof.rounds):
         raise CertificateError(f"a round of {proof.policy} is about one class of machines")
     scale = _scale(given, proof, known, classes)
-    weight, figures = tenant_weights(given.cluster, given.seen, given.tree, scale, proof.pools)
-    tasks = scarce.placed(proof.placements)
-    found = check_rounds(scarce, weight, scale, tasks, proof.rounds, scarce.violation(tasks))
-    figures = figures.worse(found.feasibility, found.gap)
-    return Proved(figures, _assumed(proof, known), looks, weight, scale, tasks, {None: scale > 0})
+    weight = tenant_weights(given.cluster, given.seen, given.tree, scale, proof.pools)
+    filling = check_rounds(rows, weight, scale, proof.rounds)
+    amounts = check_places(filling, proof)
+    tasks = tasks_of(filling)
+    check_numbers(rows, tasks)
+    _same_tasks(given, proof, tasks)
+    active = frozenset(job for job, each in enumerate(scale) if each > 0)
+    numbers = {column: number for number, column in classes.column.items()}
+    placed: dict[str, dict[int, float]] = {}
+    for e, places in enumerate(proof.places):
+        on = {c: amount for (entry, c), amount in amounts.items() if entry == e and amount > 0}
+        whole = nearest(total(list(on.values())))
+        for name in places.jobs:
+            each = nearest(tasks[given.seen.job[name]])
+            placed[name] = {numbers[c]: each * (nearest(x) / whole) for c, x in on.items()}
+    filled: dict[int | None, Filled] = {None: Filled(proof.rounds, tuple(filling.levels), active)}
+    return Proved(_assumed(proof, known), looks, weight, scale, tasks, placed, filled)
 
 
 def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
     """Every class of machines is a filling by itself, of one of its machines."""
     seen = given.seen
     classes = seen.classes(proof.classes)
-    whole = Scarce(seen, classes, given.tree, seen.tasks)
-    tasks = whole.placed(proof.placements)
-    weight, figures = tenant_weights(given.cluster, seen, given.tree, given.alone, proof.pools)
-    violation = whole.violation(tasks)
+    if proof.places or proof.full:
+        raise CertificateError("a machine that is filled by itself needs no places")
+    weight = tenant_weights(given.cluster, seen, given.tree, given.alone, proof.pools)
     if unknown := {each.machine_class for each in proof.rounds} - classes.column.keys():
         raise CertificateError(
             f"a round is about the class {min(unknown, key=str)}, which does not exist"
         )
-    time = _times(given, proof, classes)
-    active: dict[int | None, Bools] = {}
-    for number, column in classes.column.items():
-        at = slice(column, column + 1)
-        one = Classes(
-            classes.capacity[at],
-            np.ones(1),
-            classes.holds[:, at],
-            classes.usable[:, at],
-            {number: 0},
-        )
-        scarce = _on_one_machine(
-            given, one, tasks, tasks[:, column] / classes.count[column], time, column
-        )
-        scale = _scale(given, proof, known, one, number)
-        rounds = [each for each in proof.rounds if each.machine_class == number]
-        share = tasks[:, at] / classes.count[column]
-        found = check_rounds(scarce, weight, scale, share, rounds, violation)
-        figures = figures.worse(found.feasibility, found.gap)
-        active[number] = scale > 0
-    return Proved(figures, _assumed(proof, known), Looks.EACH_MACHINE, weight, None, tasks, active)
+    order = sorted(classes.column, key=lambda number: classes.column[number])
+    scale = [
+        _scale(given, proof, known, classes.only(classes.column[number]).alone(), number)
+        for number in order
+    ]
+    clock = Clock(seen, classes, given.tree, weight, scale)
+    placed: dict[str, dict[int, float]] = {}
+    filled: dict[int | None, Filled] = {}
+    for column, number in enumerate(order):
+        rounds = tuple(each for each in proof.rounds if each.machine_class == number)
+        check_stops(clock, seen, column, rounds, f"class {number}")
+        exact = {nearest(level): level for level, _ in clock.stops[column]}
+        active = frozenset(job for job, each in enumerate(scale[column]) if each > 0)
+        filled[number] = Filled(rounds, tuple(exact[each.share] for each in rounds), active)
+        for job, much in clock.held[column].items():
+            if much > 0:
+                there = nearest(much * clock.count[column])
+                placed.setdefault(seen.names[job], {})[number] = there
+    tasks = clock.tasks()
+    _same_tasks(given, proof, tasks)
+    return Proved(_assumed(proof, known), Looks.EACH_MACHINE, weight, None, tasks, placed, filled)
 
 
-def _times(given: Input, proof: Proof, classes: Classes) -> Floats:
-    """(J, C) the share at which each job freezes on each class, -1 where it does not take part."""
-    time = np.full(classes.usable.shape, -1.0)
-    for each in proof.rounds:
-        if each.machine_class is not None:
-            column = classes.column[each.machine_class]
-            rows = [given.seen.job[name] for name in each.frozen if name in given.seen.job]
-            time[rows, column] = each.share
-    return time
-
-
-def _on_one_machine(
-    given: Input, one: Classes, tasks: Floats, here: Floats, time: Floats, column: int
-) -> Scarce:
-    """What is scarce on one machine, whose jobs have `here` tasks on it, of `tasks` (J, C) in all.
-
-    All machines fill at the same pace. A job whose tasks are used up stops everywhere at that
-    time; so do all jobs under a limit that is used up. Their tasks on a machine are then its part
-    of what all machines share. Who was stopped there before was stopped by something else.
-    """
-    seen, tree = given.seen, given.tree
-    each = tasks.sum(axis=1)
-    used_up = each >= seen.tasks * (1 - EXACT)
-    last = time.max(axis=1, initial=0.0) * (1 - EXACT)
-    caps = []
-    for cap in tree.caps:
-        under = cap.need > 0
-        used = cap.need @ each >= cap.most * (1 - EXACT)
-        if used and np.any(time[under, column] >= last[under].max(initial=0.0)):
-            cap = replace(cap, most=float(cap.need @ here))
-        caps.append(cap)
-    part = used_up & (time[:, column] >= last)
-    return Scarce(seen, one, replace(tree, caps=tuple(caps)), np.where(part, here, seen.tasks))
+def _same_tasks(given: Input, proof: Proof, tasks: Sequence[fmpq]) -> None:
+    """Raises CertificateError where the proof states other tasks than it proves."""
+    right = {
+        name: nearest(each) for name, each in zip(given.seen.names, tasks, strict=True) if each > 0
+    }
+    stated = dict(proof.tasks)
+    for name in sorted(right.keys() | stated.keys()):
+        if right.get(name, 0.0) != stated.get(name, 0.0):
+            raise CertificateError(
+                f"job {name} is said to run {stated.get(name, 0.0)!r} tasks, and its rounds give it"
+                f" {right.get(name, 0.0)!r}"
+            )
 
 
 def _scale(
     given: Input, proof: Proof, known: Rule | None, classes: Classes, number: int | None = None
-) -> Floats:
+) -> list[fmpq]:
     """(J,) the policy's scale: computed again, or as stated where the policy is the user's own."""
-    stated: dict[str, float] = {}
+    if known is not None:
+        return known.scale(given.seen, classes)
+    stated: dict[str, fmpq] = {}
     for each in proof.scales:
         if each.machine_class == number:
             if each.job not in given.seen.job:
                 raise CertificateError(f"it has a scale of job {each.job}, which the input has not")
-            if each.job in stated or not 0 < each.tasks < np.inf:
+            if each.job in stated or not each.tasks > 0:
                 raise CertificateError(f"the scale {each.tasks} is stated for job {each.job}")
-            stated[each.job] = each.tasks
-    runs = classes.runs
-    if stated.keys() != {given.seen.names[job] for job in np.flatnonzero(runs)}:
+            stated[each.job] = rational(each.tasks)
+    runs = {name for name, able in zip(given.seen.names, classes.runs, strict=True) if able}
+    if stated.keys() != runs:
         raise CertificateError("scales are not stated for exactly the jobs that can run")
-    scale = np.array([stated.get(name, 0.0) for name in given.seen.names])
-    if known is None:
-        return scale
-    right = known.scale(given.seen, classes)
-    off = np.abs(scale - right) > EXACT * right
-    if off.any():
-        job = int(off.argmax())
-        raise CertificateError(
-            f"the scale of job {given.seen.names[job]} is {right[job]:.12g}, not {scale[job]:.12g}"
-        )
-    return right
+    return [stated.get(name, NONE) for name in given.seen.names]
 
 
 def _assumed(proof: Proof, known: Rule | None) -> tuple[str, ...]:
@@ -176,21 +166,24 @@ def certify(
     given = read_input(cluster, jobs)
     if proof is None:
         return Certificate(check_possible(given, allocation), None)
-    proved = check_proof(given, proof)
+    proved = check_proof(given, proof, as_stated=True)
     check_answer(given, allocation, proof, proved)
-    return _certificate(proved)
+    return Certificate(0.0, 0.0, proved.assumed, exact=True)
 
 
 def verify(
-    cluster: Cluster, jobs: Sequence[Job], proof: str | Proof, file: str = "<proof>"
+    cluster: Cluster,
+    jobs: Sequence[Job],
+    proof: str | Proof,
+    file: str = "<proof>",
+    *,
+    scales_as_stated: bool = False,
 ) -> Certificate:
-    """The certificate of a proof (or the text of its file) that holds for this input. Raises
-    InputError where the text is no proof, and CertificateError with the first thing that does not
-    hold."""
+    """The certificate of a proof (or the text of its file) that holds for this input: then each
+    job's share is its exact fair share. Scales of a policy that is not built in are believed only
+    with `scales_as_stated`. Raises InputError where the text is no proof, and CertificateError with
+    the first thing that does not hold."""
     if isinstance(proof, str):
         proof = proof_from_json(proof, file)
-    return _certificate(check_proof(read_input(cluster, jobs), proof))
-
-
-def _certificate(proved: Proved) -> Certificate:
-    return Certificate(proved.figures.feasibility, proved.figures.gap, proved.assumed)
+    proved = check_proof(read_input(cluster, jobs), proof, as_stated=scales_as_stated)
+    return Certificate(0.0, 0.0, proved.assumed, exact=True)

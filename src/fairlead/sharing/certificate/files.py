@@ -1,21 +1,28 @@
-"""Proofs as files: `fairlead.proof/1`, written so that nothing is lost and read with distrust."""
+"""Proofs as files: `fairlead.proof/2`, written so that nothing is lost and read with distrust."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import NoReturn, TypeVar
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.json_tree import json_tree
 from fairlead.model.names import MOST_NAMES, compress, expand
-from fairlead.model.proof import PoolProof, Proof, Round, Scale
-from fairlead.model.shares import MachineClass, Placement, Stop
+from fairlead.model.proof import Places, PoolProof, Proof, Round, Scale, Scarce
+from fairlead.model.shares import MachineClass
 
-PROOF_SCHEMA = "fairlead.proof/1"
+PROOF_SCHEMA = "fairlead.proof/2"
 RIGHT = "give the file that `fairlead allocate --proof` wrote, unchanged"
+OLD = (
+    "it is of the form fairlead.proof/1, whose numbers proved shares only to within a tolerance;"
+    " write it again with this version"
+)
+MOST_DIGITS = 4000  # of a scale that somebody states
+_FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 
-Placements = tuple[tuple[str, tuple[Placement, ...]], ...]
 T = TypeVar("T")
 
 
@@ -25,29 +32,31 @@ def proof_to_json(proof: Proof) -> str:
     lists = {
         "classes": [_class_tree(each) for each in proof.classes],
         "scales": [
-            _without_none({"job": s.job, "tasks": s.tasks, "class": s.machine_class})
+            _without_none({"job": s.job, "tasks": str(s.tasks), "class": s.machine_class})
             for s in proof.scales
         ],
-        "jobs": _placement_trees(proof.placements),
+        "tasks": [{"job": name, "tasks": tasks} for name, tasks in proof.tasks],
         "rounds": [
             _without_none(
                 {
                     "share": each.share,
                     "class": each.machine_class,
                     "frozen": list(each.frozen),
-                    "job_prices": dict(each.job_prices),
-                    "stops": [_stop_tree(stop) for stop in each.stops],
+                    "scarce": [_scarce_tree(scarce) for scarce in each.scarce],
+                    "even": [_places_tree(places) for places in each.even] or None,
                 }
             )
             for each in proof.rounds
         ],
+        "places": [_places_tree(places) for places in proof.places],
+        "full": [_scarce_tree(scarce) for scarce in proof.full],
         "pools": [
             {
                 "tenant": pool.tenant,
                 "share": pool.share,
                 "classes": [_class_tree(each) for each in pool.classes],
-                "jobs": _placement_trees(pool.placements),
-                "stops": [_stop_tree(stop) for stop in pool.stops],
+                "places": [_places_tree(places) for places in pool.places],
+                "scarce": [_scarce_tree(scarce) for scarce in pool.scarce],
             }
             for pool in proof.pools
         ],
@@ -64,14 +73,29 @@ def proof_from_json(text: str, file: str = "<proof>") -> Proof:
     """The proof in the text of a file. Raises InputError where it is not one; whether it holds is
     another question."""
     tree = _Reader(json_tree(text, file, RIGHT), file, "")
-    found = tree.keys("schema", "policy", "view", "classes", "scales", "jobs", "rounds", "pools")
+    if isinstance(tree.value, dict) and tree.value.get("schema") == "fairlead.proof/1":
+        tree.refuse(OLD)
+    found = tree.keys(
+        "schema",
+        "policy",
+        "view",
+        "classes",
+        "scales",
+        "tasks",
+        "rounds",
+        "places",
+        "full",
+        "pools",
+    )
     if found["schema"].text() != PROOF_SCHEMA:
         found["schema"].refuse(f'this is "{found["schema"].text()}", not "{PROOF_SCHEMA}"')
     return Proof(
         policy=found["policy"].text(),
         classes=_classes(found["classes"]),
-        placements=_placements(found["jobs"]),
+        tasks=_tasks(found["tasks"]),
         rounds=found["rounds"].each(_round),
+        places=found["places"].each(_places),
+        full=found["full"].each(_scarce),
         pools=found["pools"].each(_pool),
         view=found["view"].text(),
         scales=found["scales"].each(_scale),
@@ -94,27 +118,19 @@ def _class_tree(each: MachineClass) -> dict[str, object]:
     }
 
 
-def _stop_tree(stop: Stop) -> dict[str, object]:
+def _scarce_tree(scarce: Scarce) -> dict[str, object]:
     return _without_none(
         {
-            "class": stop.machine_class,
-            "resource": stop.resource,
-            "tenant": stop.tenant,
-            "job": stop.job,
-            "price": stop.price,
+            "class": scarce.machine_class,
+            "resource": scarce.resource,
+            "tenant": scarce.tenant,
+            "job": scarce.job,
         }
     )
 
 
-def _placement_trees(placements: Placements) -> list[dict[str, object]]:
-    return [
-        {
-            "name": name,
-            "tasks": sum(place.tasks for place in places),
-            "placements": [{"class": p.machine_class, "tasks": p.tasks} for p in places],
-        }
-        for name, places in placements
-    ]
+def _places_tree(places: Places) -> dict[str, object]:
+    return {"jobs": list(places.jobs), "classes": list(places.classes)}
 
 
 class _Reader:
@@ -169,14 +185,15 @@ class _Reader:
             self.refuse("a whole number of at least 0 belongs here")
         return self.value
 
-    def prices(self) -> tuple[tuple[str, float], ...]:
-        """Names with numbers."""
-        if not isinstance(self.value, dict):
-            self.refuse("a mapping from names to prices belongs here")
-        return tuple(
-            (name, _Reader(price, self._file, f"{self._path}.{name[:60]}").number())
-            for name, price in self.value.items()
-        )
+    def amount(self) -> Fraction:
+        """A fraction above 0, as text."""
+        text = self.text()
+        if len(text) > MOST_DIGITS or not _FRACTION.fullmatch(text):
+            self.refuse('a fraction such as "3/7" belongs here, as text')
+        above, _, below = text.partition("/")
+        if below and not int(below):
+            self.refuse('a fraction such as "3/7" belongs here, as text')
+        return Fraction(int(above), int(below or "1"))
 
 
 def _classes(tree: _Reader) -> tuple[MachineClass, ...]:
@@ -205,62 +222,55 @@ def _classes(tree: _Reader) -> tuple[MachineClass, ...]:
 
 def _scale(tree: _Reader) -> Scale:
     found = tree.keys("job", "tasks", optional=("class",))
-    return Scale(found["job"].text(), found["tasks"].number(), _index(found))
+    return Scale(found["job"].text(), found["tasks"].amount(), _index(found))
 
 
 def _index(found: dict[str, _Reader]) -> int | None:
     return found["class"].index() if "class" in found else None
 
 
-def _placement(tree: _Reader) -> Placement:
-    found = tree.keys("class", "tasks")
-    return Placement(found["class"].index(), found["tasks"].number())
+def _tasks(tree: _Reader) -> tuple[tuple[str, float], ...]:
+    def read(each: _Reader) -> tuple[str, float]:
+        found = each.keys("job", "tasks")
+        return found["job"].text(), found["tasks"].number()
 
-
-def _placements(tree: _Reader) -> Placements:
-    def read(each: _Reader) -> tuple[str, tuple[Placement, ...]]:
-        found = each.keys("name", "tasks", "placements")
-        places = found["placements"].each(_placement)
-        if found["tasks"].number() != sum(place.tasks for place in places):
-            each.refuse("its tasks are not those of its placements")
-        return found["name"].text(), places
-
-    placements = tree.each(read)
-    _once(tree, (name for name, _ in placements))
-    return placements
-
-
-def _once(tree: _Reader, names: Iterable[str]) -> None:
+    tasks = tree.each(read)
     seen: set[str] = set()
-    for name in names:
+    for name, _ in tasks:
         if name in seen:
             tree.refuse(f'"{name[:60]}" is there twice')
         seen.add(name)
+    return tasks
 
 
-def _stop(tree: _Reader) -> Stop:
-    found = tree.keys("price", optional=("class", "resource", "tenant", "job"))
+def _scarce(tree: _Reader) -> Scarce:
+    found = tree.keys(optional=("class", "resource", "tenant", "job"))
     named = {key: found[key].text() for key in ("resource", "tenant", "job") if key in found}
-    return Stop(found["price"].number(), machine_class=_index(found), **named)
+    return Scarce(machine_class=_index(found), **named)
+
+
+def _places(tree: _Reader) -> Places:
+    found = tree.keys("jobs", "classes")
+    return Places(found["jobs"].each(_Reader.text), found["classes"].each(_Reader.index))
 
 
 def _round(tree: _Reader) -> Round:
-    found = tree.keys("share", "frozen", "job_prices", "stops", optional=("class",))
+    found = tree.keys("share", "frozen", "scarce", optional=("class", "even"))
     return Round(
         share=found["share"].number(),
         frozen=found["frozen"].each(_Reader.text),
-        job_prices=found["job_prices"].prices(),
-        stops=found["stops"].each(_stop),
+        scarce=found["scarce"].each(_scarce),
+        even=found["even"].each(_places) if "even" in found else (),
         machine_class=_index(found),
     )
 
 
 def _pool(tree: _Reader) -> PoolProof:
-    found = tree.keys("tenant", "share", "classes", "jobs", "stops")
+    found = tree.keys("tenant", "share", "classes", "places", "scarce")
     return PoolProof(
         tenant=found["tenant"].text(),
         share=found["share"].number(),
-        placements=_placements(found["jobs"]),
-        stops=found["stops"].each(_stop),
+        places=found["places"].each(_places),
+        scarce=found["scarce"].each(_scarce),
         classes=_classes(found["classes"]),
     )

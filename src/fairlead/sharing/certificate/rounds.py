@@ -1,172 +1,234 @@
-"""The heart of the check: every round reached what it says, and could not have gone further."""
+"""The heart of the check: the level of every round, from the equations that its prices satisfy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from flint import fmpq, fmpz
 
 from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Round
-from fairlead.sharing.certificate.prices import Scarce
-from fairlead.sharing.certificate.seen import Bools, Floats
-from fairlead.sharing.certificate.tolerances import EXACT, LEVEL, RISE, ROUNDING
+from fairlead.sharing.certificate.arithmetic import NONE, nearest, proportions, total
+from fairlead.sharing.certificate.scarce import Row, Rows
+from fairlead.sharing.certificate.seen import Ints
+
+# A cost is a sum of products without signs, so doubles are off by some roundings of its own size.
+# Costs further apart than this, relative, are in that order; the others are compared exactly.
+SURE = 1e-12
+# Prices further apart than this may be nothing in doubles, which then decide nothing.
+FAR = 1e-250
+
+Terms = list[tuple[fmpq, fmpq]]
+"""A share as a sum of levels, each times something: (level, times)."""
 
 
-@dataclass(frozen=True)
-class Figures:
-    """How far off the worst of everything is: violations, and the rise left open."""
+class Filling:
+    """The rounds as far as they were checked: who rises, what is frozen, which places are open.
 
-    feasibility: float = 0.0
-    gap: float = 0.0
+    Let S be all allocations that give everybody at least what he has now. A place that is closed
+    carries nothing in any of them, and who is frozen has exactly his share in all of them.
+    """
 
-    def worse(self, feasibility: float = 0.0, gap: float = 0.0) -> Figures:
-        """The worse of both."""
-        return Figures(max(self.feasibility, feasibility), max(self.gap, gap))
+    def __init__(self, rows: Rows, weight: Sequence[fmpq], scale: Sequence[fmpq]) -> None:
+        self.rows, self._weight, self.scale = rows, weight, scale
+        self.level = NONE
+        self.active = {job for job, each in enumerate(scale) if each > 0}
+        self.open = rows.classes.usable & np.array([each > 0 for each in scale])[:, None]
+        self._places = self.open.sum(axis=1)
+        self.rate: dict[int, fmpq] = {}
+        for top in rows.tree.under:
+            self.rate |= rows.tree.rates(weight, self.active, top)
+        self._base: dict[int, fmpq] = {}  # share - rate * level of who rises, if not 0
+        self.share: dict[int, Terms] = {}  # of who is frozen
+        self.levels: list[fmpq] = []  # of each round
+
+    def terms(self, job: int) -> tuple[Terms, fmpq]:
+        """A job's share: a sum, and what it grows by with the level."""
+        if job in self.active:
+            base = self._base.get(job)
+            return ([] if base is None else [(fmpq(1), base)]), self.rate[job]
+        return self.share.get(job, []), NONE
+
+    def check(self, each: Round, where: str) -> None:
+        """The next round. Raises CertificateError with the first thing that does not hold."""
+        rows = self.rows.all_rows(each.scarce, where)
+        if not rows:
+            raise CertificateError(f"{where}: nothing is scarce")
+        if any(row[0] in ("tasks", "limit") for row in rows):
+            if len(rows) > 1 or each.even:
+                raise CertificateError(f"{where}: a number stops jobs by itself")
+            worth = self._by_number(rows[0])
+            price = {rows[0]: fmpz(1)}
+            closed = None
+        else:
+            price = self._prices(each, rows, where)
+            worth, closed = self._by_machines(price)
+        level = self._level(price, worth, where)
+        if level < self.level:
+            raise CertificateError(f"{where}: its level is below that of the round before")
+        if each.share != nearest(level):
+            raise CertificateError(
+                f"{where}: its share is {each.share!r}, and its prices say {nearest(level)!r}"
+            )
+        self._freeze(each, worth, level, where)
+        if closed is not None:
+            self.open[closed] = False
+            self._places = self.open.sum(axis=1)
+
+    def _by_number(self, row: Row) -> dict[int, fmpz]:
+        """What a task of each job is worth where a number is all that is scarce."""
+        if row[0] == "tasks":
+            return {row[1]: fmpz(1)}
+        return {job: fmpz(need) for job, need in self.rows.tree.caps[row[1]].takes.items()}
+
+    def _prices(self, each: Round, rows: Sequence[Row], where: str) -> dict[Row, fmpz]:
+        """The prices by which tasks of each job of `even` cost the same on all its classes."""
+        at = {row: index for index, row in enumerate(rows)}
+        on: dict[int, list[Row]] = {}
+        for row in rows:
+            on.setdefault(row[1], []).append(row)
+        equations = []
+        for places in each.even:
+            if len(places.jobs) != 1 or len(places.classes) < 2:
+                raise CertificateError(f"{where}: `even` is one job, and two classes or more")
+            job = self.rows.job(places.jobs[0], where)
+            first, *others = self.rows.columns(places.classes, job, where)
+            if not all(self.open[job, column] for column in (first, *others)):
+                raise CertificateError(
+                    f"{where}: job {places.jobs[0]} is even where an earlier round has ruled it out"
+                )
+            for column in others:
+                equation: dict[int, int] = {}
+                for sign, there in ((1, column), (-1, first)):
+                    for row in on.get(there, ()):
+                        takes = self.rows.takes(row, job, there)
+                        if takes:
+                            equation[at[row]] = equation.get(at[row], 0) + sign * takes
+                equations.append(equation)
+        found = proportions(equations, len(rows))
+        if found is None:
+            raise CertificateError(f"{where}: what is even does not say the prices")
+        sign = 1 if found[0] > 0 else -1
+        if not all(sign * price > 0 for price in found):
+            raise CertificateError(f"{where}: a price is not above 0")
+        return {row: sign * price for row, price in zip(rows, found, strict=True)}
+
+    def _by_machines(self, price: Mapping[Row, fmpz]) -> tuple[dict[int, fmpz], tuple[Ints, Ints]]:
+        """What a task of each job is worth: what it costs where that is least; and the open places
+        (jobs, classes) that cost more. Jobs that are not named are worth nothing."""
+        rows = self.rows
+        columns = sorted({row[1] for row in price})
+        index = {column: i for i, column in enumerate(columns)}
+        top = int(max(price.values()))
+        near = np.zeros((len(columns), len(rows.seen.resources)))
+        spread: dict[tuple[int, int], float] = {}
+        for (kind, column, second), each in price.items():
+            part = int(each) / top
+            if kind == "on":
+                # Demands are in doubles as they are written, prices per part.
+                near[index[column], second] = part * rows.seen.parts[second]
+            else:
+                spread[second, index[column]] = part
+        usable = self.open[:, columns]
+        cost = rows.seen.demand @ near.T
+        for (job, i), part in spread.items():
+            cost[job, i] += part
+        demand = rows.seen.demand
+        tiniest = min(int(each) / top for each in price.values()) * demand[demand > 0].min()
+        exact = not tiniest > FAR or not np.isfinite(cost).all()
+        free = self._places > usable.sum(axis=1)  # somewhere where nothing costs anything
+        least = np.where(usable, cost, np.inf).min(axis=1, initial=np.inf)
+        least = np.where(free, 0.0, least)
+        if exact:
+            asked = usable
+        else:
+            asked = usable & (cost <= (least * (1.0 + SURE))[:, None]) & (least > 0)[:, None]
+        closed = usable & ~asked & (cost > 0)
+        worth: dict[int, fmpz] = {}
+        by_job: dict[int, list[int]] = {}
+        for job, i in np.argwhere(asked).tolist():
+            by_job.setdefault(job, []).append(i)
+        on: dict[int, list[tuple[Row, fmpz]]] = {}
+        for row, each in price.items():
+            on.setdefault(row[1], []).append((row, each))
+        for job, places in by_job.items():
+            costs = []
+            for i in places:
+                column = columns[i]
+                found = fmpz(0)
+                for row, each in on[column]:
+                    takes = rows.takes(row, job, column)
+                    if takes:
+                        found = found + each * takes
+                costs.append(found)
+            cheapest = fmpz(0) if free[job] else min(costs)
+            if cheapest > 0:
+                worth[job] = cheapest
+            for i, found in zip(places, costs, strict=True):
+                closed[job, i] = found > cheapest
+        jobs, at = np.nonzero(closed)
+        return worth, (jobs, np.array(columns, dtype=np.int64)[at])
+
+    def _level(self, price: Mapping[Row, fmpz], worth: Mapping[int, fmpz], where: str) -> fmpq:
+        """The level at which what all have is worth all that there is."""
+        held: dict[int, tuple[fmpq, list[fmpq]]] = {}
+        rising = []
+        for job, each in worth.items():
+            terms, rate = self.terms(job)
+            unit = self.scale[job] * each
+            if rate != 0:
+                rising.append(rate * unit)
+            for level, times in terms:
+                held.setdefault(id(level), (level, []))[1].append(times * unit)
+        rise = total(rising)
+        if not rise > 0:
+            raise CertificateError(f"{where}: nobody who rises has a price")
+        there = total([each * self.rows.there_is(row) for row, each in price.items()])
+        return (there - total([level * total(times) for level, times in held.values()])) / rise
+
+    def _freeze(self, each: Round, worth: Mapping[int, fmpz], level: fmpq, where: str) -> None:
+        stopped = {job for job in worth if job in self.active}
+        named = {self.rows.job(name, where) for name in each.frozen}
+        names = self.rows.seen.names
+        if len(named) != len(each.frozen):
+            raise CertificateError(f"{where}: a job freezes twice")
+        if wrong := named - stopped:
+            job = min(wrong)
+            how = "has no price" if job in self.active else "does not rise any more"
+            raise CertificateError(f"{where}: job {names[job]} freezes, but {how}")
+        if missing := stopped - named:
+            raise CertificateError(
+                f"{where}: job {names[min(missing)]} has a price and does not freeze"
+            )
+        self.level = level
+        self.levels.append(level)
+        tree = self.rows.tree
+        tops = set()
+        for job in named:
+            terms, rate = self.terms(job)
+            self.share[job] = [*terms, (level, rate)]
+            tops.add(tree.top[int(tree.of_job[job])])
+        for job in named:
+            self.active.discard(job)
+            del self.rate[job]
+        for top in tops:
+            for job, rate in tree.rates(self._weight, self.active, top).items():
+                before = self.rate[job]
+                if rate != before:
+                    self._base[job] = self._base.get(job, NONE) + (before - rate) * level
+                    self.rate[job] = rate
 
 
 def check_rounds(
-    scarce: Scarce,
-    weight: Floats,
-    scale: Floats,
-    tasks: Floats,
-    rounds: Iterable[Round],
-    violation: float,
-) -> Figures:
-    """How exactly the tasks (J, C), which exceed what there is by `violation`, are those of a
-    filling in these rounds. Raises CertificateError with the first thing that does not hold.
-
-    In a round, prices on everything that is scarce and a price for each job's share are such that
-    a task costs everywhere at least what the share of one task is worth. So the shares of any
-    allocation are together worth at most what everything scarce is worth. Those reached are worth
-    that much, so the active jobs could not all have risen further, nor could a job whose share
-    has a price have risen while the others kept theirs.
-    """
-    filling = _Filling(scarce, weight, scale, scarce.possible(tasks))
-    figures = Figures(feasibility=violation)
+    rows: Rows, weight: Sequence[fmpq], scale: Sequence[fmpq], rounds: Iterable[Round]
+) -> Filling:
+    """The filling that these rounds are. Raises CertificateError where they are none, or not all of
+    it."""
+    filling = Filling(rows, weight, scale)
     for number, each in enumerate(rounds, 1):
-        figures = filling.rise(each, f"round {number}", figures)
-    if filling.active.any():
-        name = scarce.seen.names[int(filling.active.argmax())]
+        filling.check(each, f"round {number}")
+    if filling.active:
+        name = rows.seen.names[min(filling.active)]
         raise CertificateError(f"job {name} does not freeze in any round")
-    runs = scale > 0
-    share = tasks.sum(axis=1)[runs] / scale[runs]
-    reached = filling.reached[runs]
-    off = np.abs(share - reached) / np.where(reached > 0, reached, filling.apart[runs])
-    if off.size and not off.max() <= EXACT:
-        job = int(np.flatnonzero(runs)[off.argmax()])
-        raise CertificateError(
-            f"job {scarce.seen.names[job]} has the share {share[off.argmax()]:.12g}, and its"
-            f" rounds give it {reached[off.argmax()]:.12g}"
-        )
-    feasibility = float(off.max(initial=0.0)) + violation
-    return figures.worse(feasibility=feasibility, gap=filling.left_open())
-
-
-class _Filling:
-    """The state of a filling: who is active, the level and the shares that were reached."""
-
-    def __init__(self, scarce: Scarce, weight: Floats, scale: Floats, possible: Floats) -> None:
-        self.scarce, self.weight, self.scale = scarce, weight, scale
-        self.possible = np.divide(possible, scale, out=np.zeros(len(scale)), where=scale > 0)
-        self.active: Bools = scale > 0
-        self.reached = np.zeros(len(scale))
-        self.level = 0.0
-        # For each that froze: what its round leaves open, and what its own share is worth.
-        self.frozen: list[tuple[str, str, float, float]] = []
-        self.shut = np.where(scarce.classes.usable.T, 0.0, np.inf)
-        # What a job could have alone: the measure of a share where a level is 0.
-        usable = np.where(scarce.classes.usable, scarce.classes.holds, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.apart: Floats = np.where(
-                self.active, usable @ scarce.classes.count / scale, np.inf
-            )
-
-    def rise(self, each: Round, where: str, figures: Figures) -> Figures:
-        """The figures after this round."""
-        step = each.share - self.level
-        if not 0 <= step < np.inf:
-            raise CertificateError(f"{where}: its share {each.share} is below the one before")
-        if not self.active.any():
-            raise CertificateError(f"{where}: everyone is frozen before it")
-        rate = self.scarce.tree.rates(self.weight, self.active)
-        self.level = each.share
-        self.reached += rate * step
-        job_price = self._job_prices(each, where)
-        rows = np.flatnonzero(job_price)
-        prices = self.scarce.prices(each.stops, where)
-        # What a job's share may be worth by the prices: it is not more than its task costs.
-        sound = np.minimum(job_price[rows], prices.cheapest(self.shut)[rows] * self.scale[rows])
-        measure = np.where(
-            self.active[rows], rate[rows], self.reached[rows] / self.level if self.level else 0.0
-        )
-        excess = (job_price[rows] - sound) * measure
-        # Of two small things one is enough: a part of the price, or a part of all that is worth.
-        excess = np.minimum(excess, 1.0 - sound / job_price[rows])
-        if excess.max(initial=0.0) > EXACT:
-            name = self.scarce.seen.names[rows[excess.argmax()]]
-            raise CertificateError(
-                f"{where}: a task of {name} costs less on some class than its share is worth"
-            )
-        whole = float(sound @ rate[rows])
-        if not abs(whole - 1.0) <= EXACT:
-            raise CertificateError(
-                f"{where}: the prices of the active jobs, each times its rate, add up to"
-                f" {whole:.12g}, not to 1"
-            )
-        worth = float(sound @ self.reached[rows]) / whole
-        gap = prices.bound() / whole - worth
-        unit = self.level or float((self.apart[self.active] / rate[self.active]).min())
-        if not abs(gap) <= max(EXACT * unit, min(ROUNDING * worth, LEVEL * unit)):
-            raise CertificateError(
-                f"{where}: its share is {self.level:.12g}, and the prices bound it by"
-                f" {self.level + gap:.12g}"
-            )
-        price = np.zeros(len(job_price))
-        price[rows] = sound / whole
-        # Shares of which a part is not possible are possible without it. What it is worth is then
-        # to be had, too: it could hide that somebody froze too early.
-        hidden = float(price @ np.maximum(self.reached - self.possible, 0.0))
-        self._freeze(each, where, price, abs(gap) + hidden)
-        off = max(abs(whole - 1.0), float(excess.max(initial=0.0)))
-        return figures.worse(feasibility=off, gap=abs(gap) / unit)
-
-    def left_open(self) -> float:
-        """The largest relative rise that the prices leave open to anyone when they froze."""
-        worst = 0.0
-        for name, where, left, own in self.frozen:
-            rise = left / own if own > 0 else np.inf
-            if not rise <= RISE:
-                raise CertificateError(
-                    f"{where}: job {name} freezes, but the prices leave it open to rise by"
-                    f" {rise:.3g} of its share"
-                )
-            worst = max(worst, rise)
-        return worst
-
-    def _job_prices(self, each: Round, where: str) -> Floats:
-        index = self.scarce.seen.job
-        price = np.zeros(len(self.scale))
-        stated = dict(each.job_prices)
-        if len(stated) != len(each.job_prices):
-            raise CertificateError(f"{where}: two prices for one job")
-        if unknown := stated.keys() - index.keys():
-            raise CertificateError(f"{where}: a price for job {min(unknown)}, which does not exist")
-        at = np.fromiter(map(index.__getitem__, stated), np.int64, len(stated))
-        value = np.fromiter(stated.values(), np.float64, len(stated))
-        if not np.all((value >= 0) & (value < np.inf)):
-            raise CertificateError(f"{where}: the price of a job is not a number of at least 0")
-        price[at] = value
-        if np.any(price[self.scale <= 0]):
-            raise CertificateError(f"{where}: a price for a job that can run nowhere")
-        return price
-
-    def _freeze(self, each: Round, where: str, price: Floats, left: float) -> None:
-        for name in each.frozen:
-            job = self.scarce.seen.job.get(name)
-            if job is None or not self.active[job]:
-                raise CertificateError(f"{where}: {name} freezes, but is not active")
-            self.active[job] = False
-            own = float(price[job] * (self.reached[job] or self.apart[job]))
-            self.frozen.append((name, where, left, own))
+    return filling

@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.model.errors import CertificateError
-from fairlead.sharing.certificate.seen import Classes, Floats, Seen
+from fairlead.sharing.certificate.arithmetic import NONE, ONE, rational
+from fairlead.sharing.certificate.seen import Bools, Classes, Ints, Seen
 
 
 class Looks(Enum):
@@ -36,34 +39,36 @@ class Rule:
         pooled = self.name == "drf" or self.arguments.get("pooled") == "true"
         return Looks.POOLED if pooled else Looks.MACHINES
 
-    def scale(self, seen: Seen, classes: Classes) -> Floats:
+    def scale(self, seen: Seen, classes: Classes) -> list[fmpq]:
         """(J,) tasks per unit of share; 0 for a job that can run on none of these machines."""
-        runs = classes.runs
-        scale = np.zeros(len(runs))
-        scale[runs] = self._scale(seen, classes)[runs]
-        if not np.all(np.isfinite(scale)) or np.any(scale[runs] <= 0):
+        scale = [
+            each if runs else NONE
+            for each, runs in zip(self._scale(seen, classes), classes.runs.tolist(), strict=True)
+        ]
+        if any(runs and not each > 0 for each, runs in zip(scale, classes.runs, strict=True)):
             raise CertificateError(f"{self.name} has no scale for some of the jobs")
         return scale
 
-    def _scale(self, seen: Seen, classes: Classes) -> Floats:
+    def _scale(self, seen: Seen, classes: Classes) -> list[fmpq]:
         if self.name == "tsf":
-            alone: Floats = classes.holds @ classes.count
-            return alone
+            return held(seen, classes)
         if self.name == "cdrf":
-            own: Floats = np.where(classes.usable, classes.holds, 0.0) @ classes.count
-            return own
-        there = classes.total.sum(axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            part = np.where(seen.demand > 0, seen.demand / there, 0.0)
-            if self.name in ("drf", "drfh", "per-machine-drf"):
-                part = part.max(axis=1, initial=0.0)
-            elif self.name == "asset":
-                part = part.sum(axis=1)
-            elif self.name == "cmmf":
-                part = part[:, self._resource(seen)]
-            else:
-                part = self._product(seen, part)
-            return np.divide(1.0, part)
+            return held(seen, classes, classes.usable)
+        there = classes.all.sum(axis=0).tolist()
+        part = [
+            [fmpq(need, all_) if all_ else NONE for need, all_ in zip(row, there, strict=True)]
+            for row in seen.need.tolist()
+        ]
+        if self.name in ("drf", "drfh", "per-machine-drf"):
+            cost = [max(row, default=NONE) for row in part]
+        elif self.name == "asset":
+            cost = [sum(row, NONE) for row in part]
+        elif self.name == "cmmf":
+            resource = self._resource(seen)
+            cost = [row[resource] for row in part]
+        else:
+            cost = self._product(seen, part)
+        return [1 / each if each > 0 else NONE for each in cost]
 
     def _resource(self, seen: Seen) -> int:
         name = self.arguments.get("resource", "")
@@ -71,19 +76,55 @@ class Rule:
             raise CertificateError(f"no job demands `{name}`, which cmmf is to share")
         return seen.resource[name]
 
-    def _product(self, seen: Seen, part: Floats) -> Floats:
-        """(J,) of the k largest parts, each times the weight of its resource."""
+    def _product(self, seen: Seen, part: list[list[fmpq]]) -> list[fmpq]:
+        """(J,) of the k largest parts, each times the weight of its resource; 0 where a job demands
+        fewer."""
         k = 2 if self.name == "2df" else int(_number(self.arguments.get("k", "")))
         weight = [_number(self.arguments.get(name, "1")) for name in seen.resources]
-        product = np.ones(len(part))
-        for job, row in enumerate(part):
-            # Parts that differ by rounding alone are equal: then the larger weight comes first.
-            pairs = [(float(f"{x:.12e}"), w, x) for x, w in zip(row, weight, strict=True) if x > 0]
-            if len(pairs) < k:
-                product[job] = np.nan
-            for _, w, x in sorted(pairs)[-k:]:
-                product[job] *= w * x
+        product = []
+        for row in part:
+            # Of equal parts the one with the larger weight comes first.
+            pairs = sorted((each, w) for each, w in zip(row, weight, strict=True) if each > 0)
+            found = ONE if len(pairs) >= k else NONE
+            for each, w in pairs[-k:]:
+                found = found * each * w
+            product.append(found)
         return product
+
+
+def held(
+    seen: Seen, classes: Classes, where: Bools | None = None, count: Ints | None = None
+) -> list[fmpq]:
+    """(J,) the tasks that all machines together hold of each job by itself: on these classes
+    (J, C) where any are named, and so many machines of each where they are counted."""
+    need, one = seen.need, classes.one
+    if need.size and one.size and int(need.max()) * int(one.max()) < 2**62:
+        need, one = need.astype(np.int64), one.astype(np.int64)
+    jobs, columns = len(need), len(one)
+    machines = classes.count.astype(np.int64) if count is None else count
+    count = np.broadcast_to(machines, (jobs, columns))
+    if where is not None:
+        count = count * where
+    least = np.full((jobs, columns), -1)  # the resource of which there is the least
+    rows, cols = np.arange(jobs)[:, None], np.arange(columns)[None, :]
+    for r in range(need.shape[1]):
+        less = (one[None, :, r] * need[rows, least]) < (one[cols, least] * need[:, r, None])
+        takes = (need[:, r] > 0)[:, None]
+        least = np.where(takes & ((least < 0) | less.astype(np.bool_)), r, least)
+    found = [NONE] * jobs
+    fits = np.zeros((jobs, columns), dtype=np.bool_)
+    if seen.spread.any():
+        own = np.flatnonzero(seen.spread)
+        whole = (need[own][:, None, :] <= one[None, :, :]).all(axis=2)
+        fits[own] = whole.astype(np.bool_)
+    once = np.where(fits, count, 0).sum(axis=1).tolist()
+    for r in range(need.shape[1]):
+        here = np.where((least == r) & ~fits, count, 0)
+        amount = (here.astype(object) @ classes.one[:, r]).tolist()
+        for j in range(jobs):
+            if amount[j]:
+                found[j] += fmpq(int(amount[j]), int(need[j, r]))
+    return [each + number for each, number in zip(found, once, strict=True)]
 
 
 # The parameters that each takes; `*` stands for a weight for any resource.
@@ -124,11 +165,11 @@ def rule(policy: str) -> Rule | None:
     return Rule(match[1], arguments)
 
 
-def _number(text: str) -> float:
+def _number(text: str) -> fmpq:
     try:
-        number = float(text)
-    except ValueError:
-        number = np.nan
-    if not 0 < number < np.inf:
+        number = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(0)
+    if not number > 0:
         raise CertificateError(f"`{text}` in the policy is not a positive number")
-    return number
+    return rational(number)

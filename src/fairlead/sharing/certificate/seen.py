@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
+from flint import fmpq
 
 from fairlead.model.constraint import Label, Selector
 from fairlead.model.errors import CertificateError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.shares import MachineClass
+from fairlead.sharing.certificate.arithmetic import rational
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.object_]
 Names = tuple[str, ...]
 Constraint = tuple[Selector, Names | None, Names]
 
@@ -33,6 +37,7 @@ class Classes:
     holds: Floats  # (J, C) tasks on one empty machine, constraints ignored
     usable: Bools  # (J, C)
     column: dict[int, int]  # from the number in the proof
+    one: Whole  # (C, R) what one machine has, in parts
 
     @property
     def runs(self) -> Bools:
@@ -44,6 +49,30 @@ class Classes:
     def total(self) -> Floats:
         """(C, R) what the machines of each class have together."""
         return self.capacity * self.count[:, None]
+
+    @property
+    def all(self) -> Whole:
+        """(C, R) the same exactly, in parts."""
+        counts = np.array([int(number) for number in self.count], dtype=object)
+        found: Whole = self.one * counts[:, None]
+        return found
+
+    def alone(self) -> Classes:
+        """One machine that is a class by itself, of the only one of these."""
+        return replace(self, count=np.ones(1))
+
+    def only(self, column: int) -> Classes:
+        """Just one of the classes."""
+        at = slice(column, column + 1)
+        number = next(n for n, c in self.column.items() if c == column)
+        return Classes(
+            self.capacity[at],
+            self.count[at],
+            self.holds[:, at],
+            self.usable[:, at],
+            {number: 0},
+            self.one[at],
+        )
 
 
 @dataclass(frozen=True)
@@ -62,6 +91,9 @@ class Seen:
     kind: Ints  # (M,) machines of one kind are alike to every job
     kinds: tuple[int, ...]  # a machine of each kind
     allowed: Bools  # (J, K)
+    parts: tuple[int, ...]  # (R,) parts that make one of a resource
+    need: Whole  # (J, R) what a task takes, in parts
+    number: tuple[fmpq | None, ...]  # (J,) of tasks, None where unlimited
 
     def classes(self, named: Sequence[MachineClass], pool: frozenset[str] | None = None) -> Classes:
         """The named classes; with `pool`, only the machines in it are counted. Raises
@@ -113,7 +145,8 @@ class Seen:
         runs = apart.runs[:, None]
         capacity = apart.total.sum(axis=0)[None, :]
         holds = tasks_in(self.demand, capacity)
-        return Classes(capacity, np.ones(1), holds, runs & (holds > 0), {0: 0})
+        one = apart.all.sum(axis=0, keepdims=True)
+        return Classes(capacity, np.ones(1), holds, runs & (holds > 0), {0: 0}, one)
 
     def _classes(self, kinds: list[int], count: Floats, column: dict[int, int]) -> Classes:
         amounts = [
@@ -123,7 +156,13 @@ class Seen:
         capacity = np.array(amounts, dtype=float).reshape(len(kinds), len(self.resources))
         holds = tasks_in(self.demand, capacity)
         holds[self.spread] = np.minimum(holds[self.spread], 1.0)
-        return Classes(capacity, count, holds, self.allowed[:, kinds] & (holds > 0), column)
+        usable = self.allowed[:, kinds] & (holds > 0)
+        one = np.zeros((len(kinds), len(self.resources)), dtype=object)
+        for row, k in enumerate(kinds):
+            there = self.machines[self.kinds[k]].capacity
+            for r, name in enumerate(self.resources):
+                one[row, r] = int(there.get(name, NONE) * self.parts[r])
+        return Classes(capacity, count, holds, usable, column, one)
 
 
 def tasks_in(demand: Floats, capacity: Floats) -> Floats:
@@ -146,6 +185,15 @@ def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
     ]
     kind, kinds, allowed = _kinds(cluster.machines, resources, tuple(constraints))
     names = tuple(job.name for job in jobs)
+    parts = []
+    for r in resources:
+        kinds_of = (cluster.machines[k].capacity.get(r, NONE).denominator for k in kinds)
+        needs_of = (job.demand.get(r, NONE).denominator for job in jobs)
+        parts.append(lcm(*kinds_of, *needs_of))
+    need = np.zeros((len(jobs), len(resources)), dtype=object)
+    for j, job in enumerate(jobs):
+        for index, r in enumerate(resources):
+            need[j, index] = int(job.demand.get(r, NONE) * parts[index])
     return Seen(
         resources=resources,
         resource={r: index for index, r in enumerate(resources)},
@@ -159,6 +207,9 @@ def see(cluster: Cluster, jobs: Sequence[Job]) -> Seen:
         kind=kind,
         kinds=kinds,
         allowed=allowed[of_job] if jobs else np.zeros((0, len(kinds)), dtype=bool),
+        parts=tuple(parts),
+        need=need,
+        number=tuple(None if job.tasks is None else rational(job.tasks) for job in jobs),
     )
 
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.sharing.certificate.seen import Bools, Floats, Ints, Seen
+from fairlead.sharing.certificate.arithmetic import NONE, rational
+from fairlead.sharing.certificate.seen import Floats, Ints, Seen
 
 
 @dataclass(frozen=True)
@@ -21,38 +23,43 @@ class Cap:
     resource: str
     need: Floats  # (J,)
     most: float
+    takes: dict[int, int]  # by job, exactly, in parts
+    amount: fmpq  # in parts
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Tenants; a job without one is a node of its own. Nodes of equal depth are listed together."""
+    """Tenants; a job without one is a node of its own."""
 
     names: tuple[str, ...]
     node: dict[str, int]
     parent: Ints
-    by_depth: tuple[Ints, ...]
     of_job: Ints  # (J,)
     below: dict[str, list[int]]  # the jobs below each tenant
     caps: tuple[Cap, ...]
+    top: tuple[int, ...]  # of each node
+    under: dict[int, list[int]]  # the jobs below each node at the top
+    nodes: dict[int, list[int]]  # and the nodes, parents first
 
-    def rates(self, weight: Floats, active: Bools) -> Floats:
-        """(J,) how fast each active job's share rises: every weight is split among the active
-        children in proportion to their weights, jobs counting 1."""
-        size = len(self.names)
-        whole = np.bincount(self.of_job[active], minlength=size).astype(float)
-        for nodes in reversed(self.by_depth[1:]):
-            awake = nodes[whole[nodes] > 0]
-            whole += np.bincount(self.parent[awake], weights=weight[awake], minlength=size)
-        rate = np.zeros(size)
-        rate[self.by_depth[0]] = weight[self.by_depth[0]]
-        for nodes in self.by_depth[1:]:
-            awake = nodes[whole[nodes] > 0]
-            above = self.parent[awake]
-            rate[awake] = rate[above] * weight[awake] / whole[above]
-        found = np.zeros(len(active))
-        own = self.of_job[active]
-        found[active] = rate[own] / whole[own]
-        return found
+    def rates(self, weight: Sequence[fmpq], active: set[int], top: int) -> dict[int, fmpq]:
+        """How fast each active job's share rises below this node at the top: every weight is split
+        among the active children in proportion to their weights, jobs counting 1."""
+        jobs = [job for job in self.under[top] if job in active]
+        whole: dict[int, fmpq] = {}
+        for job in jobs:
+            own = int(self.of_job[job])
+            whole[own] = whole.get(own, NONE) + 1
+        nodes = self.nodes[top]
+        for node in reversed(nodes):
+            if node in whole:
+                above = int(self.parent[node])
+                whole[above] = whole.get(above, NONE) + weight[node]
+        rate = {top: weight[top]}
+        for node in nodes:
+            if node in whole:
+                above = int(self.parent[node])
+                rate[node] = rate[above] * weight[node] / whole[above]
+        return {job: rate[own] / whole[own] for job in jobs for own in [int(self.of_job[job])]}
 
 
 def tree(cluster: Cluster, jobs: Sequence[Job], seen: Seen) -> Tree:
@@ -74,18 +81,27 @@ def tree(cluster: Cluster, jobs: Sequence[Job], seen: Seen) -> Tree:
         while holder is not None:
             below[holder].append(index)
             holder = parents[holder]
-    levels = [
-        np.array([node[name] for name in names if depth[name] == d], dtype=np.int64)
-        for d in range(max(depth.values(), default=0) + 1)
-    ]
     caps = []
     for tenant in cluster.tenants:
         inside = np.zeros(len(jobs))
         inside[below[tenant.name]] = 1.0
         for resource, most in tenant.limit.items():
             if resource in seen.resource:
-                need = inside * seen.demand[:, seen.resource[resource]]
-                caps.append(Cap(tenant.name, resource, need, float(most)))
+                r = seen.resource[resource]
+                need = inside * seen.demand[:, r]
+                takes = {j: int(seen.need[j, r]) for j in below[tenant.name] if seen.need[j, r]}
+                amount = rational(most) * seen.parts[r]
+                caps.append(Cap(tenant.name, resource, need, float(most), takes, amount))
+    top = []
+    for name in names:
+        at = name
+        while (above := parents[at]) is not None:
+            at = above
+        top.append(node[at])
+    nodes: dict[int, list[int]] = {each: [] for each in top}
+    for name in sorted(names, key=depth.__getitem__):
+        if depth[name]:
+            nodes[top[node[name]]].append(node[name])
     return Tree(
         names=names,
         node=node,
@@ -93,8 +109,10 @@ def tree(cluster: Cluster, jobs: Sequence[Job], seen: Seen) -> Tree:
             [-1 if (above := parents[name]) is None else node[above] for name in names],
             dtype=np.int64,
         ),
-        by_depth=tuple(levels),
         of_job=np.array([node[job.tenant or job.name] for job in jobs], dtype=np.int64),
         below=below,
         caps=tuple(caps),
+        top=tuple(top),
+        under={node[name]: below[name] for name in names if not depth[name]},
+        nodes=nodes,
     )
