@@ -12,7 +12,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof
 from fairlead.model.shares import Certificate
-from fairlead.sharing.certificate.arithmetic import NONE, nearest, rational, total
+from fairlead.sharing.certificate.arithmetic import NONE, nearest, rational
 from fairlead.sharing.certificate.files import proof_from_json
 from fairlead.sharing.certificate.given import Filled, Input, Proved, read_input
 from fairlead.sharing.certificate.per_machine import Clock, check_stops
@@ -72,9 +72,12 @@ def check_proof(given: Input, proof: Proof, *, as_stated: bool) -> Proved:
     active = frozenset(job for job, each in enumerate(scale) if each > 0)
     numbers = {column: number for number, column in classes.column.items()}
     placed: dict[str, dict[int, float]] = {}
-    for e, places in enumerate(proof.places):
-        on = {c: amount for (entry, c), amount in amounts.items() if entry == e and amount > 0}
-        whole = nearest(total(list(on.values())))
+    by_entry: list[dict[int, fmpq]] = [{} for _ in proof.places]
+    for (e, column), amount in amounts.items():
+        if amount > 0:
+            by_entry[e][column] = amount
+    for places, on in zip(proof.places, by_entry, strict=True):
+        whole = sum(nearest(amount) for amount in on.values())
         for name in places.jobs:
             each = nearest(tasks[given.seen.job[name]])
             placed[name] = {numbers[c]: each * (nearest(x) / whole) for c, x in on.items()}

@@ -58,7 +58,7 @@ def check_places(filling: Filling, proof: Proof) -> dict[tuple[int, int], fmpq]:
         if row[0] not in ("on", "spread"):
             raise CertificateError(f"what is full: {described(scarce)} says no place")
     amounts = _solved(rows, entries, full)
-    _fits(rows, entries, amounts)
+    _fits(rows, entries, amounts, set(full))
     return amounts
 
 
@@ -193,8 +193,11 @@ def _blocks(equations: Sequence[Equation], unknowns: int) -> list[tuple[list[int
     return list(found.values())
 
 
-def _fits(rows: Rows, entries: Sequence[Entry], amounts: dict[tuple[int, int], fmpq]) -> None:
-    """Raises CertificateError where a place has less than nothing, or a class has not enough."""
+def _fits(
+    rows: Rows, entries: Sequence[Entry], amounts: dict[tuple[int, int], fmpq], full: set[Row]
+) -> None:
+    """Raises CertificateError where a place has less than nothing, or a class has not enough. What
+    is `full` is used up, since the amounts solve that equation."""
     names = rows.seen.names
     on: dict[int, list[tuple[int, fmpq]]] = {}
     for (e, column), amount in amounts.items():
@@ -214,7 +217,7 @@ def _fits(rows: Rows, entries: Sequence[Entry], amounts: dict[tuple[int, int], f
         load = near @ needs
         for r, name in enumerate(rows.seen.resources):
             most = rows.there_is(("on", column, r))
-            if load[r] < nearest(most) * (1.0 - SURE):
+            if ("on", column, r) in full or load[r] < nearest(most) * (1.0 - SURE):
                 continue
             used = total([amount * entries[e].bundle[r] for e, amount in there])
             if used > most:
