@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing import flowing, parts
+from fairlead.sharing.filling import component
 from fairlead.sharing.filling.fill import Filling, fill
 from fairlead.sharing.problem import Problem
-from fairlead.sharing.rise import Rise, Risen, rise_at_once
-from fairlead.sharing.solvers import flow, interior, simplex
+from fairlead.sharing.solvers import interior, simplex
+from fairlead.sharing.solvers.rise import Rise, rise_at_once
 from tests.sharing.build import build
 from tests.sharing.filling_proof import errors
-
-pytestmark = pytest.mark.usefixtures("part_by_part")
 
 NEVER, ALWAYS = 10**9, -1
 
@@ -36,7 +34,7 @@ def drawn(seed: int, *, jobs: int, classes: int, resources: int, density: float)
 
 def filled(problem: Problem, monkeypatch: pytest.MonkeyPatch, **switches: int) -> Filling:
     for name, value in switches.items():
-        monkeypatch.setattr(parts, name, value)
+        monkeypatch.setattr(component, name, value)
     filling = fill(problem, problem.alone, problem.tree.weight)
     found = errors(problem, problem.alone, problem.tree.weight, filling)
     assert max(found.level, found.price, found.gap) < 1e-9
@@ -55,44 +53,28 @@ def test_the_interior_point_method_agrees_with_the_simplex(
         assert one.tasks.sum(axis=1) == pytest.approx(other.tasks.sum(axis=1), rel=1e-9)
 
 
-@pytest.mark.parametrize("density", [0.1, 0.3, 1.0])
-def test_minimum_cuts_agree_with_the_simplex(
-    density: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for seed in range(5):
-        problem = drawn(seed, jobs=60, classes=12, resources=1, density=density)
-        one = filled(problem, monkeypatch)
-        with monkeypatch.context() as patch:
-            patch.setattr(flowing, "_MANY_PAIRS", 0)
-            other = filled(problem, monkeypatch)
-        assert one.tasks.sum(axis=1) == pytest.approx(other.tasks.sum(axis=1), rel=1e-9)
-
-
 def rise(seed: int) -> Rise:
-    problem = drawn(seed, jobs=40, classes=8, resources=1, density=0.3)
-    jobs, classes = problem.usable.shape
+    problem = drawn(seed, jobs=40, classes=8, resources=2, density=0.3)
     return Rise(
         use=problem.demand,
         pairs=problem.usable,
         capacity=problem.capacity,
-        most_on=np.full((jobs, classes), np.inf),
-        base=np.zeros(jobs),
+        most_on=None,
+        base=np.zeros(len(problem.demand)),
         rate=problem.tree.weight,
     )
 
 
-def test_all_ways_find_the_first_level_to_the_last_digits() -> None:
+def test_the_interior_point_method_ends_next_to_a_corner_of_the_highest_level() -> None:
     for seed in range(5):
-        level = simplex.rise(rise(seed)).level
-        inner = interior.rise(rise(seed))
-        drawn_rise = rise(seed)
-        want = drawn_rise.use[:, 0] * drawn_rise.rate
-        levels, _ = flow.flow_levels(
-            drawn_rise.pairs, want, np.full(len(want), np.inf), drawn_rise.capacity[:, 0]
-        )
-        assert inner is not None
-        assert inner.level == pytest.approx(level, rel=1e-12)
-        assert levels.min() == pytest.approx(level, rel=1e-12)
+        asked = rise(seed)
+        ended = interior.rise(asked)
+        assert ended is not None
+        assert ended.risen.level == pytest.approx(simplex.rise(asked).level, rel=1e-3)
+        basis = ended.risen.basis
+        assert basis is not None
+        assert basis.pairs.any(axis=1).all()
+        assert (ended.risen.share[~basis.pairs] == 0).all()
 
 
 @pytest.mark.parametrize(("jobs", "classes"), [(9, 1), (1, 7), (1, 1)])
@@ -152,7 +134,7 @@ def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
     inner: list[Rise] = []
     as_ever = interior.rise
 
-    def seen(asked: Rise) -> Risen | None:
+    def seen(asked: Rise) -> interior.Ended | None:
         inner.append(asked)
         return as_ever(asked)
 
@@ -183,7 +165,7 @@ def test_small_problems_import_no_scipy() -> None:
     script = (
         "import sys\n"
         "from tests.sharing.build import build\n"
-        "from fairlead.sharing.filling import fill\n"
+        "from fairlead.sharing.filling.fill import fill\n"
         "problem = build([[1], [2]], [[10], [4]])\n"
         "fill(problem, problem.alone, problem.tree.weight)\n"
         "sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))\n"

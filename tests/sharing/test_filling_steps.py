@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairlead.sharing import parts
+from fairlead.sharing.filling import component
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.problem import Bools, Floats
-from fairlead.sharing.rise import Rise
 from fairlead.sharing.solvers import interior
 from fairlead.sharing.solvers.by_group import GroupSystem
+from fairlead.sharing.solvers.rise import Rise
 from fairlead.sharing.solvers.scaled import Program, System
 from fairlead.sharing.solvers.triangle import inverse_root
 from tests.sharing.build import build
@@ -67,7 +67,7 @@ def test_few_groups_on_many_classes_agree_with_the_simplex(
         scale, weight = problem.alone, problem.tree.weight
         one = fill(problem, scale, weight)
         with monkeypatch.context() as patch:
-            patch.setattr(parts, "_MUCH", -1)
+            patch.setattr(component, "_MUCH", -1)
             patch.setattr(interior, "System", None)  # none of these needs it
             other = fill(problem, scale, weight)
         found = errors(problem, scale, weight, other)

@@ -13,8 +13,7 @@ from scipy.optimize import linprog
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.model.proof import PoolProof
-from fairlead.model.shares import Stop
+from fairlead.model.proof import PoolProof, Scarce
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.answer import names_of
@@ -72,9 +71,8 @@ def test_a_limit_counts_even_for_one_job_and_is_proved() -> None:
     assert tenant_weights(problem, np.array([16.0, 16.0])).weight == pytest.approx([3 / 16, 0.5])
     (proof,) = proofs(problem, np.array([16.0, 16.0]))
     assert proof.tenant == "t0"
-    (stop,) = proof.stops
-    assert stop == Stop(stop.price, tenant="t0", resource="r0")
-    assert stop.price == pytest.approx(1 / 16)
+    assert proof.scarce == (Scarce(tenant="t0", resource="r0"),)
+    assert proof.share == 3 / 16
 
 
 def test_a_limit_of_the_tenant_above_counts() -> None:
@@ -142,8 +140,8 @@ def test_classes_are_numbered_as_they_are_shown() -> None:
     weights = tenant_weights(problem, problem.alone)
     (proof,) = weights.proofs(names_of(problem, ["m1", "m0"]))
     assert [found.machines for found in proof.classes] == [("m1",)]
-    assert {place.machine_class for _, places in proof.placements for place in places} == {0}
-    assert {stop.machine_class for stop in proof.stops} == {0}
+    assert {number for places in proof.places for number in places.classes} == {0}
+    assert {scarce.machine_class for scarce in proof.scarce} == {0}
 
 
 def random_problem(seed: int) -> Problem:
@@ -202,39 +200,5 @@ def test_the_proof_shows_that_the_weight_is_the_largest_share(cases: int) -> Non
         for proof in proofs(problem, scale):
             proved += 1
             assert proof.share == pytest.approx(best, rel=1e-9)
-            assert bound(problem, scale, proof) == pytest.approx(best, rel=1e-9)
-            reached = sum(
-                place.tasks / scale[problem.job_names.index(name)]
-                for name, places in proof.placements
-                for place in places
-            )
-            assert reached == pytest.approx(best, rel=1e-9)
+            assert sum(len(places.classes) for places in proof.places) == len(proof.scarce)
     assert proved >= 20
-
-
-def bound(problem: Problem, scale: Floats, proof: PoolProof) -> float:
-    """What the prices bound the share by, once they are seen to cover every pair."""
-    pool = problem.tree.pool_count[0]
-    cover = np.zeros(problem.holds.shape)
-    total = 0.0
-    for stop in proof.stops:
-        job = None if stop.job is None else problem.job_names.index(stop.job)
-        if stop.resource is not None:
-            r = problem.resources.index(stop.resource)
-            if stop.machine_class is None:
-                cover += stop.price * problem.demand[:, [r]]
-                total += stop.price * problem.tree.limits[0].amount
-            else:
-                c = stop.machine_class
-                cover[:, c] += stop.price * problem.demand[:, r]
-                total += stop.price * pool[c] * problem.capacity[c, r]
-        elif stop.machine_class is None:
-            cover[job] += stop.price
-            total += stop.price * float(problem.tasks[problem.job_names.index(stop.job or "")])
-        else:
-            cover[job, stop.machine_class] += stop.price
-            total += stop.price * pool[stop.machine_class]
-    for j, c in zip(*np.nonzero(problem.usable), strict=True):
-        if pool[c]:
-            assert cover[j, c] * scale[j] >= 1 - 1e-9
-    return total

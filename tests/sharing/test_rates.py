@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.sharing.amounts import nearest, rationals
+from fairlead.sharing.filling.rates import Rates, siblings
 from fairlead.sharing.problem import Tree
-from fairlead.sharing.rates import rates, siblings
+from fairlead.sharing.rates import rates
 
 
 def tree(parent: list[int], weight: list[float], job_tenant: list[int]) -> Tree:
@@ -21,7 +23,19 @@ def tree(parent: list[int], weight: list[float], job_tenant: list[int]) -> Tree:
 
 
 def of(shape: Tree, active: list[int]) -> list[float]:
+    """In doubles, which is what the rationals say, at once and when one freezes after another."""
     found: list[float] = rates(shape, shape.weight, np.array(active, dtype=np.bool_)).tolist()
+    weight = rationals(shape.weight)
+    everyone = np.ones(len(active), dtype=np.bool_)
+    exact, later = (
+        Rates(shape, weight, np.array(active, dtype=np.bool_)),
+        Rates(shape, weight, everyone),
+    )
+    for job, is_active in enumerate(active):
+        if not is_active:
+            later.freeze([job])
+    assert exact.rate == later.rate
+    assert [nearest(each) for each in exact.rate] == found
     return found
 
 

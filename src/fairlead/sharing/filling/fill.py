@@ -281,6 +281,8 @@ class _State:
                 self.places[nothing] = False
                 self.parts.remove(part)
                 left = np.array(sorted(own.difference(nothing)), dtype=np.int64)
+                if not len(left):
+                    continue
                 self._split(Component(left, part.classes, nearest(level)), None, ())
             elif not any(progress.rate[g] for g in own):
                 self.parts.remove(part)
