@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from fairlead.model.errors import CertificateError
@@ -41,6 +42,9 @@ def _changed(value: Any, part: float, leave: frozenset[str], path: str) -> Itera
         else:
             yield f"{path} up", part
         yield f"{path} nan", float("nan")
+    elif isinstance(value, Fraction):
+        yield f"{path} up", value * (1 + Fraction(part))
+        yield f"{path} down", value * (1 - Fraction(part))
     elif isinstance(value, int):
         yield f"{path} + 1", value + 1
         yield f"{path} - 1", value - 1

@@ -68,7 +68,7 @@ def sorted_classes(proof: Proof) -> Proof:
 
 @pytest.fixture(scope="module")
 def schema() -> Tree:
-    text = files("fairlead.model").joinpath("schemas/proof-1.json").read_text(encoding="utf-8")
+    text = files("fairlead.model").joinpath("schemas/proof-2.json").read_text(encoding="utf-8")
     tree: Tree = json.loads(text)
     jsonschema.Draft202012Validator.check_schema(tree)
     return tree
@@ -122,7 +122,8 @@ def test_what_is_no_proof_is_refused_with_a_sentence(text: str, sentence: str) -
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"schema": "fairlead.proof/2"}, 'this is "fairlead.proof/2"'),
+        ({"schema": "fairlead.proof/3"}, 'this is "fairlead.proof/3"'),
+        ({"schema": "fairlead.proof/1"}, "write it again with this version"),
         ({"policy": None}, "at policy: text belongs here"),
         ({"rounds": {}}, "at rounds: a list belongs here"),
         ({"rounds": [{}]}, r'at rounds\[0\]: "share" is missing'),
@@ -131,11 +132,16 @@ def test_what_is_no_proof_is_refused_with_a_sentence(text: str, sentence: str) -
         ({"classes": [{"class": 0, "machines": ["a[1-3]"], "count": 2}]}, "3 machines are named"),
         ({"classes": [{"class": -1, "machines": [], "count": 0}]}, "whole number"),
         ({"classes": [{"class": 0, "machines": ["a[1-999999]"] * 2, "count": 9}]}, "more than"),
-        ({"scales": [{"job": "x1", "tasks": -1}]}, "a number from 0"),
-        ({"scales": [{"job": "x1", "tasks": True}]}, "a number belongs here"),
-        ({"scales": [{"job": "x1", "tasks": 10**400}]}, "a number from 0"),
-        ({"jobs": [{"name": "x1", "tasks": 2, "placements": []}]}, "not those of its placements"),
-        ({"jobs": [{"name": "x1", "tasks": 0, "placements": []}] * 2}, "there twice"),
+        ({"scales": [{"job": "x1", "tasks": "-1"}]}, "a fraction such as"),
+        ({"scales": [{"job": "x1", "tasks": "1/0"}]}, "a fraction such as"),
+        ({"scales": [{"job": "x1", "tasks": "1" * 9000}]}, "a fraction such as"),
+        ({"scales": [{"job": "x1", "tasks": True}]}, "text belongs here"),
+        ({"tasks": [{"job": "x1", "tasks": -1}]}, "a number from 0"),
+        ({"tasks": [{"job": "x1", "tasks": True}]}, "a number belongs here"),
+        ({"tasks": [{"job": "x1", "tasks": 10**400}]}, "a number from 0"),
+        ({"tasks": [{"job": "x1", "tasks": 2}] * 2}, "there twice"),
+        ({"places": [{"jobs": ["x1"], "classes": ["a"]}]}, "whole number"),
+        ({"full": [{"price": 1}]}, '"price" does not belong here'),
     ],
 )
 def test_what_is_wrong_in_a_proof_is_said_with_its_place(change: Tree, sentence: str) -> None:
@@ -147,7 +153,7 @@ def test_what_is_wrong_in_a_proof_is_said_with_its_place(change: Tree, sentence:
 def test_a_proof_that_does_not_hold_is_refused_with_what_does_not() -> None:
     tree = json.loads(proof_to_json(proof_of(*rich())))
     tree["rounds"][0]["share"] *= 0.9
-    with pytest.raises(CertificateError, match=r"round 1: its share is .*the prices bound it by"):
+    with pytest.raises(CertificateError, match=r"round 1: its share is .*, and its prices say"):
         verify(*rich(), json.dumps(tree))
 
 
