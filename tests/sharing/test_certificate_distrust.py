@@ -12,6 +12,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.proof import Places, Proof, Round, Scarce
 from fairlead.model.shares import MachineClass
+from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.certificate import verify
 
@@ -139,3 +140,98 @@ def test_amounts_that_no_double_holds_are_compared_all_the_same() -> None:
     # It would take 10 CPUs and a part of one with 180 zeros after the point.
     with pytest.raises(CertificateError, match="the tasks on class 0 need"):
         verify(*given, wrong)
+
+
+def test_what_costs_nothing_elsewhere_is_worth_nothing_where_no_double_helps() -> None:
+    """Job a, which may go to m2, gives way to b on m1."""
+    cluster = Cluster([Machine("m1", {"cpu": 10}), Machine("m2", {"cpu": 10})])
+    jobs = (
+        Job("a", {"cpu": Fraction(P + 7, P)}),
+        Job("b", {"cpu": Fraction(Q + 7, Q)}, machines=["m1"]),
+    )
+    on = [Scarce(machine_class=number, resource="cpu") for number in (0, 1)]
+    proof = Proof(
+        policy="tsf",
+        classes=(MachineClass(0, ("m1",)), MachineClass(1, ("m2",))),
+        tasks=(("a", 10.0), ("b", 10.0)),
+        rounds=(Round(0.5, ("b",), (on[0],)), Round(0.5, ("a",), (on[1],))),
+        places=(Places(("a",), (1,)), Places(("b",), (0,))),
+        full=(),
+    )
+    assert verify(cluster, jobs, proof).exact
+    both = replace(proof, places=(Places(("a",), (0, 1)), Places(("b",), (0,))), full=(on[0],))
+    with pytest.raises(CertificateError, match="job a is where a round has ruled it out"):
+        verify(cluster, jobs, both)
+
+
+def test_all_jobs_of_a_place_may_be_there() -> None:
+    """Jobs b and c may only use m2, and are said to be on m1, too, because a, like them, is."""
+    cluster = Cluster([Machine("m1", {"cpu": 10}), Machine("m2", {"cpu": 10})])
+    jobs = (
+        Job("a", {"cpu": 1}),
+        Job("b", {"cpu": 1}, machines=["m2"]),
+        Job("c", {"cpu": 1}, machines=["m2"]),
+    )
+    on = [Scarce(machine_class=number, resource="cpu") for number in (0, 1)]
+    names = ("a", "b", "c")
+    third = Round(1 / 3, names, tuple(on), (Places(("a",), (0, 1)),))
+    wrong = Proof(
+        policy="tsf",
+        classes=(MachineClass(0, ("m1",)), MachineClass(1, ("m2",))),
+        tasks=tuple((name, 20 / 3) for name in names),
+        rounds=(third,),
+        places=(Places(names, (0, 1)),),
+        full=(on[0],),
+    )
+    with pytest.raises(CertificateError, match="job b is where a round has ruled it out"):
+        verify(cluster, jobs, wrong)
+
+
+def pooled(machines: list[Machine], first: dict[str, int], second: dict[str, int]) -> Input:
+    """Two jobs of a tenant whose pool is the first machine, and one that owns the second."""
+    tenants = [Tenant("t", pool=["m0"]), Tenant("u", pool=["m1"])]
+    jobs = (
+        Job("x", first, tenant="t"),
+        Job("y", second, tenant="t"),
+        Job("z", {"cpu": 1}, tenant="u"),
+    )
+    return Cluster(machines, tenants), jobs
+
+
+@pytest.mark.parametrize(
+    ("given", "share", "sentence"),
+    [
+        (  # x would have -6 tasks, and y 8
+            pooled(
+                [Machine("m0", {"cpu": 2, "memory": 10}), Machine("m1", {"cpu": 4, "memory": 4})],
+                {"cpu": 1, "memory": 1},
+                {"cpu": 1, "memory": 2},
+            ),
+            1.0,
+            "less than no tasks in a place",
+        ),
+        (  # a task of each, where two of x are worth more: memory would cost less than nothing
+            pooled(
+                [
+                    Machine("m0", {"cpu": 2, "memory": 3, "disk": 10}),
+                    Machine("m1", {"cpu": 10, "memory": 20}),
+                ],
+                {"cpu": 1, "memory": 1, "disk": 1},
+                {"cpu": 1, "memory": 2},
+            ),
+            1 / 2 + 2 / 23,
+            "a price is below 0",
+        ),
+    ],
+)
+def test_a_pool_gives_what_is_possible_and_the_most_of_it(
+    given: Input, share: float, sentence: str
+) -> None:
+    proof = proof_of(given, "tsf")
+    (pool,) = proof.pools
+    number = next(each.index for each in pool.classes if "m0" in each.machines)
+    rows = tuple(Scarce(machine_class=number, resource=r) for r in ("cpu", "memory"))
+    places = tuple(Places((name,), (number,)) for name in ("x", "y"))
+    forged = replace(pool, share=share, places=places, scarce=rows)
+    with pytest.raises(CertificateError, match=sentence):
+        verify(*given, replace(proof, pools=(forged,)))
