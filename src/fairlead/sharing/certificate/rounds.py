@@ -34,7 +34,9 @@ class Filling:
         self.rows, self._weight, self.scale = rows, weight, scale
         self.level = NONE
         self.active = {job for job, each in enumerate(scale) if each > 0}
-        self.open = rows.classes.usable & np.array([each > 0 for each in scale], dtype=np.bool_)[:, None]
+        self.open = (
+            rows.classes.usable & np.array([each > 0 for each in scale], dtype=np.bool_)[:, None]
+        )
         self._places = self.open.sum(axis=1)
         self.rate: dict[int, fmpq] = {}
         for top in rows.tree.under:
