@@ -125,8 +125,12 @@ def _same_tasks(given: Input, proof: Proof, tasks: Sequence[fmpq]) -> None:
         name: nearest(each) for name, each in zip(given.seen.names, tasks, strict=True) if each > 0
     }
     stated = dict(proof.tasks)
+    if len(stated) < len(proof.tasks):
+        raise CertificateError("the tasks of a job are stated twice")
+    if unknown := stated.keys() - given.seen.job.keys():
+        raise CertificateError(f"tasks of job {min(unknown)}, which does not exist")
     for name in sorted(right.keys() | stated.keys()):
-        if right.get(name, 0.0) != stated.get(name, 0.0):
+        if right.get(name) != stated.get(name):
             raise CertificateError(
                 f"job {name} is said to run {stated.get(name, 0.0)!r} tasks, and its rounds give it"
                 f" {right.get(name, 0.0)!r}"

@@ -213,11 +213,13 @@ def _fits(
                 )
     for column, there in on.items():
         near = np.array([nearest(amount) for _, amount in there])
-        needs = np.array([entries[e].bundle for e, _ in there], dtype=np.float64)
-        load = near @ needs
+        needs = np.array([[nearest(fmpq(need)) for need in entries[e].bundle] for e, _ in there])
+        with np.errstate(over="ignore", invalid="ignore"):  # then it is not less than anything
+            load = near @ needs
         for r, name in enumerate(rows.seen.resources):
             most = rows.there_is(("on", column, r))
-            if ("on", column, r) in full or load[r] < nearest(most) * (1.0 - SURE):
+            room = nearest(most) * (1.0 - SURE)
+            if ("on", column, r) in full or load[r] < room < np.inf:
                 continue
             used = total([amount * entries[e].bundle[r] for e, amount in there])
             if used > most:

@@ -126,14 +126,14 @@ class Filling:
         near = np.zeros((len(columns), len(rows.seen.resources)))
         spread: dict[tuple[int, int], float] = {}
         for (kind, column, second), each in price.items():
-            part = int(each) / top
             if kind == "on":
                 # Demands are in doubles as they are written, prices per part.
-                near[index[column], second] = part * rows.seen.parts[second]
+                near[index[column], second] = nearest(fmpq(each * rows.seen.parts[second], top))
             else:
-                spread[second, index[column]] = part
+                spread[second, index[column]] = int(each) / top
         usable = self.open[:, columns]
-        cost = rows.seen.demand @ near.T
+        with np.errstate(over="ignore", invalid="ignore"):  # then nothing is decided in doubles
+            cost = rows.seen.demand @ near.T
         for (job, i), part in spread.items():
             cost[job, i] += part
         demand = rows.seen.demand

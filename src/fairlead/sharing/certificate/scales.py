@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -79,8 +79,10 @@ class Rule:
     def _product(self, seen: Seen, part: list[list[fmpq]]) -> list[fmpq]:
         """(J,) of the k largest parts, each times the weight of its resource; 0 where a job demands
         fewer."""
-        k = 2 if self.name == "2df" else int(_number(self.arguments.get("k", "")))
-        weight = [_number(self.arguments.get(name, "1")) for name in seen.resources]
+        k = int(self.arguments.get("k", 2))
+        for name in self.arguments.keys() - {"k", "pooled"} - seen.resource.keys():
+            raise CertificateError(f"no job demands `{name}`, which {self.name} gives a weight")
+        weight = [rational(Fraction(self.arguments.get(name, "1"))) for name in seen.resources]
         product = []
         for row in part:
             # Of equal parts the one with the larger weight comes first.
@@ -139,37 +141,69 @@ _KNOWN = {
     "kdf": ("k", "pooled", "*"),
     "2df": ("pooled", "*"),
 }
-_RULE = re.compile(r"([\w-]+)(?:\((.*)\))?", re.DOTALL)
+_NEEDED = {"resource", "k"}
+_RULE = re.compile(r"([a-z0-9-]+)(?:\((.+)\))?", re.DOTALL)
 _TEXT = r'"[^"]*"|[^\s,()="][^,()="]*'
 _ARGUMENT = re.compile(rf"(?:({_TEXT})=)?({_TEXT})(?:, |$)")
+# Doubles as Python writes them: longer text would be another number to another reader.
+_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?(e[+-]?[0-9]{1,3})?")
+_WHOLE = re.compile(r"[1-9][0-9]{0,5}")
 
 
 def rule(policy: str) -> Rule | None:
-    """The built-in policy that is written so; None where it is none of them."""
+    """The built-in policy that is written so, letter by letter as answers write it; None where it
+    is none of them, and where it is one written in another way: what looks like a policy and is
+    not quite it must not be taken for it."""
     match = _RULE.fullmatch(policy)
     if match is None or match[1] not in _KNOWN:
         return None
-    arguments: dict[str, str] = {}
+    known, arguments = _KNOWN[match[1]], {}
     inside, at = match[2] or "", 0
     while at < len(inside):
         argument = _ARGUMENT.match(inside, at)
         if argument is None:
-            raise CertificateError(f"`{policy}` cannot be read as a policy")
-        key, value = ((text or "").strip('"') for text in argument.groups())
-        known = _KNOWN[match[1]]
-        key = key or next((name for name in known if name != "pooled"), "")
-        if key in arguments or key in ("", "*") or (key not in known and "*" not in known):
-            raise CertificateError(f"`{policy}` cannot be read as a policy")
+            return None
+        key, value = (_bare(text or "") for text in argument.groups())
+        key = key or "resource"  # the only one that is written without its name
+        if key in arguments or not _takes(known, key, value):
+            return None
         arguments[key] = value
         at = argument.end()
-    return Rule(match[1], arguments)
+    found = Rule(match[1], arguments)
+    complete = _NEEDED & set(known) <= arguments.keys()
+    return found if complete and _written(found, known) == policy else None
 
 
-def _number(text: str) -> fmpq:
-    try:
-        number = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        number = Fraction(0)
-    if not number > 0:
-        raise CertificateError(f"`{text}` in the policy is not a positive number")
-    return rational(number)
+def _takes(known: Sequence[str], key: str, value: str) -> bool:
+    """Whether the parameter is there, and may be that."""
+    if key in ("resource", "k", "pooled") and key in known:
+        may_be = {"resource": None, "k": _WHOLE, "pooled": re.compile("true")}[key]
+        return may_be is None or may_be.fullmatch(value) is not None
+    return "*" in known and _NUMBER.fullmatch(value) is not None and Fraction(value) > 0
+
+
+def _written(found: Rule, known: Sequence[str]) -> str:
+    """The one way to write it: parameters in their order, weights by their names."""
+    arguments = found.arguments
+    parts = [
+        _quoted(arguments[key]) if key == "resource" else f"{key}={arguments[key]}"
+        for key in known
+        if key in arguments
+    ]
+    weights = sorted(arguments.keys() - set(known))
+    parts += [f"{_quoted(key)}={_digits(arguments[key])}" for key in weights]
+    return f"{found.name}({', '.join(parts)})" if parts else found.name
+
+
+def _digits(number: str) -> str:
+    """A number as answers write it."""
+    near = float(number)
+    return str(int(near)) if near.is_integer() and near < 1e15 else repr(near)
+
+
+def _quoted(text: str) -> str:
+    return text if re.fullmatch(_TEXT, text) and text == text.strip() else f'"{text}"'
+
+
+def _bare(text: str) -> str:
+    return text[1:-1] if text.startswith('"') else text
