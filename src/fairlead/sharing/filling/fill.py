@@ -282,7 +282,8 @@ class _State:
                 self.places[nothing] = False
                 self.parts.remove(part)
                 left = np.array(sorted(own.difference(nothing)), dtype=np.int64)
-                self._split(Component(left, part.classes, nearest(level)), None, ())
+                if len(left):
+                    self._split(Component(left, part.classes, nearest(level)), None, ())
             elif not any(progress.rate[g] for g in own):
                 self.parts.remove(part)
                 self._settle(part)
