@@ -106,6 +106,10 @@ def doubtful(groups: Groups, share: Mapping[tuple[int, int], float], corner: Cor
         for c in classes:
             if not share.get((g, c), 0.0) > _SURE * whole.get(g, 0.0):
                 return True
+    used_up = set(corner.tight)
+    for pair in groups.most_on.keys() & share.keys():
+        if ("spread", *pair) not in used_up:
+            if not share[pair] < groups.most_on[pair] * (1.0 - _SURE):
+                return True
     over = ~(load < groups.room * (1.0 - _SURE)) & (load > 0)
-    known = {(first, second) for kind, first, second in corner.tight if kind == "on"}
-    return any((c, r) not in known for c, r in np.argwhere(over).tolist())
+    return any(("on", c, r) not in used_up for c, r in np.argwhere(over).tolist())
