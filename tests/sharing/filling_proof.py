@@ -1,4 +1,4 @@
-"""What a filling claims, proved again in rationals from its structure: no tolerance but for doubles.
+"""What a filling claims, proved again in rationals from its structure.
 
 A round says who froze, what was scarce, and which jobs had several classes that cost the same. The
 prices follow from that alone, and with them the level, whoever freezes, and the places that are
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from fairlead.sharing.amounts import nearest, rational, rationals
+from fairlead.sharing.amounts import nearest, rationals
 from fairlead.sharing.filling.fill import Filling, FillingRound, fill
 from fairlead.sharing.problem import Problem
 from tests.tolerances import EXACT
@@ -281,18 +281,11 @@ class _Proof:
             by = [fmpq(self.demand[j][_need(first)], first[_need(first)]) for j in jobs]
             for j, times in zip(jobs, by, strict=True):
                 assert [fmpq(x) for x in self.demand[j]] == [times * x for x in first]
-            all_of_it = [
-                self.share[j] * self.scale[j] * b for j, b in zip(jobs, by, strict=True)
-            ]
+            all_of_it = [self.share[j] * self.scale[j] * b for j, b in zip(jobs, by, strict=True)]
             whole = sum(all_of_it, NONE)
             assert whole > 0
             # A class's bundles are the jobs' in the proportion of what they have in all.
-            part.append(
-                {
-                    j: self.share[j] * self.scale[j] / whole
-                    for j in jobs
-                }
-            )
+            part.append({j: self.share[j] * self.scale[j] / whole for j in jobs})
             rows.append([fmpq(int(pair[0] == e)) for pair in unknown])
             right.append(whole)
             assert len(set(classes)) == len(classes)
@@ -324,8 +317,3 @@ class _Proof:
 
 def _need(demand: Sequence[int]) -> int:
     return next(r for r, need in enumerate(demand) if need)
-
-
-def exact(number: float) -> fmpq:
-    """The number as it is written."""
-    return rational(number)

@@ -19,7 +19,7 @@ Numbers = Mapping[int, fmpq]
 Place = tuple[int, int]
 
 
-class NoRoom(Exception):
+class NoRoomError(Exception):
     """All were to have room at the level from which a climb starts, and have not: an earlier level
     was too high."""
 
@@ -47,8 +47,8 @@ class Climb:
         self.level = NONE
 
     def highest(self) -> Corner:
-        """The highest corner, from a level at which all have room; NoRoom where it is seen that
-        they have not."""
+        """The highest corner, from a level at which all have room; NoRoomError where they have
+        none."""
         if not any(self._base.values()):
             self.level = NONE
         else:
@@ -95,7 +95,7 @@ class Climb:
                 chosen = self._entering()
                 if chosen is None:
                     if bound is not None:
-                        raise NoRoom
+                        raise NoRoomError
                     return
                 enters = chosen
             if self._move(enters, bound):

@@ -11,7 +11,7 @@ from flint import fmpq
 
 from fairlead.model.errors import InternalError, SolverError
 from fairlead.sharing.amounts import nearest, rationals
-from fairlead.sharing.filling.climb import Climb, NoRoom
+from fairlead.sharing.filling.climb import Climb, NoRoomError
 from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.connected import connected, indices
 from fairlead.sharing.filling.corner import Corner, Row
@@ -84,7 +84,7 @@ def fill(
         for trust in (True, False):
             try:
                 found = _State(problem, groups, scales, weights, trust=trust).all_rounds()
-            except NoRoom:
+            except NoRoomError:
                 found = None
             if found is not None:
                 return found
@@ -126,7 +126,7 @@ class _State:
         self._split(Component(*everyone, 0.0), None, ())
 
     def all_rounds(self) -> Filling | None:
-        """The filling; None, or NoRoom, where a corner that was trusted does not fit."""
+        """The filling; None, or NoRoomError, where a corner that was trusted does not fit."""
         while self.progress.anyone:
             self.round()
         return self.filling()
@@ -201,7 +201,7 @@ class _State:
         if part.priced is None:
             raise InternalError("a corner of rationals has no prices")
         if part.priced.level < self.progress.level:
-            raise NoRoom
+            raise NoRoomError
 
     def _holds(self, part: Component, corner: Corner, priced: Priced) -> bool:
         """Whether the corner fits, as far as it is asked for now."""

@@ -108,8 +108,8 @@ def doubtful(groups: Groups, share: Mapping[tuple[int, int], float], corner: Cor
                 return True
     used_up = set(corner.tight)
     for pair in groups.most_on.keys() & share.keys():
-        if ("spread", *pair) not in used_up:
-            if not share[pair] < groups.most_on[pair] * (1.0 - _SURE):
-                return True
+        full = not share[pair] < groups.most_on[pair] * (1.0 - _SURE)
+        if full and ("spread", *pair) not in used_up:
+            return True
     over = ~(load < groups.room * (1.0 - _SURE)) & (load > 0)
     return any(("on", c, r) not in used_up for c, r in np.argwhere(over).tolist())
