@@ -191,6 +191,7 @@ class Programs:
         basic, share = risen.basis.pairs, risen.share
         classes, groups = part.classes, part.groups.tolist()
         tight: list[Row] = []
+        full = np.zeros_like(basic)
         if problem.most_on is not None:
             # A place that is no part of the basis and not empty is as full as it can be.
             full = (share > 0.5 * problem.most_on) & ~basic & np.isfinite(problem.most_on)
@@ -214,8 +215,12 @@ class Programs:
         # is used up though it is not one of those that must be.
         each = share.sum(axis=1, keepdims=True)
         load = share.T @ problem.use
+        crowded = False
+        if problem.most_on is not None:
+            crowded = bool((basic & ~full & ~(share < problem.most_on * (1.0 - _SURE))).any())
         part.doubtful = bool(
-            (basic & ~(share > _SURE * each)).any()
+            crowded
+            or (basic & ~(share > _SURE * each)).any()
             or (takers & ~used_up & ~(load < problem.capacity * (1.0 - _SURE))).any()
             or not basic.any(axis=1).all()
         )

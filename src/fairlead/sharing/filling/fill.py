@@ -11,7 +11,7 @@ from flint import fmpq
 
 from fairlead.model.errors import InternalError, SolverError
 from fairlead.sharing.amounts import nearest, rationals
-from fairlead.sharing.filling.climb import Climb
+from fairlead.sharing.filling.climb import Climb, NoRoomError
 from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.connected import connected, indices
 from fairlead.sharing.filling.corner import Corner, Row
@@ -82,10 +82,10 @@ def fill(
         return Filling((fmpq(0),) * len(scales), none, ())
     with one_thread(), np.errstate(all="ignore"):
         for trust in (True, False):
-            state = _State(problem, groups, scales, weights, trust=trust)
-            while state.progress.anyone:
-                state.round()
-            found = state.filling()
+            try:
+                found = _State(problem, groups, scales, weights, trust=trust).all_rounds()
+            except NoRoomError:
+                found = None
             if found is not None:
                 return found
     raise InternalError("the tasks of a filling do not fit")
@@ -124,6 +124,12 @@ class _State:
         self.parts: list[Component] = []
         everyone = np.arange(len(groups.members)), np.arange(len(groups.room))
         self._split(Component(*everyone, 0.0), None, ())
+
+    def all_rounds(self) -> Filling | None:
+        """The filling; None, or NoRoomError, where a corner that was trusted does not fit."""
+        while self.progress.anyone:
+            self.round()
+        return self.filling()
 
     def round(self) -> None:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""
@@ -194,6 +200,8 @@ class _State:
         part.priced = price(self.groups, where, part.corner, self.progress)
         if part.priced is None:
             raise InternalError("a corner of rationals has no prices")
+        if part.priced.level < self.progress.level:
+            raise NoRoomError
 
     def _holds(self, part: Component, corner: Corner, priced: Priced) -> bool:
         """Whether the corner fits, as far as it is asked for now."""
@@ -281,9 +289,8 @@ class _State:
                 self.places[nothing] = False
                 self.parts.remove(part)
                 left = np.array(sorted(own.difference(nothing)), dtype=np.int64)
-                if not len(left):
-                    continue
-                self._split(Component(left, part.classes, nearest(level)), None, ())
+                if len(left):
+                    self._split(Component(left, part.classes, nearest(level)), None, ())
             elif not any(progress.rate[g] for g in own):
                 self.parts.remove(part)
                 self._settle(part)
