@@ -11,7 +11,8 @@ from flint import fmpq
 
 from fairlead.sharing.alone import alone
 from fairlead.sharing.amounts import fraction, nearest
-from fairlead.sharing.filling.fill import Filling, fill
+from fairlead.sharing.filling.fill import fill
+from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.problem import Problem
 from tests.sharing.build import build
 from tests.sharing.draws import adversarial

@@ -12,7 +12,8 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling.fill import Filling, fill
+from fairlead.sharing.filling.fill import fill
+from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.pools import tenant_weights
