@@ -61,7 +61,7 @@ class Programs:
     def __init__(self, groups: Groups) -> None:
         from fairlead.sharing.solvers.simplex import Simplex
 
-        self._groups = groups
+        self.groups = groups
         self._simplex = Simplex()
 
     def highest(self, part: Component, places: Bools, base: Floats, rate: Floats) -> None:
@@ -86,7 +86,7 @@ class Programs:
         rate: Floats,
         most: float = np.inf,
     ) -> Rise:
-        groups, inside = self._groups, (part.groups[:, None], part.classes)
+        groups, inside = self.groups, (part.groups[:, None], part.classes)
         most_on = None
         if groups.spreads[part.groups].any():
             most_on = np.full((len(part.groups), len(part.classes)), np.inf)

@@ -28,20 +28,26 @@ _CLOSE = 1e-6
 
 
 def fill(
-    problem: Problem, scale: Iterable[Any], weight: Iterable[Any], *, merge: bool = True
+    problem: Problem,
+    scale: Iterable[Any],
+    weight: Iterable[Any],
+    *,
+    merge: bool = True,
+    trust: bool = True,
 ) -> Filling:
     """The exact filling. `scale` (J,): tasks per unit of share, 0 for a job that gets nothing;
     `weight` (T,): the weight of every tenant, those of pools included. `merge` False solves for
-    every job by itself, which is slower and gives the same shares."""
+    every job by itself, `trust` False asks no program in doubles: both are slower and give the same
+    shares."""
     scales, weights = rationals(scale), rationals(weight)
     groups = coalesce(problem, scales, merge=merge)
     if not groups.members:
         none = np.zeros(problem.usable.shape)
         return Filling((fmpq(0),) * len(scales), none, ())
     with one_thread(), np.errstate(all="ignore"):
-        for trust in (True, False):
+        for again in (True, False) if trust else (False,):
             try:
-                found = _State(problem, groups, scales, weights, trust=trust).all_rounds()
+                found = _State(problem, groups, scales, weights, trust=again).all_rounds()
             except NoRoomError:
                 found = None
             if found is not None:
