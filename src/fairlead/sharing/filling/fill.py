@@ -45,9 +45,9 @@ def fill(
         none = np.zeros(problem.usable.shape)
         return Filling((fmpq(0),) * len(scales), none, ())
     with one_thread(), np.errstate(all="ignore"):
-        for again in (True, False) if trust else (False,):
+        for trusting in (True, False) if trust else (False,):
             try:
-                found = _State(problem, groups, scales, weights, trust=again).all_rounds()
+                found = _State(problem, groups, scales, weights, trust=trusting).all_rounds()
             except NoRoomError:
                 found = None
             if found is not None:
