@@ -14,8 +14,9 @@ from fairlead.model.machine import Cluster
 from fairlead.sharing.alone import alone
 from fairlead.sharing.amounts import fraction
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling.fill import Filling, fill
+from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.filling.per_machine import parts
+from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.pools import tenant_weights
 from fairlead.sharing.problem import Problem

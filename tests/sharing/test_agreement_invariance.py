@@ -188,7 +188,6 @@ def in_single_machines(problem: Problem) -> Problem:
         problem,
         class_machines=members,
         capacity=problem.capacity[of],
-        known=replace(problem.amounts, capacity=problem.amounts.capacity[of]),
         count=np.ones(len(of), dtype=np.int64),
         eligible=problem.eligible[:, of],
         holds=problem.holds[:, of],
