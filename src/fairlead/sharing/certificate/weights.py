@@ -115,10 +115,14 @@ def _proved(
                 )
     share = total([each * rows.there_is(row) for row, each in price.items()])
     reached = total([much / scale[job] for (job, _), much in amount.items()])
-    if share != reached or proof.share != nearest(share):
+    if share != reached:
         raise CertificateError(
-            f"{where} gives the share {nearest(reached):.12g}, is said to give {proof.share:.12g},"
-            f" and its prices bound it by {nearest(share):.12g}"
+            f"{where}: its tasks give the share {nearest(reached)!r}, and its prices bound it by"
+            f" {nearest(share)!r}"
+        )
+    if proof.share != nearest(share):
+        raise CertificateError(
+            f"{where}: its share is {proof.share!r}, and its prices say {nearest(share)!r}"
         )
     return share
 
