@@ -16,7 +16,6 @@ from fairlead.model.quantity import Amount
 from fairlead.scheduling.advice import MILLION, advice_of, advise, ranks, reduced_costs
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem import Problem
-from fairlead.sharing.solvers import walk
 from fairlead.sharing.solvers.support import support
 from fairlead.sharing.whole import Exact, exact_shares, in_whole_tasks
 from tests.reference.instances import Kind, instance
@@ -131,10 +130,7 @@ def test_job_4_leaves_the_one_cpu_nodes_to_job_3_on_table_ii() -> None:
     assert said["job4", "n01"].target == 0
 
 
-def test_job_4_leaves_them_too_where_the_prices_of_its_level_leave_it_its_choice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(walk, "MOST_PAIRS", -1)  # filling part by part comes to such prices
+def test_job_4_leaves_them_too_where_the_prices_of_its_level_leave_it_its_choice() -> None:
     cluster, jobs = table_ii()
     exact = exact_shares(cluster, jobs, "tsf")
     job = exact.problem.job_names.index("job4")
