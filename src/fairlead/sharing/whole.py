@@ -84,7 +84,7 @@ def in_whole_tasks(problem: Problem, devices: Collection[str] = ()) -> Problem:
     for r, resource in enumerate(problem.resources):
         if resource in devices:
             holds = np.minimum(holds, _in_pieces(problem.demand[:, r], problem.capacity[:, r]))
-    return replace(problem, holds=holds, usable=problem.eligible & (holds >= 1))
+    return replace(problem, holds=holds, usable=problem.eligible & (holds >= 1), whole=True)
 
 
 def _in_pieces(demand: Floats, capacity: Floats) -> Floats:
