@@ -25,7 +25,7 @@ jobs:
   - {name: web, demand: {cpu: 2, memory: 3GiB}}
 """
 
-ALLOWED = {"fairlead", "highspy", "numpy", "yaml"}
+ALLOWED = {"fairlead", "flint", "highspy", "numpy", "yaml"}
 """What is not of Python itself and may be imported for a small `fairlead allocate`. Each of these
 is needed there; SciPy, Clarabel, Numba, pandas, Polars and a web framework are not."""
 

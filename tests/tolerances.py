@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 EXACT = 1e-9
-"""Relative: our shares against the rational reference, and anything that is the same by theory."""
+"""Relative: anything in doubles that is the same by theory. Exact shares are compared exactly."""
+
+SHOWN = 1e-11
+"""Relative: an exact number against what is shown of it, which has 12 digits."""
 
 CERTIFICATE = 1e-7
 """The largest feasibility or gap that a certificate may report."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import assume, given
 
@@ -16,13 +15,13 @@ from fairlead.model.machine import Cluster
 from fairlead.model.shares import Level
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling.fill import fill
 from tests.reference import filling as reference
 from tests.reference.filling import Looks, Shares, exact_shares
 from tests.reference.instances import Instance, Kind, instance, instances
 from tests.reference.policies import POLICIES, Known
 from tests.reference.scales import holds, may_use
-from tests.tolerances import EXACT
+from tests.sharing.exactly import Exact, exact_tasks, exactly
+from tests.tolerances import SHOWN
 
 PER_POLICY = 40  # instances, times --cases
 
@@ -39,23 +38,35 @@ def drawn(name: str, known: Known, number: int) -> Iterator[tuple[int, Instance]
     assert found == number
 
 
-def close(found: float, right: Fraction) -> bool:
-    """Equal to 1e-9, relative; nothing is equal to nothing only."""
-    return abs(found - float(right)) <= EXACT * float(right)
+def shows(shown: float, right: Fraction) -> bool:
+    """Equal to the digits that are shown; nothing is equal to nothing only."""
+    return abs(shown - float(right)) <= SHOWN * float(right)
 
 
-def compare(answer: Allocation, right: Shares, known: Known, about: object) -> None:
-    """Everything that is the same whatever optimal vertex was found."""
+def compare(found: Exact, right: Shares, known: Known, about: object) -> None:
+    """Everything that is the same whatever optimal vertex was found, exactly."""
+    assert found.tasks == right.tasks, (about, found, right)
+    if known.looks is not Looks.EACH:
+        able = {name: scale for name, scale in found.scale.items() if right.scale[name]}
+        assert able == {name: scale for name, scale in right.scale.items() if scale}, about
+    assert found.weight == {name: right.weight[name] for name in found.weight}, (about, right)
+    for machine, levels in found.levels.items():
+        there = [(level.share, level.jobs) for level in right.levels if level.machine == machine]
+        assert levels == there, (about, found, right)
+
+
+def compare_shown(answer: Allocation, right: Shares, known: Known, about: object) -> None:
+    """What is shown is the exact answer, rounded."""
     for job in answer.jobs:
-        assert close(job.tasks, right.tasks[job.name]), (about, job, right)
+        assert shows(job.tasks, right.tasks[job.name]), (about, job, right)
         scale = right.scale[job.name]
         if known.looks is not Looks.EACH:
-            assert close(job.scale or 0.0, scale), (about, job, right)
+            assert shows(job.scale or 0.0, scale), (about, job, right)
         share = right.tasks[job.name] / scale if scale else Fraction(0)
-        assert close(job.share, share), (about, job, right)
+        assert shows(job.share, share), (about, job, right)
     for tenant in answer.tenants:
         if tenant.name in right.weight:
-            assert close(tenant.weight, right.weight[tenant.name]), (about, tenant, right)
+            assert shows(tenant.weight, right.weight[tenant.name]), (about, tenant, right)
     if known.looks is not Looks.EACH:
         same(answer.levels, right.levels, about)
         return
@@ -69,7 +80,7 @@ def same(found: Sequence[Level], right: Sequence[reference.Level], about: object
     """The same levels, and the same jobs froze at each."""
     assert [set(level.jobs) for level in found] == [level.jobs for level in right], (about, right)
     for level, exact in zip(found, right, strict=True):
-        assert close(level.share, exact.share), (about, found, right)
+        assert shows(level.share, exact.share), (about, found, right)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -77,7 +88,15 @@ def test_small_random_instances_agree_with_the_reference(policy: str, cases: int
     known = POLICIES[policy]
     for seed, (cluster, jobs) in drawn(policy, known, PER_POLICY * cases):
         right = exact_shares(cluster, jobs, known.scale, known.looks)
-        compare(allocate(cluster, jobs, policy), right, known, seed)
+        compare(exactly(cluster, jobs, policy), right, known, seed)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_shown_is_the_exact_answer(policy: str, cases: int) -> None:
+    known = POLICIES[policy]
+    for seed, (cluster, jobs) in drawn(policy, known, PER_POLICY // 2 * cases):
+        right = exact_shares(cluster, jobs, known.scale, known.looks)
+        compare_shown(allocate(cluster, jobs, policy), right, known, seed)
 
 
 @given(instances())
@@ -85,7 +104,7 @@ def test_small_adversarial_instances_agree_with_the_reference(case: Instance) ->
     cluster, jobs = case
     assume(jobs)
     right = exact_shares(cluster, jobs, POLICIES["tsf"].scale)
-    compare(allocate(cluster, jobs), right, POLICIES["tsf"], case)
+    compare(exactly(cluster, jobs, "tsf"), right, POLICIES["tsf"], case)
 
 
 def test_larger_random_instances_agree_with_the_reference(cases: int) -> None:
@@ -93,19 +112,14 @@ def test_larger_random_instances_agree_with_the_reference(cases: int) -> None:
     for seed in range(15 * cases):
         cluster, jobs = instance(Random(seed), Kind(machines=9, jobs=14))
         right = exact_shares(cluster, jobs, known.scale)
-        compare(allocate(cluster, jobs), right, known, seed)
+        compare(exactly(cluster, jobs, "tsf"), right, known, seed)
 
 
 def test_coalesced_and_uncoalesced_filling_agree(cases: int) -> None:
     for seed in range(60 * cases):
         cluster, jobs = instance(Random(seed), Kind(pools=False, machines=6, jobs=12))
         problem = compile_problem(cluster, jobs)
-        scale = np.where(problem.usable.any(axis=1), problem.alone, 0.0)
-        merged = fill(problem, scale, problem.tree.weight)
-        apart = fill(problem, scale, problem.tree.weight, merge=False)
-        np.testing.assert_allclose(
-            merged.tasks.sum(axis=1), apart.tasks.sum(axis=1), rtol=EXACT, err_msg=str(seed)
-        )
+        assert exact_tasks(problem) == exact_tasks(problem, merge=False), seed
 
 
 PROMISED = [name for name, known in POLICIES.items() if known.looks is not Looks.EACH]
@@ -123,13 +137,13 @@ def test_nobody_has_less_than_its_pool_alone_gives(policy: str, cases: int) -> N
         if not any(tenant.pool for tenant in cluster.tenants) or not known.takes((cluster, jobs)):
             continue
         found += 1
-        answer = allocate(cluster, jobs, policy)
+        tasks = exactly(cluster, jobs, policy).tasks
         for job in jobs:
-            assert answer.job(job.name).tasks >= pool_alone(cluster, job) * (1 - EXACT), seed
+            assert tasks[job.name] >= pool_alone(cluster, job), seed
     assert found >= 10 * cases
 
 
-def pool_alone(cluster: Cluster, job: Job) -> float:
+def pool_alone(cluster: Cluster, job: Job) -> Fraction:
     """The tasks that a tenant's only job can run in its pool."""
     tenant = next(tenant for tenant in cluster.tenants if tenant.name == job.tenant)
     assert tenant.pool is not None
@@ -140,4 +154,4 @@ def pool_alone(cluster: Cluster, job: Job) -> float:
     for resource, limit in tenant.limit.items():
         if job.demand.get(resource):
             most = min(most, limit / job.demand[resource])
-    return float(most)
+    return most

@@ -14,16 +14,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.allocate import allocate
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.problem import Problem
 from tests.reference.instances import Instance, Kind, instance
-from tests.tolerances import EXACT
+from tests.sharing.exactly import Exact, exact_tasks, exactly
 
 SEEDS = 40
 POLICIES = ("tsf", "cdrf", "drf", "per-machine-drf")
@@ -81,23 +78,19 @@ def shuffled(case: Instance, random: Random) -> Instance:
     return Cluster(machines, tenants), tuple(order)
 
 
-def same(found: Allocation, right: Allocation, names: Mapping[str, str] | None = None) -> None:
-    """Levels, shares and tasks of every job are equal; placements need not be."""
-    names = names or {}
-    for job in right.jobs:
-        other = found.job(names.get(job.name, job.name))
-        assert (other.tasks, other.share) == pytest.approx((job.tasks, job.share), rel=EXACT, abs=0)
-        assert other.level == job.level
-    for tenant in right.tenants:
-        twin = found.tenant(names.get(tenant.name, tenant.name))
-        assert (twin.share, twin.weight) == pytest.approx(
-            (tenant.share, tenant.weight), rel=EXACT, abs=0
-        )
+def same(found: Exact, right: Exact, names: Mapping[str, str] | None = None) -> None:
+    """Levels, tasks and weights are equal; placements need not be."""
+    new = names or {}
 
-    def levels(of: Allocation) -> list[float]:
-        return sorted(level.share for level in of.levels)
+    def renamed(of: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        return {new.get(name, name): number for name, number in of.items()}
 
-    assert levels(found) == pytest.approx(levels(right), rel=EXACT, abs=0)
+    assert found.tasks == renamed(right.tasks)
+    assert found.weight == renamed(right.weight)
+    for machine, levels in right.levels.items():
+        assert found.levels[None if machine is None else new.get(machine, machine)] == [
+            (level, frozenset(new.get(name, name) for name in jobs)) for level, jobs in levels
+        ]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -108,7 +101,7 @@ def test_renaming_leaves_the_answer_as_it_is(policy: str, cases: int) -> None:
         of = [x.name for some in (cluster.machines, cluster.tenants, jobs) for x in some]
         # Backwards, so that another order of the names cannot hide.
         names = {name: f"x{len(of) - index:02}" for index, name in enumerate(of)}
-        same(allocate(*rebuilt(case, names), policy), allocate(*case, policy), names)
+        same(exactly(*rebuilt(case, names), policy), exactly(*case, policy), names)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -116,7 +109,7 @@ def test_reordering_leaves_the_answer_as_it_is(policy: str, cases: int) -> None:
     for seed in range(SEEDS * cases):
         random = Random(seed)
         case = instance(random)
-        same(allocate(*shuffled(case, random), policy), allocate(*case, policy))
+        same(exactly(*shuffled(case, random), policy), exactly(*case, policy))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -124,7 +117,7 @@ def test_other_units_leave_the_answer_as_it_is(policy: str, cases: int) -> None:
     units = {"cpu": Fraction(1000), "memory": Fraction(1, 2**30), "gpu": Fraction(7, 3)}
     for seed in range(SEEDS * cases):
         case = instance(Random(seed))
-        same(allocate(*rebuilt(case, units=units), policy), allocate(*case, policy))
+        same(exactly(*rebuilt(case, units=units), policy), exactly(*case, policy))
 
 
 def test_a_machine_in_two_halves_leaves_the_answer_as_it_is(cases: int) -> None:
@@ -156,7 +149,7 @@ def test_a_machine_in_two_halves_leaves_the_answer_as_it_is(cases: int) -> None:
             )
             for job in jobs
         ]
-        same(allocate(Cluster(machines, tenants), split), allocate(*case))
+        same(exactly(Cluster(machines, tenants), split, "tsf"), exactly(*case, "tsf"))
 
 
 def replace_lists(job: Job, machines: tuple[str, ...] | None, exclude: tuple[str, ...]) -> Job:
@@ -184,12 +177,7 @@ def test_splitting_a_class_of_machines_leaves_the_answer_as_it_is(cases: int) ->
         ]
         free = [replace_lists(job, None, ()) for job in jobs]
         problem = compile_problem(Cluster(twins, cluster.tenants), free)
-        scale = np.where(problem.usable.any(axis=1), problem.alone, 0.0)
-        whole = fill(problem, scale, problem.tree.weight)
-        apart = fill(in_single_machines(problem), scale, problem.tree.weight)
-        np.testing.assert_allclose(
-            whole.tasks.sum(axis=1), apart.tasks.sum(axis=1), rtol=EXACT, err_msg=str(seed)
-        )
+        assert exact_tasks(problem) == exact_tasks(in_single_machines(problem)), seed
 
 
 def in_single_machines(problem: Problem) -> Problem:
@@ -200,11 +188,11 @@ def in_single_machines(problem: Problem) -> Problem:
         problem,
         class_machines=members,
         capacity=problem.capacity[of],
-        known=replace(problem.amounts, capacity=problem.amounts.capacity[of]),
         count=np.ones(len(of), dtype=np.int64),
         eligible=problem.eligible[:, of],
         holds=problem.holds[:, of],
         usable=problem.usable[:, of],
+        known=replace(problem.amounts, capacity=problem.amounts.capacity[of]),
         tree=replace(
             problem.tree, pool_count=np.zeros((len(problem.tree.names), len(of)), dtype=np.int64)
         ),

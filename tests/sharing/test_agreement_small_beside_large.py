@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fairlead.model.reading import read
-from fairlead.sharing.allocate import allocate
 from tests.reference.filling import exact_shares
 from tests.reference.policies import POLICIES
+from tests.sharing.exactly import exactly
 from tests.sharing.test_agreement import compare
 
 # Found by random search. In both a job is held at a level by a price of 1e-9 of all prices: the
@@ -75,7 +75,7 @@ def test_a_job_held_by_a_tiny_price_does_not_rise_on_the_others_rounding(name: s
     cluster, jobs = read([(name, text)])
     known = POLICIES[policy]
     compare(
-        allocate(cluster, jobs, policy),
+        exactly(cluster, jobs, policy),
         exact_shares(cluster, jobs, known.scale, known.looks),
         known,
         name,

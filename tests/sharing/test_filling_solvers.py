@@ -1,4 +1,4 @@
-"""The three ways to a level: the simplex, the interior point method and the minimum cuts agree."""
+"""The simplex and the interior point method lead to corners that give the same shares, exactly."""
 
 from __future__ import annotations
 
@@ -10,38 +10,37 @@ import pytest
 
 from fairlead.model.errors import SolverError
 from fairlead.sharing.filling import component
-from fairlead.sharing.filling.fill import Filling, fill
+from fairlead.sharing.filling.climb import Climb
+from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.problem import Problem
 from fairlead.sharing.solvers import interior, simplex
+from fairlead.sharing.solvers.interior import Ended
 from fairlead.sharing.solvers.rise import Rise, rise_at_once
-from tests.sharing.build import build
-from tests.sharing.filling_proof import errors
+from tests.sharing import filling_proof
+from tests.sharing.draws import drawn, few_classes, ties
 
 NEVER, ALWAYS = 10**9, -1
 
 
-def drawn(seed: int, *, jobs: int, classes: int, resources: int, density: float) -> Problem:
-    random = np.random.default_rng(seed)
-    eligible = random.random((jobs, classes)) < density
-    eligible[np.arange(jobs), random.integers(0, classes, jobs)] = True
-    return build(
-        random.lognormal(0, 0.7, (jobs, resources)).tolist(),
-        random.lognormal(3, 0.7, (classes, resources)).tolist(),
-        eligible=eligible.tolist(),
-        weight=random.choice([1.0, 2.0, 4.0], jobs).tolist(),
-    )
+def filled(problem: Problem, monkeypatch: pytest.MonkeyPatch, **switches: float) -> Filling:
+    """The filling, proved, with other bounds between the ways."""
+    with monkeypatch.context() as patch:
+        for name, value in switches.items():
+            patch.setattr(component, name, value)
+        return filling_proof.filled(problem)
 
 
-def filled(problem: Problem, monkeypatch: pytest.MonkeyPatch, **switches: int) -> Filling:
-    for name, value in switches.items():
-        monkeypatch.setattr(component, name, value)
-    filling = fill(problem, problem.alone, problem.tree.weight)
-    found = errors(problem, problem.alone, problem.tree.weight, filling)
-    assert max(found.level, found.price, found.gap) < 1e-9
-    assert found.fit < 1e-12
-    return filling
+@pytest.fixture
+def no_climb(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs find every corner: rationals alone are slow."""
+
+    def never(climb: Climb) -> None:
+        raise AssertionError(f"no program ended in the highest corner: {climb}")
+
+    monkeypatch.setattr(Climb, "highest", never)
 
 
+@pytest.mark.usefixtures("no_climb")
 @pytest.mark.parametrize("density", [0.1, 0.4, 1.0])
 def test_the_interior_point_method_agrees_with_the_simplex(
     density: float, monkeypatch: pytest.MonkeyPatch
@@ -49,32 +48,57 @@ def test_the_interior_point_method_agrees_with_the_simplex(
     for seed in range(5):
         problem = drawn(seed, jobs=60, classes=12, resources=3, density=density)
         one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
-        other = filled(problem, monkeypatch, _MUCH=ALWAYS)
-        assert one.tasks.sum(axis=1) == pytest.approx(other.tasks.sum(axis=1), rel=1e-9)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        assert one.share == other.share
+
+
+@pytest.mark.usefixtures("no_climb")
+@pytest.mark.parametrize("kind", ["many groups", "many classes"])
+def test_the_interior_point_method_ends_in_a_corner_where_there_are_ties(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, classes = (30, 10) if kind == "many groups" else (8, 30)
+    for seed in range(6):
+        problem = ties(seed, jobs=jobs, classes=classes)
+        one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        assert one.share == other.share
+
+
+@pytest.mark.usefixtures("no_climb")
+@pytest.mark.parametrize("jobs", [40, 120])
+def test_no_resource_passes_for_used_up_that_only_other_places_take(
+    jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The corner next to an interior point is found on some of the places; few of them take a
+    resource that few machines have."""
+    for seed in range(3):
+        problem = few_classes(seed, jobs=jobs, classes=jobs // 6)
+        one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        assert one.share == other.share
 
 
 def rise(seed: int) -> Rise:
-    problem = drawn(seed, jobs=40, classes=8, resources=2, density=0.3)
+    problem = drawn(seed, jobs=40, classes=8, resources=1, density=0.3)
+    jobs, classes = problem.usable.shape
     return Rise(
         use=problem.demand,
         pairs=problem.usable,
         capacity=problem.capacity,
-        most_on=None,
-        base=np.zeros(len(problem.demand)),
+        most_on=np.full((jobs, classes), np.inf),
+        base=np.zeros(jobs),
         rate=problem.tree.weight,
     )
 
 
-def test_the_interior_point_method_ends_next_to_a_corner_of_the_highest_level() -> None:
+def test_both_ways_come_close_to_the_first_level() -> None:
     for seed in range(5):
         asked = rise(seed)
-        ended = interior.rise(asked)
-        assert ended is not None
-        assert ended.risen.level == pytest.approx(simplex.rise(asked).level, rel=1e-3)
-        basis = ended.risen.basis
-        assert basis is not None
-        assert basis.pairs.any(axis=1).all()
-        assert (ended.risen.share[~basis.pairs] == 0).all()
+        level = simplex.rise(asked).level
+        inner = interior.rise(asked)
+        assert inner is not None
+        assert inner.risen.level == pytest.approx(level, rel=1e-9)
 
 
 @pytest.mark.parametrize(("jobs", "classes"), [(9, 1), (1, 7), (1, 1)])
@@ -134,7 +158,7 @@ def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
     inner: list[Rise] = []
     as_ever = interior.rise
 
-    def seen(asked: Rise) -> interior.Ended | None:
+    def seen(asked: Rise) -> Ended | None:
         inner.append(asked)
         return as_ever(asked)
 
@@ -143,7 +167,21 @@ def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
         problem, monkeypatch, _LITTLE=0, _LOOSE=1, _MUCH=NEVER, _FIRST_PIVOTS=0, _NEXT_PIVOTS=0
     )
     assert inner
-    assert one.tasks.sum(axis=1) == pytest.approx(other.tasks.sum(axis=1), rel=1e-9)
+    assert one.share == other.share
+
+
+def test_what_nobody_may_use_is_not_used_up() -> None:
+    """Nobody needs the second resource: its slack is basic, in whatever program."""
+    problem = drawn(0, jobs=6, classes=3, resources=2, density=1.0)
+    use = problem.demand * [1, 0]
+    asked = Rise(
+        use, problem.usable, problem.capacity, None, base=np.zeros(6), rate=problem.tree.weight
+    )
+    basis = simplex.rise(asked).basis
+    assert basis is not None
+    assert basis.slack[:, 1].all()
+    others = np.count_nonzero(basis.pairs) - 6
+    assert np.count_nonzero(~basis.slack) == others + 1
 
 
 def test_a_program_without_an_optimum_is_an_error_with_its_status_and_gap() -> None:

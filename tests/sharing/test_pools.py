@@ -8,17 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from flint import fmpq, fmpq_mat
 
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.model.proof import PoolProof, Scarce
+from fairlead.model.proof import Places, PoolProof, Scarce
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
+from fairlead.sharing.amounts import fraction, rational
 from fairlead.sharing.answer import names_of
 from fairlead.sharing.pools import tenant_weights
 from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.whole import in_whole_tasks
+from tests.reference.simplex import Simplex
 from tests.sharing.build import build
 
 
@@ -71,8 +74,9 @@ def test_a_limit_counts_even_for_one_job_and_is_proved() -> None:
     assert tenant_weights(problem, np.array([16.0, 16.0])).weight == pytest.approx([3 / 16, 0.5])
     (proof,) = proofs(problem, np.array([16.0, 16.0]))
     assert proof.tenant == "t0"
-    assert proof.scarce == (Scarce(tenant="t0", resource="r0"),)
     assert proof.share == 3 / 16
+    assert proof.scarce == (Scarce(tenant="t0", resource="r0"),)
+    assert proof.places == (Places(("j0",), (0,)),)
 
 
 def test_a_limit_of_the_tenant_above_counts() -> None:
@@ -140,8 +144,8 @@ def test_classes_are_numbered_as_they_are_shown() -> None:
     weights = tenant_weights(problem, problem.alone)
     (proof,) = weights.proofs(names_of(problem, ["m1", "m0"]))
     assert [found.machines for found in proof.classes] == [("m1",)]
-    assert {number for places in proof.places for number in places.classes} == {0}
-    assert {scarce.machine_class for scarce in proof.scarce} == {0}
+    assert {c for places in proof.places for c in places.classes} == {0}
+    assert {row.machine_class for row in proof.scarce} == {0}
 
 
 def random_problem(seed: int) -> Problem:
@@ -164,41 +168,111 @@ def random_problem(seed: int) -> Problem:
     return with_pools(problem, [rng.integers(0, count + 1).tolist()])
 
 
-def largest_share(problem: Problem, scale: Floats) -> float:
-    """What a linear program written down without thought of numbers gives."""
-    pool = problem.tree.pool_count[0]
-    pairs = [
-        (j, c) for j, c in zip(*np.nonzero(problem.usable), strict=True) if pool[c] and scale[j]
-    ]
-    if not pairs:
-        return 0.0
-    rows, bounds = [], []
-    for c, r in np.ndindex(problem.capacity.shape):
-        rows.append([problem.demand[j, r] * (k == c) for j, k in pairs])
-        bounds.append(pool[c] * problem.capacity[c, r])
-    for j in np.flatnonzero(np.isfinite(problem.tasks)):
-        rows.append([float(i == j) for i, _ in pairs])
-        bounds.append(problem.tasks[j])
+Row = tuple[dict[int, Fraction], Fraction]
+
+
+def rows_of(problem: Problem, pairs: Sequence[tuple[int, int]]) -> dict[Scarce, Row]:
+    """All that bounds tasks of these jobs on these classes: what each takes of it, and how much
+    the pool has."""
+    pool, names, resources = problem.tree.pool_count[0], problem.job_names, problem.resources
+    rows: dict[Scarce, Row] = {}
+    for c in range(len(pool)):
+        for r, resource in enumerate(resources):
+            need = {
+                x: Fraction(problem.demand[j, r])
+                for x, (j, b) in enumerate(pairs)
+                if b == c and problem.demand[j, r]
+            }
+            there = Fraction(problem.capacity[c, r]) * int(pool[c])
+            rows[Scarce(machine_class=c, resource=resource)] = need, there
+    for j, name in enumerate(names):
+        own = {x: Fraction(1) for x, (i, _) in enumerate(pairs) if i == j}
+        if np.isfinite(problem.tasks[j]):
+            rows[Scarce(job=name)] = own, Fraction(problem.tasks[j])
+        if problem.spread[j]:
+            for x in own:
+                c = pairs[x][1]
+                rows[Scarce(machine_class=c, job=name)] = {x: Fraction(1)}, Fraction(int(pool[c]))
     for limit in problem.tree.limits:
-        rows.append([problem.demand[j, limit.resource] for j, _ in pairs])
-        bounds.append(limit.amount)
-    most = [(0, pool[c] if problem.spread[j] else None) for j, c in pairs]
-    found = linprog([-1 / scale[j] for j, _ in pairs], A_ub=rows, b_ub=bounds, bounds=most)
-    assert found.status == 0
-    return -float(found.fun)
+        need = {
+            x: Fraction(problem.demand[j, limit.resource])
+            for x, (j, _) in enumerate(pairs)
+            if problem.demand[j, limit.resource]
+        }
+        about = Scarce(tenant="t0", resource=resources[limit.resource])
+        rows[about] = need, Fraction(limit.amount)
+    return rows
 
 
-def test_the_proof_shows_that_the_weight_is_the_largest_share(cases: int) -> None:
+def pairs_of(problem: Problem, scale: Floats) -> list[tuple[int, int]]:
+    """The jobs and the classes of the pool that they may use."""
+    pool = problem.tree.pool_count[0]
+    return [
+        (int(j), int(c))
+        for j, c in zip(*np.nonzero(problem.usable), strict=True)
+        if pool[c] and scale[j]
+    ]
+
+
+def test_the_weight_is_the_largest_share_and_its_proof_says_so(cases: int) -> None:
     proved = 0
-    for seed in range(60 * cases):
+    for seed in range(100 * cases):
         problem = random_problem(seed)
-        scale = np.where(problem.usable.any(axis=1), problem.alone, 0.0)
-        best = largest_share(problem, scale)
+        scale = np.where(problem.usable.any(axis=1), problem.alone.round(), 0.0)
+        pairs = pairs_of(problem, scale)
+        gain = {x: 1 / Fraction(scale[j]) for x, (j, _) in enumerate(pairs)}
+        rows = rows_of(problem, pairs)
+        best = Simplex(len(pairs), list(rows.values())).maximise(gain)
         if not best:
             continue
-        assert tenant_weights(problem, scale).weight == pytest.approx([best], rel=1e-9)
+        assert [fraction(each) for each in tenant_weights(problem, scale).exact] == [best], seed
         for proof in proofs(problem, scale):
             proved += 1
-            assert proof.share == pytest.approx(best, rel=1e-9)
-            assert sum(len(places.classes) for places in proof.places) == len(proof.scarce)
+            assert proof.share == float(best)
+            follows(problem, pairs, rows, gain, proof, best)
     assert proved >= 20
+
+
+def follows(
+    problem: Problem,
+    pairs: Sequence[tuple[int, int]],
+    rows: dict[Scarce, Row],
+    gain: dict[int, Fraction],
+    proof: PoolProof,
+    best: Fraction,
+) -> None:
+    """The places and what is scarce say the prices, which cover all, and the tasks, which fit."""
+    used = [
+        pairs.index((problem.job_names.index(name), c))
+        for places in proof.places
+        for name in places.jobs
+        for c in places.classes
+    ]
+    size = len(used)
+    assert size == len(proof.scarce) == len(set(proof.scarce))
+    takes = fmpq_mat(
+        size, size, [rational(rows[row][0].get(x, 0)) for row in proof.scarce for x in used]
+    )
+    there = [rational(rows[row][1]) for row in proof.scarce]
+    price = takes.transpose().solve(fmpq_mat(size, 1, [rational(gain[x]) for x in used]))
+    tasks = takes.solve(fmpq_mat(size, 1, there))
+    assert all(price[i, 0] >= 0 and tasks[i, 0] >= 0 for i in range(size))
+    for x in range(len(pairs)):
+        cost = sum(
+            (fraction(price[i, 0]) * rows[row][0].get(x, 0) for i, row in enumerate(proof.scarce)),
+            Fraction(0),
+        )
+        assert cost >= gain[x]
+    for need, most in rows.values():
+        load = sum(
+            (fraction(tasks[i, 0]) * need.get(x, 0) for i, x in enumerate(used)), Fraction(0)
+        )
+        assert load <= most
+    assert sum((fraction(tasks[i, 0]) * gain[x] for i, x in enumerate(used)), Fraction(0)) == best
+
+
+def test_in_whole_tasks_a_pool_is_worth_the_tasks_that_its_machines_hold() -> None:
+    problem = with_pools(build([[2.0], [1.0]], [[3]], count=[4]), [[2], [2]])
+    whole = in_whole_tasks(problem)
+    assert tenant_weights(whole, np.array([4.0, 12.0])).exact == (fmpq(1, 2), fmpq(1, 2))
+    assert tenant_weights(problem, np.array([4.0, 12.0])).exact == (fmpq(3, 4), fmpq(1, 2))

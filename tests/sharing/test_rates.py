@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.sharing.amounts import nearest, rationals
 from fairlead.sharing.filling.rates import Rates, siblings
@@ -22,20 +23,15 @@ def tree(parent: list[int], weight: list[float], job_tenant: list[int]) -> Tree:
     )
 
 
+def exactly(shape: Tree, active: list[int]) -> list[fmpq]:
+    """The rates in rationals."""
+    return Rates(shape, rationals(shape.weight), np.array(active, dtype=np.bool_)).rate
+
+
 def of(shape: Tree, active: list[int]) -> list[float]:
-    """In doubles, which is what the rationals say, at once and when one freezes after another."""
+    """The rates in doubles, which are those in rationals."""
     found: list[float] = rates(shape, shape.weight, np.array(active, dtype=np.bool_)).tolist()
-    weight = rationals(shape.weight)
-    everyone = np.ones(len(active), dtype=np.bool_)
-    exact, later = (
-        Rates(shape, weight, np.array(active, dtype=np.bool_)),
-        Rates(shape, weight, everyone),
-    )
-    for job, is_active in enumerate(active):
-        if not is_active:
-            later.freeze([job])
-    assert exact.rate == later.rate
-    assert [nearest(each) for each in exact.rate] == found
+    assert found == list(map(nearest, exactly(shape, active)))
     return found
 
 
@@ -72,18 +68,43 @@ def test_a_rate_passes_up_through_levels_that_have_run_dry() -> None:
     assert of(shape, [0, 1]) == [0.0, 6.0]
 
 
+def drawn(random: np.random.Generator) -> Tree:
+    parent = [-1] + [int(random.integers(-1, t)) for t in range(1, 6)]
+    weight = random.choice([1.0, 2.0, 5.0, 0.1], 6).tolist()
+    return tree(parent, weight, list(random.integers(0, 6, 9)))
+
+
 def test_siblings_keep_their_proportion_while_both_are_active() -> None:
     random = np.random.default_rng(1)
     for _ in range(50):
-        parent = [-1] + [int(random.integers(-1, t)) for t in range(1, 6)]
-        shape = tree(
-            parent, random.choice([1.0, 2.0, 5.0], 6).tolist(), list(random.integers(0, 6, 9))
-        )
+        shape = drawn(random)
         family = siblings(shape)
-        full = rates(shape, shape.weight, np.ones(9, dtype=np.bool_))
+        full = exactly(shape, [1] * 9)
         active = random.random(9) < 0.7
-        now = rates(shape, shape.weight, active)
+        now = exactly(shape, active.tolist())
         for a in np.flatnonzero(active):
             for b in np.flatnonzero(active):
                 if family[a] == family[b]:
-                    assert np.isclose(now[a] * full[b], now[b] * full[a], rtol=1e-12)
+                    assert now[a] * full[b] == now[b] * full[a]
+
+
+def test_rates_kept_up_to_date_are_those_made_anew() -> None:
+    """Whoever freezes changes the rates of those that are told, and of nobody else."""
+    random = np.random.default_rng(2)
+    for _ in range(50):
+        shape = drawn(random)
+        active = random.random(9) < 0.8
+        kept = Rates(shape, rationals(shape.weight), active)
+        while active.any():
+            before = list(kept.rate)
+            some = np.flatnonzero(active & (random.random(9) < 0.4))
+            told = kept.freeze(some.tolist())
+            active[some] = False
+            assert kept.rate == exactly(shape, active.tolist())
+            changed = {j for j in np.flatnonzero(active) if kept.rate[j] != before[j]}
+            assert changed <= told
+
+
+def test_what_rises_at_the_top_adds_up_to_its_weight() -> None:
+    shape = tree([-1, 0, 0], [0.1, 0.3, 0.7], [1, 1, 2])
+    assert exactly(shape, [1, 1, 1]) == [fmpq(3, 200), fmpq(3, 200), fmpq(7, 100)]

@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, help="what --draw draws by (default: 0)")
     parser.add_argument(
-        "--proof", metavar="FILE", help="write the multipliers, for `fairlead verify`"
+        "--proof", metavar="FILE", help="write what proves the shares, for `fairlead verify`"
     )
 
 

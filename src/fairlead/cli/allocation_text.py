@@ -77,7 +77,9 @@ def heading(cluster: Cluster, allocation: Allocation, screen: Screen) -> Iterato
             counted(len(allocation.jobs), "job"),
         )
     )
+    exact = allocation.certificate is not None and allocation.certificate.exact
     said = f"{size}; policy {allocation.policy}, {allocation.tasks.value} tasks"
+    said += ", exact" if exact else ""
     yield from wrapped(said, screen)
 
 

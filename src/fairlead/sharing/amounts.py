@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from flint import fmpq, fmpz
 
-if TYPE_CHECKING:
-    from fairlead.sharing.problem import Problem
-
+Doubles = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.object_]
 """Integers of any length."""
 
@@ -57,17 +55,22 @@ def whole_parts(
     )
 
 
-def of_doubles(problem: Problem) -> Amounts:
+def of_doubles(
+    demand: Doubles,
+    capacity: Doubles,
+    limits: Iterable[tuple[int, float]],
+    tasks: Doubles,
+    weight: Doubles,
+) -> Amounts:
     """The amounts of a problem that was given in doubles: each stands for the shortest decimal
-    that reads as it."""
-    tree = problem.tree
+    that reads as it; infinite tasks and a weight that is no number are none."""
     return whole_parts(
-        [[_decimal(x) for x in row] for row in problem.demand.tolist()],
-        [[_decimal(x) for x in row] for row in problem.capacity.tolist()],
-        ((limit.resource, _decimal(limit.amount)) for limit in tree.limits),
-        (None if x == np.inf else _decimal(x) for x in problem.tasks.tolist()),
-        (None if x != x else _decimal(x) for x in tree.weight.tolist()),
-        len(problem.resources),
+        [[_decimal(x) for x in row] for row in demand.tolist()],
+        [[_decimal(x) for x in row] for row in capacity.tolist()],
+        ((resource, _decimal(amount)) for resource, amount in limits),
+        (None if x == np.inf else _decimal(x) for x in tasks.tolist()),
+        (None if np.isnan(x) else _decimal(x) for x in weight.tolist()),
+        demand.shape[1],
     )
 
 

@@ -21,8 +21,8 @@ from fairlead.model.shares import (
 from fairlead.sharing.amounts import nearest, rationals
 from fairlead.sharing.amounts import total as added_up
 from fairlead.sharing.filling.corner import Row
-from fairlead.sharing.filling.fill import Filling, FillingRound
-from fairlead.sharing.problem import Floats, Problem, Tree
+from fairlead.sharing.filling.rounds import Filling, FillingRound
+from fairlead.sharing.problem import Floats, Problem, jobs_below
 
 DIGITS = 12  # significant digits of every number that is shown
 
@@ -187,17 +187,6 @@ def _together(first: Level, then: Level) -> Level:
         stopped_by=first.stopped_by + tuple(more),
         machine_class=first.machine_class,
     )
-
-
-def jobs_below(tree: Tree) -> list[list[int]]:
-    """For each tenant the jobs that hang on it or on a tenant below it."""
-    below: list[list[int]] = [[] for _ in tree.names]
-    for j, tenant in enumerate(tree.job_tenant):
-        below[int(tenant)].append(j)
-    for t in reversed(range(len(below))):  # parents come before their children
-        if tree.parent[t] >= 0:
-            below[int(tree.parent[t])] += below[t]
-    return below
 
 
 def tenant_shares(

@@ -13,9 +13,9 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.model.proof import Places, PoolProof
 from fairlead.sharing.alone import held
 from fairlead.sharing.amounts import nearest, rationals
-from fairlead.sharing.answer import Names, jobs_below, scarce
+from fairlead.sharing.answer import Names, scarce
 from fairlead.sharing.filling.corner import Row
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem import Floats, Problem, jobs_below
 from fairlead.sharing.solvers.exact_program import Column, Optimum, maximise
 
 NONE = fmpq(0)

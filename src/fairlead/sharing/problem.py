@@ -74,7 +74,10 @@ class Problem:
         """The amounts as rationals."""
         from fairlead.sharing.amounts import of_doubles
 
-        return self.known or of_doubles(self)
+        if self.known is not None:
+            return self.known
+        limits = ((limit.resource, limit.amount) for limit in self.tree.limits)
+        return of_doubles(self.demand, self.capacity, limits, self.tasks, self.tree.weight)
 
     @property
     def alone(self) -> Floats:
@@ -102,3 +105,14 @@ def tasks_that_fit(demand: Floats, capacity: Floats, spread: Bools) -> Floats:
         needs = demand[:, r] > 0
         holds[needs] = np.minimum(holds[needs], capacity[None, :, r] / demand[needs, r, None])
     return np.where(spread[:, None], np.minimum(holds, 1.0), holds)
+
+
+def jobs_below(tree: Tree) -> list[list[int]]:
+    """For each tenant the jobs that hang on it or on a tenant below it."""
+    below: list[list[int]] = [[] for _ in tree.names]
+    for j, tenant in enumerate(tree.job_tenant):
+        below[int(tenant)].append(j)
+    for t in reversed(range(len(below))):  # parents come before their children
+        if tree.parent[t] >= 0:
+            below[int(tree.parent[t])] += below[t]
+    return below

@@ -114,12 +114,12 @@ def parse(text: str) -> Policy | Mechanism:
     canonical = write(spec, parameters, values)
     view = View.POOLED if values.pop("pooled", False) and entry.poolable else entry.view
     function = partial(entry.function, **values)
-    if entry.function.__module__ != BUILT_IN.get(entry.name):
+    built_in = entry.name in BUILT_IN and entry.function.__module__ == BUILT_IN[entry.name]
+    if not built_in:
         function = partial(_users_own, canonical, function)
     if view is None:
         # An entry without a view was registered as a mechanism.
         return Mechanism(canonical, function)  # type: ignore[arg-type]
-    built_in = entry.function.__module__ == BUILT_IN.get(entry.name)
     exact = partial(_exact_scale, canonical, entry.function, values) if built_in else None
     return Policy(canonical, view, partial(_scale, canonical, function), exact)
 

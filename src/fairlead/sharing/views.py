@@ -45,6 +45,7 @@ def pooled(problem: Problem) -> Problem:
         usable=eligible & (holds > 0),
         tree=_without_pools(problem.tree),
         known=replace(amounts, capacity=everything[None, :], tasks=tasks),
+        whole=False,
     )
 
 

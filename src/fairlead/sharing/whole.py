@@ -12,7 +12,8 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.filling.fill import Filling, fill
+from fairlead.sharing.filling.fill import fill
+from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.pools import tenant_weights
@@ -83,7 +84,7 @@ def in_whole_tasks(problem: Problem, devices: Collection[str] = ()) -> Problem:
     for r, resource in enumerate(problem.resources):
         if resource in devices:
             holds = np.minimum(holds, _in_pieces(problem.demand[:, r], problem.capacity[:, r]))
-    return replace(problem, holds=holds, usable=problem.eligible & (holds >= 1))
+    return replace(problem, holds=holds, usable=problem.eligible & (holds >= 1), whole=True)
 
 
 def _in_pieces(demand: Floats, capacity: Floats) -> Floats:

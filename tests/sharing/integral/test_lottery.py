@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from fairlead.model.check import check, with_implied_tenants
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.integral.approximations import cdrf_lottery
 from fairlead.sharing.integral.counts import Counts
@@ -239,3 +241,16 @@ def test_the_command_refuses_a_lottery_of_divisible_tasks(
     assert "cdrf-lottery shares whole tasks alone" in shown.err
     assert not shown.out
     assert main([*asked, "whole"]) == 0
+
+
+@pytest.mark.parametrize("name", whole_names())
+def test_every_answer_is_json_also_where_limits_cut_packings(name: str) -> None:
+    machines = [Machine("m0", {"cpu": 5, "mem": 5}), Machine("m1", {"cpu": 5, "mem": 4})]
+    cluster = Cluster(machines, [Tenant("t0", limit={"cpu": 3}), Tenant("t1")])
+    jobs = [
+        Job("j0", {"cpu": 1}, tenant="t0", machines=["m0"]),
+        Job("j1", {"cpu": 1, "mem": 3}, tenant="t1"),
+    ]
+    answer = allocate(cluster, jobs, policy=name)
+    tree = json.loads(answer.to_json())
+    assert [job["tasks"] for job in tree["jobs"]] == [job.tasks for job in answer.jobs]

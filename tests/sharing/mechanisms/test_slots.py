@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.mechanisms.slots import slots
 from fairlead.sharing.problem import Floats, Problem
 from tests.sharing.build import build
@@ -75,3 +78,11 @@ def test_weights_spread_limits_and_finite_tasks_are_kept() -> None:
 def test_a_bundle_that_makes_no_sense_is_refused(amount: dict[str, float], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         tasks(build([[1.0]], [[1.0]]), **amount)
+
+
+def test_slots_are_shared_where_the_amounts_of_the_machines_are_known() -> None:
+    """As many resources as there were: the amounts that count are those of the slots."""
+    machines = [Machine("m", {"cpu": 10})]
+    jobs = [Job("small", {"cpu": "0.1"}), Job("large", {"cpu": 2})]
+    problem = compile_problem(Cluster(machines), jobs)
+    assert sorted(tasks(problem, cpu=2)) == pytest.approx([2.5, 2.5])

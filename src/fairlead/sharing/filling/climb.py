@@ -19,6 +19,11 @@ Numbers = Mapping[int, fmpq]
 Place = tuple[int, int]
 
 
+class NoRoomError(Exception):
+    """All were to have room at the level from which a climb starts, and have not: an earlier level
+    was too high."""
+
+
 class Climb:
     """The simplex method on what tells a corner: places and rows that are used up.
 
@@ -42,8 +47,11 @@ class Climb:
         self.level = NONE
 
     def highest(self) -> Corner:
-        """The highest corner, from a level at which all have room."""
-        if any(self._base.values()):
+        """The highest corner, from a level at which all have room; NoRoomError where they have
+        none."""
+        if not any(self._base.values()):
+            self.level = NONE
+        else:
             # What all have now is reached from nothing, all at once.
             base, rate, level = self._base, self._rate, self.level
             now = {g: base[g] + rate[g] * level for g in base}
@@ -60,7 +68,7 @@ class Climb:
     def settle(self) -> Corner:
         """A corner in which each group has its base."""
         base = self._base
-        self._base, self._rate = dict.fromkeys(base, NONE), base
+        self._base, self._rate, self.level = dict.fromkeys(base, NONE), base, NONE
         self._rise(fmpq(1))
         return Corner.of(self._places, self._tight)
 
@@ -84,6 +92,8 @@ class Climb:
             else:
                 chosen = self._entering()
                 if chosen is None:
+                    if bound is not None:
+                        raise NoRoomError
                     return
                 enters = chosen
             if self._move(enters, bound):

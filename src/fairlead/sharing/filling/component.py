@@ -61,7 +61,7 @@ class Programs:
     def __init__(self, groups: Groups) -> None:
         from fairlead.sharing.solvers.simplex import Simplex
 
-        self._groups = groups
+        self.groups = groups
         self._simplex = Simplex()
 
     def highest(self, part: Component, places: Bools, base: Floats, rate: Floats) -> None:
@@ -86,7 +86,7 @@ class Programs:
         rate: Floats,
         most: float = np.inf,
     ) -> Rise:
-        groups, inside = self._groups, (part.groups[:, None], part.classes)
+        groups, inside = self.groups, (part.groups[:, None], part.classes)
         most_on = None
         if groups.spreads[part.groups].any():
             most_on = np.full((len(part.groups), len(part.classes)), np.inf)
@@ -120,6 +120,8 @@ class Programs:
                 if risen is not None:
                     return risen
                 part.hard = True
+            if _is_flow(problem):
+                return self._by_columns(problem, None, _by_cuts(problem))
             ended = interior.rise(problem)
             if ended is not None:
                 return self._corner_near(problem, ended)
@@ -141,9 +143,9 @@ class Programs:
             return risen
         return self._by_columns(problem, basis, ended.likely | basis.pairs)
 
-    def _by_columns(self, problem: Rise, basis: Basis, columns: Bools) -> Risen:
-        """The highest corner from a basis next to it: the simplex has these places, and then those
-        that are cheaper by its prices."""
+    def _by_columns(self, problem: Rise, basis: Basis | None, columns: Bools) -> Risen:
+        """The highest corner, from a basis next to it if there is one: the simplex has these
+        places, and then those that are cheaper by its prices."""
         while True:
             few = replace(problem, pairs=columns, basis=basis)
             risen = self._simplex.rise(few)
@@ -189,6 +191,7 @@ class Programs:
         basic, share = risen.basis.pairs, risen.share
         classes, groups = part.classes, part.groups.tolist()
         tight: list[Row] = []
+        full = np.zeros_like(basic)
         if problem.most_on is not None:
             # A place that is no part of the basis and not empty is as full as it can be.
             full = (share > 0.5 * problem.most_on) & ~basic & np.isfinite(problem.most_on)
@@ -212,8 +215,32 @@ class Programs:
         # is used up though it is not one of those that must be.
         each = share.sum(axis=1, keepdims=True)
         load = share.T @ problem.use
+        crowded = False
+        if problem.most_on is not None:
+            crowded = bool((basic & ~full & ~(share < problem.most_on * (1.0 - _SURE))).any())
         part.doubtful = bool(
-            (basic & ~(share > _SURE * each)).any()
+            crowded
+            or (basic & ~(share > _SURE * each)).any()
             or (takers & ~used_up & ~(load < problem.capacity * (1.0 - _SURE))).any()
             or not basic.any(axis=1).all()
         )
+
+
+def _is_flow(problem: Rise) -> bool:
+    """Whether all need a single resource, and nobody was stopped before."""
+    return int((problem.use > 0).any(axis=0).sum()) == 1 and not problem.base.any()
+
+
+def _by_cuts(problem: Rise) -> Bools:
+    """(G, C) the places that minimum cuts fill, and one of each group."""
+    from fairlead.sharing.solvers.flow import flow_levels
+
+    resource = int((problem.use > 0).any(axis=0).argmax())
+    want = problem.use[:, resource] * problem.rate
+    _, taken = flow_levels(
+        problem.pairs, want, np.full(len(want), np.inf), problem.capacity[:, resource]
+    )
+    found = np.asarray(taken > 0) & problem.pairs
+    group, machine_class = problem.places
+    found[group[problem.first], machine_class[problem.first]] = True
+    return found

@@ -11,81 +11,45 @@ from flint import fmpq
 
 from fairlead.model.errors import InternalError, SolverError
 from fairlead.sharing.amounts import nearest, rationals
-from fairlead.sharing.filling.climb import Climb
+from fairlead.sharing.filling.climb import Climb, NoRoomError
 from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.connected import connected, indices
 from fairlead.sharing.filling.corner import Corner, Row
 from fairlead.sharing.filling.groups import Groups, coalesce
-from fairlead.sharing.filling.kept import Kept, Prices
 from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
+from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
 from fairlead.sharing.filling.tasks import Bundles, fits, place
-from fairlead.sharing.problem import Floats, Ints, Problem
+from fairlead.sharing.problem import Ints, Problem
 from fairlead.sharing.solvers.threads import one_thread
 
 # Components whose levels are this close in doubles are compared as rationals.
 _CLOSE = 1e-6
 
 
-@dataclass(frozen=True)
-class FillingRound:
-    """One round. `level` is what is reached.
-
-    Prices are for people: in doubles, scaled so that sum(job_price * rate) over active jobs is 1,
-    per unit of the resource (task, limit, machine) as written; they hold for every place that a job
-    may use. What proves the round are the rows of `scarce` alone, with the places of `even`.
-    """
-
-    level: fmpq
-    frozen: Ints  # jobs that froze in this round
-    job_price: Floats  # (J,) multiplier of each share, per unit of share (tasks / scale)
-    price: Floats  # (C, R)
-    task_price: Floats  # (J,) of a finite job's last task
-    limit_price: Floats  # (L,)
-    spread_price: dict[tuple[int, int], float]  # (job, class), those above zero
-    scarce: tuple[
-        Row, ...
-    ]  # ("on", class, resource), ("spread", job, class), ("tasks", job, 0), ("limit", limit, 0)
-    even: tuple[tuple[int, tuple[int, ...]], ...] = ()  # a job, and two classes or more
-
-    @property
-    def share(self) -> float:
-        """The level in doubles."""
-        return nearest(self.level)
-
-
-@dataclass(frozen=True)
-class Filling:
-    """Tasks of each job on each class of machines, and the rounds that led there.
-
-    `places`: jobs, and the classes that they are on in the same proportions; `full`: what their
-    tasks use up, one row for each class beyond the first of its jobs.
-    """
-
-    share: tuple[fmpq, ...]  # (J,)
-    tasks: Floats  # (J, C)
-    rounds: tuple[FillingRound, ...]
-    places: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
-    full: tuple[Row, ...] = ()
-
-
 def fill(
-    problem: Problem, scale: Iterable[Any], weight: Iterable[Any], *, merge: bool = True
+    problem: Problem,
+    scale: Iterable[Any],
+    weight: Iterable[Any],
+    *,
+    merge: bool = True,
+    trust: bool = True,
 ) -> Filling:
     """The exact filling. `scale` (J,): tasks per unit of share, 0 for a job that gets nothing;
     `weight` (T,): the weight of every tenant, those of pools included. `merge` False solves for
-    every job by itself, which is slower and gives the same shares."""
+    every job by itself, `trust` False asks no program in doubles: both are slower and give the same
+    shares."""
     scales, weights = rationals(scale), rationals(weight)
     groups = coalesce(problem, scales, merge=merge)
     if not groups.members:
         none = np.zeros(problem.usable.shape)
         return Filling((fmpq(0),) * len(scales), none, ())
     with one_thread(), np.errstate(all="ignore"):
-        for trust in (True, False):
-            state = _State(problem, groups, scales, weights, trust=trust)
-            while state.progress.anyone:
-                state.round()
-            found = state.filling()
+        for trusting in (True, False) if trust else (False,):
+            try:
+                found = _State(problem, groups, scales, weights, trust=trusting).all_rounds()
+            except NoRoomError:
+                found = None
             if found is not None:
                 return found
     raise InternalError("the tasks of a filling do not fit")
@@ -120,10 +84,16 @@ class _State:
         self.progress = Progress(self.problem.tree, self.weight, groups, self.scale)
         self.places = groups.usable.copy()
         self.programs = Programs(groups)
-        self.prices = Prices(groups)
+        self.telling = Telling(self.problem, groups, self.scale)
         self.parts: list[Component] = []
         everyone = np.arange(len(groups.members)), np.arange(len(groups.room))
         self._split(Component(*everyone, 0.0), None, ())
+
+    def all_rounds(self) -> Filling | None:
+        """The filling; None, or NoRoomError, where a corner that was trusted does not fit."""
+        while self.progress.anyone:
+            self.round()
+        return self.filling()
 
     def round(self) -> None:
         """Raises all active jobs as far as they all can; those that can rise no more freeze."""
@@ -194,6 +164,8 @@ class _State:
         part.priced = price(self.groups, where, part.corner, self.progress)
         if part.priced is None:
             raise InternalError("a corner of rationals has no prices")
+        if part.priced.level < self.progress.level:
+            raise NoRoomError
 
     def _holds(self, part: Component, corner: Corner, priced: Priced) -> bool:
         """Whether the corner fits, as far as it is asked for now."""
@@ -230,7 +202,7 @@ class _State:
         assert priced is not None and corner is not None
         progress = self.progress
         stopped = [g for g in sorted(priced.worth) if progress.rate[g]]
-        self._note(priced, corner, stopped)
+        self.rounds.append(self.telling.by_machines(priced, corner, stopped))
         group, machine_class = priced.closed
         self.places[group, machine_class] = False
         _, changed = progress.freeze(stopped, priced.level)
@@ -240,35 +212,10 @@ class _State:
 
     def _number(self, row: Row, stopped: list[int], level: fmpq) -> None:
         """These have no more tasks, or are at a limit."""
-        groups, progress = self.groups, self.progress
-        jobs = len(groups.group)
-        job_price = np.zeros(jobs)
-        task_price, limit_price = np.zeros(jobs), np.zeros(len(groups.caps))
-        kind, first, _ = row
-        takes = {stopped[0]: 1} if kind == "tasks" else groups.caps[first].takes
-        parts = 1 if kind == "tasks" else self._parts_of(first)
-        rise = nearest(sum((progress.rate[g] * takes[g] for g in stopped), fmpq(0)))
-        for g in takes:
-            for j in groups.members[g]:
-                bundles = nearest(self.scale[j]) * groups.size[j]
-                job_price[j] = takes[g] * bundles / rise
-        if kind == "tasks":
-            task_price[first] = groups.size[first] / rise
-        else:
-            limit_price[first] = parts / rise
-        frozen, changed = progress.freeze(stopped, level)
-        self.rounds.append(
-            FillingRound(
-                level,
-                np.array(frozen, dtype=np.int64),
-                job_price,
-                np.zeros(groups.room.shape),
-                task_price,
-                limit_price,
-                {},
-                (row,),
-            )
-        )
+        told = self.telling.by_number(row, stopped, level, self.progress.rate)
+        _, changed = self.progress.freeze(stopped, level)
+        self.rounds.append(told)
+        progress = self.progress
         slower = set(stopped)
         for part in list(self.parts):
             own = set(part.groups.tolist())
@@ -281,16 +228,12 @@ class _State:
                 self.places[nothing] = False
                 self.parts.remove(part)
                 left = np.array(sorted(own.difference(nothing)), dtype=np.int64)
-                if not len(left):
-                    continue
-                self._split(Component(left, part.classes, nearest(level)), None, ())
+                if len(left):
+                    self._split(Component(left, part.classes, nearest(level)), None, ())
             elif not any(progress.rate[g] for g in own):
                 self.parts.remove(part)
                 self._settle(part)
         self._changed(changed)
-
-    def _parts_of(self, limit: int) -> int:
-        return self.problem.amounts.parts[self.problem.tree.limits[limit].resource]
 
     def _changed(self, groups: set[int]) -> None:
         """These groups rise faster from now on."""
@@ -348,57 +291,6 @@ class _State:
 
     def _terms(self, g: int) -> Terms:
         return self.progress.terms(g, self.progress.level)
-
-    def _note(self, priced: Priced, corner: Corner, stopped: list[int]) -> None:
-        """The round as it is told, with prices in doubles."""
-        groups, problem = self.groups, self.problem
-        top = max(priced.price.values())
-        by = nearest(priced.rise / top)
-        kept = Kept(
-            {g: nearest(fmpq(each, top)) / by for g, each in priced.worth.items()},
-            {row: nearest(fmpq(each, top)) / by for row, each in priced.price.items()},
-            priced.closed,
-            priced.over,
-        )
-        worth, rows = self.prices.complete(kept)
-        self.prices.add(kept)
-        job_price = np.zeros(len(groups.group))
-        for g, each in worth.items():
-            for j in groups.members[g]:
-                job_price[j] = each * nearest(self.scale[j]) * groups.size[j]
-        table = np.zeros(groups.room.shape)
-        spread: dict[tuple[int, int], float] = {}
-        parts = problem.amounts.parts
-        for (kind, first, second), each in rows.items():
-            if kind == "on":
-                table[first, second] = each * parts[second]
-            else:
-                job = groups.members[first][0]
-                spread[job, second] = each * groups.size[job]
-        priced_classes = {first if kind == "on" else second for kind, first, second in priced.price}
-        even = tuple(
-            (groups.members[g][0], tuple(sorted(corner.places(g))))
-            for g in corner.others
-            if g in priced.worth and not priced_classes.isdisjoint(corner.places(g))
-        )
-        scarce = tuple(
-            (kind, groups.members[first][0] if kind == "spread" else first, second)
-            for kind, first, second in sorted(priced.price)
-        )
-        frozen = [j for g in stopped for j in groups.members[g]]
-        self.rounds.append(
-            FillingRound(
-                priced.level,
-                np.array(sorted(frozen), dtype=np.int64),
-                job_price,
-                table,
-                np.zeros(len(job_price)),
-                np.zeros(len(groups.caps)),
-                spread,
-                scarce,
-                even,
-            )
-        )
 
     def filling(self) -> Filling | None:
         """All of it, once nobody rises any more; None where the tasks do not fit."""

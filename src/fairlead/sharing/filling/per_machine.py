@@ -9,9 +9,8 @@ import numpy as np
 from flint import fmpq
 
 from fairlead.sharing.amounts import total
-from fairlead.sharing.answer import jobs_below
 from fairlead.sharing.filling.rates import NONE, Rates
-from fairlead.sharing.problem import Problem
+from fairlead.sharing.problem import Problem, jobs_below
 
 
 @dataclass(frozen=True)

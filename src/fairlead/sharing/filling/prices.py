@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,17 +63,15 @@ def price(
     near &= ~((np.repeat(least, lengths) == 0.0) & np.isfinite(cost))
     closed = ~near & (cost > 0.0)
     exact = _Costs(groups, prices)
-    worth: dict[int, fmpz] = {}
-    candidates: dict[int, list[int]] = {}
-    for index in np.flatnonzero(near).tolist():
-        candidates.setdefault(int(group[index]), []).append(index)
-    for g, indices in candidates.items():
-        costs = [exact.of(g, int(machine_class[index])) for index in indices]
-        cheapest = min(costs)
-        if cheapest:
-            worth[g] = cheapest
-        for index, each in zip(indices, costs, strict=True):
-            closed[index] = each > cheapest
+    some = np.flatnonzero(near)
+    costs = exact.of_all(group[some], machine_class[some])
+    least_of: dict[int, fmpz | int] = {}
+    owners = group[some].tolist()
+    for g, each in zip(owners, costs, strict=True):
+        if g not in least_of or each < least_of[g]:
+            least_of[g] = each
+    closed[some] = [each > least_of[g] for g, each in zip(owners, costs, strict=True)]
+    worth = {g: fmpz(each) for g, each in least_of.items() if each}
     # No place of the corner may be dearer than another that its group has.
     first_of = np.full(len(groups.members), -1)
     first_of[list(corner.first)] = list(corner.first.values())
@@ -163,6 +161,26 @@ class _Costs:
                 self._on.setdefault(first, []).append((second, each))
             else:
                 self._spread[first, second] = each
+        self._short: tuple[Ints, Ints] | None = None
+        most = int(max(prices.values())) * int(groups.demand.max(initial=0))
+        if most * groups.demand.shape[1] < 2**62:
+            table = np.zeros(groups.room.shape, dtype=np.int64)
+            for c, there in self._on.items():
+                for r, each in there:
+                    table[c, r] = int(each)
+            self._short = groups.demand.astype(np.int64), table
+
+    def of_all(self, groups: Ints, classes: Ints) -> Sequence[fmpz | int]:
+        """A bundle of each of these groups on each of these classes: all at once where the numbers
+        are short."""
+        if self._short is None:
+            return [self.of(g, c) for g, c in zip(groups.tolist(), classes.tolist(), strict=True)]
+        needs, table = self._short
+        found: list[int] = (needs[groups] * table[classes]).sum(axis=1).tolist()
+        for index, pair in enumerate(zip(groups.tolist(), classes.tolist(), strict=True)):
+            if pair in self._spread:
+                found[index] += int(self._spread[pair])
+        return found
 
     def of(self, g: int, c: int) -> fmpz:
         """A bundle of this group on this class."""

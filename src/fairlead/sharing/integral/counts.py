@@ -13,8 +13,7 @@ import numpy as np
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.sharing.answer import jobs_below
-from fairlead.sharing.problem import Ints, Problem
+from fairlead.sharing.problem import Ints, Problem, jobs_below
 
 LARGEST = 2**53
 """Amounts in units are below this, so that they are exact in floating point too."""

@@ -8,10 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.answer import jobs_below
 from fairlead.sharing.integral.counts import Counts, held
 from fairlead.sharing.integral.together import together_of
-from fairlead.sharing.problem import Ints
+from fairlead.sharing.problem import Ints, jobs_below
 from fairlead.sharing.solvers.packing import Packer
 
 

@@ -90,7 +90,7 @@ def _rest(counts: Counts, loose: Point, spare: int) -> list[Chance] | None:
     if found is None:
         return None
     return [
-        (part, trimmed((*fixed, *together.machines.get(each, ())), [*(has + np.array(each))]))
+        (part, trimmed((*fixed, *together.machines.get(each, ())), (has + np.array(each)).tolist()))
         for each, part in found
     ]
 

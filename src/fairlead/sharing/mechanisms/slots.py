@@ -58,7 +58,7 @@ def slots(problem: Problem, weight: Floats, **amount: float) -> Outcome:
         holds=holds,
         usable=problem.usable & fits & (holds > 0),
         tree=replace(problem.tree, limits=limits),
-        known=None,
+        known=None,  # slots are what the doubles say
     )
     scale = np.where(cut.usable.any(axis=1), float(count @ problem.count) / takes, 0.0)
     return Outcome(fill(cut, scale, weight).tasks)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.answer import jobs_below
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.problem import Bools, Floats, Ints, Problem, jobs_below
 
 
 def runnable(problem: Problem, weight: Floats) -> Bools:

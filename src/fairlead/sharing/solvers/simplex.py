@@ -155,7 +155,9 @@ def _basis(highs: highspy.Highs, problem: Rise, row: Ints, size: int) -> Basis:
     columns = basic[(basic >= 0) & (basic < len(group))]
     pairs = np.zeros(problem.pairs.shape, dtype=np.bool_)
     pairs[group[columns], machine_class[columns]] = True
-    slack = np.zeros(problem.capacity.size, dtype=np.bool_)
+    # All of what nobody here may use is left, so its slack is basic, too.
+    slack = np.ones(problem.capacity.size, dtype=np.bool_)
+    slack[row] = False
     slack[row[-1 - size - basic[basic < -size]]] = True
     return Basis(pairs, slack.reshape(problem.capacity.shape))
 
