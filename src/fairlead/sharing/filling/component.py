@@ -50,13 +50,8 @@ class Component:
 
     def forget(self, reached: float) -> None:
         """Other rates: what is known no longer holds, but for this level."""
-        self.reached, self.near, self.corner, self.share, self.priced = (
-            reached,
-            None,
-            None,
-            None,
-            None,
-        )
+        self.reached = reached
+        self.near = self.corner = self.share = self.priced = None
 
 
 class Programs:

@@ -75,10 +75,9 @@ def price(
         for index, each in zip(indices, costs, strict=True):
             closed[index] = each > cheapest
     for g, own in corner.places.items():
-        if len(own) > 1 or own:
-            value = worth.get(g, 0)
-            if any(exact.of(g, c) != value for c in own):
-                return None
+        value = worth.get(g, 0)
+        if any(exact.of(g, c) != value for c in own):
+            return None
     rise = total([progress.rate[g] * each for g, each in worth.items() if progress.rate[g]])
     if not rise > 0:
         return None
