@@ -200,3 +200,21 @@ def test_numbers_that_all_stop_somebody_leave_a_corner_whatever_the_level(level:
     corner = start.settle()
     assert sum(len(classes) - 1 for classes in corner.places.values()) == len(corner.tight)
     assert any(len(classes) == 2 for classes in corner.places.values())
+
+
+def test_a_climb_goes_on_from_a_corner_that_fits_and_from_no_other() -> None:
+    problem = build([[1], [1]], [[1], [9]])
+    groups = coalesce(problem, rationals([1, 1]), merge=False)
+    pairs = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    rate = {0: fmpq(1), 1: fmpq(1)}
+    for corner, level in (
+        (Corner({0: (0,), 1: (1,)}, (("on", 0, 0),)), fmpq(1)),  # fits
+        (Corner({0: (0,), 1: (1,)}, (("on", 1, 0),)), fmpq(0)),  # 9 tasks where 1 fits
+        (Corner({0: (0, 1), 1: (1,)}, (("on", 0, 0),)), fmpq(0)),  # says no level
+        (Corner({0: (0,), 1: (0, 1)}, (("on", 0, 0),) * 2), fmpq(0)),  # has no point
+    ):
+        start = Climb(groups, pairs, {0: fmpq(0), 1: fmpq(0)}, rate)
+        start.start_in(corner)
+        assert start.level == level
+        start.highest()
+        assert start.level == 5
