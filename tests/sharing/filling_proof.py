@@ -15,7 +15,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from fairlead.sharing.amounts import nearest, rationals
-from fairlead.sharing.filling.fill import Filling, FillingRound, fill
+from fairlead.sharing.filling.fill import Filling, fill
+from fairlead.sharing.filling.told import FillingRound
 from fairlead.sharing.problem import Problem
 from tests.tolerances import EXACT
 

@@ -21,7 +21,8 @@ from fairlead.model.shares import (
 from fairlead.sharing.amounts import nearest, rationals
 from fairlead.sharing.amounts import total as added_up
 from fairlead.sharing.filling.corner import Row
-from fairlead.sharing.filling.fill import Filling, FillingRound
+from fairlead.sharing.filling.fill import Filling
+from fairlead.sharing.filling.told import FillingRound
 from fairlead.sharing.problem import Floats, Problem, Tree
 
 DIGITS = 12  # significant digits of every number that is shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,42 +16,15 @@ from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.connected import connected, indices
 from fairlead.sharing.filling.corner import Corner, Row
 from fairlead.sharing.filling.groups import Groups, coalesce
-from fairlead.sharing.filling.kept import Kept, Prices
 from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
 from fairlead.sharing.filling.tasks import Bundles, doubtful, fits, place
+from fairlead.sharing.filling.told import FillingRound, Told
 from fairlead.sharing.problem import Floats, Ints, Problem
 from fairlead.sharing.solvers.threads import one_thread
 
 # Components whose levels are this close in doubles are compared as rationals.
 _CLOSE = 1e-6
-
-
-@dataclass(frozen=True)
-class FillingRound:
-    """One round. `level` is what is reached.
-
-    Prices are for people: in doubles, scaled so that sum(job_price * rate) over active jobs is 1,
-    per unit of the resource (task, limit, machine) as written; they hold for every place that a job
-    may use. What proves the round are the rows of `scarce` alone, with the places of `even`.
-    """
-
-    level: fmpq
-    frozen: Ints  # jobs that froze in this round
-    job_price: Floats  # (J,) multiplier of each share, per unit of share (tasks / scale)
-    price: Floats  # (C, R)
-    task_price: Floats  # (J,) of a finite job's last task
-    limit_price: Floats  # (L,)
-    spread_price: dict[tuple[int, int], float]  # (job, class), those above zero
-    scarce: tuple[
-        Row, ...
-    ]  # ("on", class, resource), ("spread", job, class), ("tasks", job, 0), ("limit", limit, 0)
-    even: tuple[tuple[int, tuple[int, ...]], ...] = ()  # a job, and two classes or more
-
-    @property
-    def share(self) -> float:
-        """The level in doubles."""
-        return nearest(self.level)
 
 
 @dataclass(frozen=True)
@@ -126,7 +99,7 @@ class _State:
         self.progress = Progress(self.problem.tree, self.weight, groups, self.scale)
         self.places = groups.usable.copy()
         self.programs = Programs(groups)
-        self.prices = Prices(groups)
+        self.told = Told(self.problem, groups, self.scale)
         self.parts: list[Component] = []
         everyone = np.arange(len(groups.members)), np.arange(len(groups.room))
         self._split(Component(*everyone, 0.0), None, ())
@@ -248,7 +221,7 @@ class _State:
         assert priced is not None and corner is not None
         progress = self.progress
         stopped = [g for g in sorted(priced.worth) if progress.rate[g]]
-        self._note(priced, corner, stopped)
+        self.rounds.append(self.told.machines(priced, corner, stopped))
         group, machine_class = priced.closed
         self.places[group, machine_class] = False
         _, changed = progress.freeze(stopped, priced.level)
@@ -258,35 +231,10 @@ class _State:
 
     def _number(self, row: Row, stopped: list[int], level: fmpq) -> None:
         """These have no more tasks, or are at a limit."""
-        groups, progress = self.groups, self.progress
-        jobs = len(groups.group)
-        job_price = np.zeros(jobs)
-        task_price, limit_price = np.zeros(jobs), np.zeros(len(groups.caps))
-        kind, first, _ = row
-        takes = {stopped[0]: 1} if kind == "tasks" else groups.caps[first].takes
-        parts = 1 if kind == "tasks" else self._parts_of(first)
-        rise = nearest(sum((progress.rate[g] * takes[g] for g in stopped), fmpq(0)))
-        for g in takes:
-            for j in groups.members[g]:
-                bundles = nearest(self.scale[j]) * groups.size[j]
-                job_price[j] = takes[g] * bundles / rise
-        if kind == "tasks":
-            task_price[first] = groups.size[first] / rise
-        else:
-            limit_price[first] = parts / rise
+        progress = self.progress
+        told = self.told.number(row, stopped, level, [progress.rate[g] for g in stopped])
         frozen, changed = progress.freeze(stopped, level)
-        self.rounds.append(
-            FillingRound(
-                level,
-                np.array(frozen, dtype=np.int64),
-                job_price,
-                np.zeros(groups.room.shape),
-                task_price,
-                limit_price,
-                {},
-                (row,),
-            )
-        )
+        self.rounds.append(replace(told, frozen=np.array(frozen, dtype=np.int64)))
         slower = set(stopped)
         for part in list(self.parts):
             own = set(part.groups.tolist())
@@ -305,9 +253,6 @@ class _State:
                 self.parts.remove(part)
                 self._settle(part)
         self._changed(changed)
-
-    def _parts_of(self, limit: int) -> int:
-        return self.problem.amounts.parts[self.problem.tree.limits[limit].resource]
 
     def _changed(self, groups: set[int]) -> None:
         """These groups rise faster from now on."""
@@ -365,57 +310,6 @@ class _State:
 
     def _terms(self, g: int) -> Terms:
         return self.progress.terms(g, self.progress.level)
-
-    def _note(self, priced: Priced, corner: Corner, stopped: list[int]) -> None:
-        """The round as it is told, with prices in doubles."""
-        groups, problem = self.groups, self.problem
-        top = max(priced.price.values())
-        by = nearest(priced.rise / top)
-        kept = Kept(
-            {g: nearest(fmpq(each, top)) / by for g, each in priced.worth.items()},
-            {row: nearest(fmpq(each, top)) / by for row, each in priced.price.items()},
-            priced.closed,
-            priced.over,
-        )
-        worth, rows = self.prices.complete(kept)
-        self.prices.add(kept)
-        job_price = np.zeros(len(groups.group))
-        for g, each in worth.items():
-            for j in groups.members[g]:
-                job_price[j] = each * nearest(self.scale[j]) * groups.size[j]
-        table = np.zeros(groups.room.shape)
-        spread: dict[tuple[int, int], float] = {}
-        parts = problem.amounts.parts
-        for (kind, first, second), each in rows.items():
-            if kind == "on":
-                table[first, second] = each * parts[second]
-            else:
-                job = groups.members[first][0]
-                spread[job, second] = each * groups.size[job]
-        priced_classes = {first if kind == "on" else second for kind, first, second in priced.price}
-        even = tuple(
-            (groups.members[g][0], tuple(sorted(classes)))
-            for g, classes in corner.places.items()
-            if len(classes) > 1 and not priced_classes.isdisjoint(classes) and priced.worth.get(g)
-        )
-        scarce = tuple(
-            (kind, groups.members[first][0] if kind == "spread" else first, second)
-            for kind, first, second in sorted(priced.price)
-        )
-        frozen = [j for g in stopped for j in groups.members[g]]
-        self.rounds.append(
-            FillingRound(
-                priced.level,
-                np.array(sorted(frozen), dtype=np.int64),
-                job_price,
-                table,
-                np.zeros(len(job_price)),
-                np.zeros(len(groups.caps)),
-                spread,
-                scarce,
-                even,
-            )
-        )
 
     def filling(self) -> Filling | None:
         """All of it, once nobody rises any more; None where the tasks do not fit."""
