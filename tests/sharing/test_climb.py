@@ -196,3 +196,21 @@ def test_numbers_that_all_stop_somebody_leave_a_corner_whatever_the_level(level:
     corner = start.settle()
     assert len(list(corner.beyond_first())) == len(corner.tight)
     assert any(len(corner.places(g)) == 2 for g in corner.first)
+
+
+def test_a_climb_goes_on_from_a_corner_that_fits_and_from_no_other() -> None:
+    problem = build([[1], [1]], [[1], [9]])
+    groups = coalesce(problem, rationals([1, 1]), merge=False)
+    pairs = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    rate = {0: fmpq(1), 1: fmpq(1)}
+    for places, tight, level in (
+        ({0: (0,), 1: (1,)}, (("on", 0, 0),), 1),  # fits
+        ({0: (0,), 1: (1,)}, (("on", 1, 0),), 0),  # 9 tasks where 1 fits
+        ({0: (0, 1), 1: (1,)}, (("on", 0, 0),), 0),  # says no level
+        ({0: (0,), 1: (0, 1)}, (("on", 0, 0),) * 2, 0),  # has no point
+    ):
+        start = Climb(groups, pairs, {0: fmpq(0), 1: fmpq(0)}, rate)
+        start.start_in(Corner.of(places, tight))
+        assert start.level == level
+        start.highest()
+        assert start.level == 5

@@ -78,7 +78,7 @@ def test_along_a_chain_of_machines_levels_are_exact_up_to_1e11_of_the_first() ->
     assert levels == [
         fmpq(1, 6),
         *(fmpq(10**k, 12) for k in range(1, 10)),
-        fmpq(1, 6) / (fmpq(1, 10**10) + fmpq(1, 10**11)),
+        fmpq(1, 12) / (fmpq(1, 10**10) + fmpq(1, 10**11)),
     ]
 
 

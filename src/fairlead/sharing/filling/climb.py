@@ -49,17 +49,47 @@ class Climb:
     def highest(self) -> Corner:
         """The highest corner, from a level at which all have room; NoRoomError where they have
         none."""
-        if not any(self._base.values()):
-            self.level = NONE
-        else:
-            # What all have now is reached from nothing, all at once.
-            base, rate, level = self._base, self._rate, self.level
-            now = {g: base[g] + rate[g] * level for g in base}
-            self._base, self._rate, self.level = dict.fromkeys(base, NONE), now, NONE
-            self._rise(fmpq(1))
-            self._base, self._rate, self.level = base, rate, level
+        if not self._free:
+            self._from_nothing()
         self._rise(None)
         return Corner.of(self._places, self._tight)
+
+    def _from_nothing(self) -> None:
+        """To the level at which all have room, where what all have then is given to all at once."""
+        base, rate, level = self._base, self._rate, self.level
+        self.level = NONE
+        if any(base.values()):
+            now = {g: base[g] + rate[g] * level for g in base}
+            self._base, self._rate = dict.fromkeys(base, NONE), now
+            self._rise(fmpq(1))
+            self._base, self._rate, self.level = base, rate, level
+
+    def start_in(self, corner: Corner) -> None:
+        """Goes on from this corner if it fits, and is no lower than the level that is known."""
+        before, usable = self._places, set(self._open)
+        places = {
+            g: [c for c in corner.places(g) if (g, c) in usable] if g in corner.first else classes
+            for g, classes in before.items()
+        }
+        if not all(places.values()):
+            return
+        if len(corner.tight) != 1 + sum(len(classes) - 1 for classes in places.values()):
+            return
+        self._places, self._tight, self._free = places, list(corner.tight), True
+        try:
+            level, amount = self._point(self._matrix())
+        except ZeroDivisionError:
+            level, amount = NONE, {}
+        if level < self.level or not amount or not self._fits(amount):
+            self._places, self._tight, self._free = before, [], False
+        else:
+            self.level = level
+
+    def _fits(self, amount: Mapping[Place, fmpq]) -> bool:
+        load = self._load(amount)
+        return all(much >= 0 for much in amount.values()) and all(
+            used <= there_is(self._groups, row) for row, used in load.items()
+        )
 
     def start_at(self, level: fmpq) -> None:
         """All are known to have room at this level."""
@@ -170,42 +200,12 @@ class Climb:
     def _move(self, enters: Place | Row | None, bound: fmpq | None) -> bool:
         """While the level (None), a place or what is left of a row grows from where it is, until a
         place is empty or a row used up. Whether the bound is reached before."""
-        rows, others = self._tight, self._others()
-        size = len(rows)
-        if enters is None:
-            right = [-self._taken(self._rate, row) for row in rows]
-        elif len(enters) == 2:
-            right = [-self._difference(row, *enters) for row in rows]
-        else:
-            right = [fmpq(-int(row == enters)) for row in rows]
-        matrix = self._matrix() if size else None
-        moves = self._solved(matrix, right)
-        level_move = fmpq(1) if enters is None else NONE
-        level = self.level
-        if self._free:
-            held = [there_is(self._groups, row) - self._taken(self._base, row) for row in rows]
-            amounts = self._solved(matrix, held)
-            level, *shares = amounts
-            level_move, *moves = moves
-        else:
-            held = [
-                there_is(self._groups, row)
-                - self._taken(self._base, row)
-                - self._taken(self._rate, row) * level
-                for row in rows
-            ]
-            shares = self._solved(matrix, held)
-        amount: dict[Place, fmpq] = dict(zip(others, shares, strict=True))
-        move: dict[Place, fmpq] = dict(zip(others, moves, strict=True))
+        rows = self._tight
+        matrix = self._matrix() if rows else None
+        level, amount = self._point(matrix)
+        level_move, move = self._direction(matrix, enters)
         if enters is not None and len(enters) == 2:
-            amount[enters], move[enters] = NONE, fmpq(1)
-        for g, classes in self._places.items():
-            rest = self._base[g] + self._rate[g] * level
-            grows = self._rate[g] * level_move
-            for (h, c), much in amount.items():
-                if h == g and c != classes[0]:
-                    rest, grows = rest - much, grows - move[h, c]
-            amount[g, classes[0]], move[g, classes[0]] = rest, grows
+            amount[enters] = NONE
         leaving = self._leaving(amount, move, enters)
         far = None if leaving is None else leaving[0]
         if bound is not None and level_move > 0:
@@ -224,6 +224,69 @@ class Climb:
         self._exchange(enters, leaving[1])
         return False
 
+    def _point(self, matrix: fmpq_mat | None) -> tuple[fmpq, dict[Place, fmpq]]:
+        """The level, and how much of each group is in each of its places."""
+        level = NONE if self._free else self.level
+        solved = self._solved(
+            matrix,
+            [
+                there_is(self._groups, row)
+                - self._taken(self._base, row)
+                - self._taken(self._rate, row) * level
+                for row in self._tight
+            ],
+        )
+        if self._free:
+            level, *solved = solved
+        amount = dict(zip(self._others(), solved, strict=True))
+        self._first(amount, {g: self._base[g] + self._rate[g] * level for g in self._places})
+        return level, amount
+
+    def _direction(
+        self, matrix: fmpq_mat | None, enters: Place | Row | None
+    ) -> tuple[fmpq, dict[Place, fmpq]]:
+        """How the level and all places change with what enters: the level itself (None), a place
+        or what is left of a row."""
+        rows = self._tight
+        if enters is None:
+            right = [-self._taken(self._rate, row) for row in rows]
+        elif len(enters) == 2:
+            right = [-self._difference(row, *enters) for row in rows]
+        else:
+            right = [fmpq(-int(row == enters)) for row in rows]
+        solved, level = self._solved(matrix, right), fmpq(int(enters is None))
+        if self._free:
+            level, *solved = solved
+        move = dict(zip(self._others(), solved, strict=True))
+        if enters is not None and len(enters) == 2:
+            move[enters] = fmpq(1)
+        self._first(move, {g: self._rate[g] * level for g in self._places})
+        return level, move
+
+    def _first(self, amount: dict[Place, fmpq], whole: Numbers) -> None:
+        """Adds the groups' first places: what of the whole is in no other."""
+        rest = dict(whole)
+        for (g, _), much in amount.items():
+            rest[g] -= much
+        for g, classes in self._places.items():
+            amount[g, classes[0]] = rest[g]
+
+    def _load(self, amount: Mapping[Place, fmpq]) -> dict[Row, fmpq]:
+        """What these take of each row."""
+        load: dict[Row, fmpq] = {}
+        demand = self._groups.demand
+        for (g, c), much in amount.items():
+            if not much:
+                continue
+            for r in range(demand.shape[1]):
+                need = int(demand[g, r])
+                if need:
+                    row = ("on", c, r)
+                    load[row] = load.get(row, NONE) + much * need
+            if (g, c) in self._groups.most_on:
+                load["spread", g, c] = much
+        return load
+
     def _solved(self, matrix: fmpq_mat | None, right: Sequence[fmpq]) -> list[fmpq]:
         if matrix is None:
             return []
@@ -239,24 +302,11 @@ class Climb:
             if grows < 0:
                 found.append((amount[place] / -grows, place))
         tight = set(self._tight)
-        load: dict[Row, fmpq] = {}
-        more: dict[Row, fmpq] = {}
-        demand = self._groups.demand
-        for (g, c), much in amount.items():
-            grows = move[g, c]
-            if not (much or grows):
-                continue
-            for r in range(demand.shape[1]):
-                need = int(demand[g, r])
-                if need:
-                    row = ("on", c, r)
-                    load[row] = load.get(row, NONE) + much * need
-                    more[row] = more.get(row, NONE) + grows * need
-            if (g, c) in self._groups.most_on:
-                load["spread", g, c], more["spread", g, c] = much, grows
+        load, more = self._load(amount), self._load(move)
         for row, grows in more.items():
             if grows > 0 and row not in tight and row != enters:
-                found.append(((there_is(self._groups, row) - load[row]) / grows, row))
+                left = there_is(self._groups, row) - load.get(row, NONE)
+                found.append((left / grows, row))
         if not found:
             return None
         least = min(far for far, _ in found)

@@ -160,7 +160,10 @@ class _State:
                 if priced is not None and self._holds(part, part.corner, priced):
                     part.priced = priced
                     return
-        part.corner = self._climb(part, where).highest()
+        climb = self._climb(part, where)
+        if part.corner is not None:
+            climb.start_in(part.corner)
+        part.corner = climb.highest()
         part.priced = price(self.groups, where, part.corner, self.progress)
         if part.priced is None:
             raise InternalError("a corner of rationals has no prices")
