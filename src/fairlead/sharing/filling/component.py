@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.prices import Priced
 from fairlead.sharing.problem import Bools, Floats, Ints
 from fairlead.sharing.solvers.rise import Basis, Rise, Risen, rise_at_once
-
-if TYPE_CHECKING:
-    from fairlead.sharing.solvers.interior import Ended
 
 # The simplex gives shares on few classes each, and is fast where there is little to choose. An
 # interior point method takes a few dense steps however much there is.
@@ -122,26 +118,11 @@ class Programs:
                 part.hard = True
             if _is_flow(problem):
                 return self._by_columns(problem, None, _by_cuts(problem))
-            ended = interior.rise(problem)
-            if ended is not None:
-                return self._corner_near(problem, ended)
+            likely, start = interior.likely(problem)
+            return self._by_columns(problem, start, likely)
         risen = self._simplex.rise(problem)
         assert risen is not None
         return risen
-
-    def _corner_near(self, problem: Rise, ended: Ended) -> Risen:
-        """The corner next to where an interior point method ended."""
-        risen, basis = ended.risen, ended.risen.basis
-        assert basis is not None
-        others = np.count_nonzero(basis.pairs) - len(problem.use)
-        used_up = np.count_nonzero(~basis.slack & (problem.capacity > 0))
-        if (
-            basis.pairs.any(axis=1).all()
-            and used_up == others + 1
-            and not self._cheaper(problem, risen).any()
-        ):
-            return risen
-        return self._by_columns(problem, basis, ended.likely | basis.pairs)
 
     def _by_columns(self, problem: Rise, basis: Basis | None, columns: Bools) -> Risen:
         """The highest corner, from a basis next to it if there is one: the simplex has these

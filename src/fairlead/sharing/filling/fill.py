@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from fairlead.sharing.filling.groups import Groups, coalesce
 from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
 from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
-from fairlead.sharing.filling.tasks import Bundles, fits, place
+from fairlead.sharing.filling.tasks import Bundles, placed
 from fairlead.sharing.problem import Ints, Problem
-from fairlead.sharing.solvers.threads import one_thread
+from fairlead.sharing.threads import one_thread
 
 # Components whose levels are this close in doubles are compared as rationals.
 _CLOSE = 1e-6
@@ -177,9 +178,8 @@ class _State:
         if not part.doubtful:
             return True
         tight = _without_one(corner, priced)
-        level = priced.level
-        found = place(self.groups, corner, tight, lambda g: self.progress.terms(g, level))
-        return found is not None and fits(self.groups, found, corner.tight)
+        wanted = partial(self.progress.terms, level=priced.level)
+        return placed(self.groups, corner, tight, wanted, corner.tight) is not None
 
     def _climb(self, part: Component, where: tuple[Ints, Ints]) -> Climb:
         progress = self.progress
@@ -284,11 +284,7 @@ class _State:
                 corner = some.corner
             except SolverError:
                 corner = None
-        if corner is not None:
-            found = place(self.groups, corner, corner.tight, self._terms)
-            if found is None or not fits(self.groups, found, corner.tight):
-                corner = None
-        if corner is None:
+        if corner is None or placed(self.groups, corner, corner.tight, self._terms) is None:
             corner = self._climb(some, self._open(some)).settle()
         self.settled.append(_Settled(corner, corner.tight))
 
@@ -300,8 +296,8 @@ class _State:
         groups, progress = self.groups, self.progress
         bundles: Bundles = {}
         for each in self.settled:
-            found = place(groups, each.corner, each.tight, self._terms)
-            if found is None or not fits(groups, found, each.tight):
+            found = placed(groups, each.corner, each.tight, self._terms, each.corner.tight)
+            if found is None:
                 return None
             bundles |= found
         tasks = np.zeros(self.problem.usable.shape)
@@ -337,7 +333,8 @@ def _without_one(corner: Corner, priced: Priced) -> tuple[Row, ...]:
 def _piece(corner: Corner, tight: Iterable[Row], groups: Ints, classes: Ints) -> _Settled:
     """What of a corner is about these."""
     own, there = set(groups.tolist()), set(classes.tolist())
-    return _Settled(
-        corner.about(groups.tolist(), ()),
-        tuple(row for row in tight if (row[1] in there if row[0] == "on" else row[1] in own)),
-    )
+
+    def about(rows: Iterable[Row]) -> tuple[Row, ...]:
+        return tuple(row for row in rows if (row[1] in there if row[0] == "on" else row[1] in own))
+
+    return _Settled(corner.about(groups.tolist(), about(corner.tight)), about(tight))
