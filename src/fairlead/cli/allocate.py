@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import add_files, add_policy, as_csv, read, say
+from fairlead.cli.patience import patience
 from fairlead.sharing.integral.names import is_whole
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
     cluster, jobs = read(args.files)
     if args.proof is not None:
         check_target(args.proof, args.files)
-    allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
+    with patience():
+        allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
     if args.draw:
         allocation = drawn(allocation, args.seed or 0)
     if args.proof is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import add_files, as_csv, read, say
+from fairlead.cli.patience import patience
 
 if TYPE_CHECKING:
     from fairlead.cli.screen import Screen
@@ -68,7 +69,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the comparison."""
     cluster, jobs = read(args.files)
-    outcomes = compare(cluster, jobs, args.policies)
+    with patience():
+        outcomes = compare(cluster, jobs, args.policies)
     if args.json:
         from fairlead.model.report import json_text
 

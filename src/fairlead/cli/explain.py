@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import add_files, add_policy, read, say
+from fairlead.cli.patience import patience
 
 if TYPE_CHECKING:
     from fairlead.model.allocation import Allocation
@@ -49,8 +50,9 @@ def run(args: argparse.Namespace) -> int:
 
     cluster, jobs = read(args.files)
     rule = parse(args.policy)
-    allocation = allocate(cluster, jobs, rule)
-    why, changes, tried = explained(cluster, jobs, allocation, args.job, args.policy)
+    with patience():
+        allocation = allocate(cluster, jobs, rule)
+        why, changes, tried = explained(cluster, jobs, allocation, args.job, args.policy)
     if args.json:
         from fairlead.model.report import json_text
 

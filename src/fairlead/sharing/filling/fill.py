@@ -23,6 +23,7 @@ from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
 from fairlead.sharing.filling.tasks import Bundles, placed
 from fairlead.sharing.problem import Ints, Problem
 from fairlead.sharing.threads import one_thread
+from fairlead.sharing.watched import tell
 
 # Components whose levels are this close in doubles are compared as rationals.
 _CLOSE = 1e-6
@@ -92,8 +93,12 @@ class _State:
 
     def all_rounds(self) -> Filling | None:
         """The filling; None, or NoRoomError, where a corner that was trusted does not fit."""
+        settled, told = 0, 0
         while self.progress.anyone:
+            tell(settled, len(self.scale))
             self.round()
+            settled += sum(len(each.frozen) for each in self.rounds[told:])
+            told = len(self.rounds)
         return self.filling()
 
     def round(self) -> None:
