@@ -22,7 +22,7 @@ def values(outcome: Outcome, tenant: str, offers: Sequence[Offer]) -> dict[str, 
     jobs = {job.name: job for job in outcome.input.jobs}
     worth: dict[tuple[int, str], float] = {}
     for share in outcome.allocation.jobs:
-        if share.tenant == tenant and not has_all(share, jobs[share.name].tasks):
+        if share.tenant == tenant and not has_all(outcome.allocation, jobs[share.name]):
             why = explain(outcome.input.cluster, outcome.input.jobs, outcome.allocation, share.name)
             for key, price in why.worth.items():
                 worth[key] = max(price, worth.get(key, 0.0))

@@ -209,8 +209,7 @@ def _stops(outcome: Outcome) -> Mapping[_Key, Level]:
     allocation = outcome.allocation
     machines = {group.index: group.machines for group in allocation.classes}
     pooled = any(job.placements is None for job in allocation.jobs)
-    wanted = {job.name: job.tasks for job in outcome.input.jobs}
-    satisfied = {job.name for job in allocation.jobs if has_all(job, wanted[job.name])}
+    satisfied = {job.name for job in outcome.input.jobs if has_all(allocation, job)}
     found: dict[_Key, Level] = {}
     for index, level in enumerate(allocation.levels):
         here = Level(index, level.share, level.jobs)
