@@ -34,6 +34,12 @@ def compared(before: Fraction, after: Fraction, within: Fraction = EXACT) -> int
     return 1 if after > before else -1
 
 
+def rise(before: Fraction, after: Fraction) -> float:
+    """How much more it is than before."""
+    now = after.numerator * before.denominator - before.numerator * after.denominator
+    return now / (before.denominator * after.denominator)
+
+
 def change(before: Fraction, after: Fraction, within: Fraction = EXACT) -> float | None:
     """The change as a part of what was before, 0 only where there is none; None where there was
     nothing before."""

@@ -167,29 +167,22 @@ def test_every_whole_mechanism_fits_and_says_what_it_is(name: str, cases: int) -
 def part_of_row(cluster: Cluster, jobs: Sequence[Job]) -> dict[str, int]:
     """What the moving knife promises: an n-th, rounded down, of what the job could run alone on the
     machines that it may use, and no more than its number and its tenant's limits allow."""
-    alone = {}
-    for job in jobs:
-        fits = [int(holds(job, machine)) for machine in cluster.machines if may_use(job, machine)]
-        alone[job.name] = sum(fits)
     limit = {tenant.name: tenant.limit for tenant in cluster.tenants}
-    allowed = {
-        job.name: min(
-            [
-                alone[job.name],
-                *([] if job.tasks is None else [job.tasks]),
-                *(
-                    amount // job.demand[name]
-                    for name, amount in limit.get(job.tenant, {}).items()
-                    if job.demand.get(name)
-                ),
-            ]
-        )
-        for job in jobs
-    }
+    alone: dict[str, int] = {}
+    allowed: dict[str, int] = {}
+    for job in jobs:
+        alone[job.name] = sum(int(holds(job, m)) for m in cluster.machines if may_use(job, m))
+        most = [Fraction(alone[job.name])]
+        most += [] if job.tasks is None else [job.tasks]
+        most += [
+            amount / job.demand[name]
+            for name, amount in limit.get(job.tenant or job.name, {}).items()
+            if job.demand.get(name)
+        ]
+        allowed[job.name] = int(min(most))
     taking_part = sum(most > 0 for most in allowed.values())
     return {
-        name: int(min(alone[name] // taking_part, most)) if most else 0
-        for name, most in allowed.items()
+        name: min(alone[name] // taking_part, most) if most else 0 for name, most in allowed.items()
     }
 
 
