@@ -277,6 +277,15 @@ def test_what_the_paper_claims_survives(rule: str, cases: int) -> None:
     assert all(cell.judged == 10 * cases for cell in table.cells.values())
 
 
+def test_the_moving_knife_keeps_its_part_with_constraints_and_few_tasks(cases: int) -> None:
+    # The paper claims it for jobs without either.
+    rows = [row for row in WHOLE_ROWS if row.name == "sharing-incentive-constrained"]
+    table = draw_table(["moving-knife"], 40 * cases, 7, rows, tasks=Tasks.WHOLE)
+    (cell,) = table.cells.values()
+    assert cell.witness is None
+    assert cell.judged == 40 * cases
+
+
 @pytest.mark.parametrize("rule", ["gim-cdrf", "gim-cdrf(deterministic=true)", "shapley-folkman"])
 def test_a_machine_that_nobody_can_use_does_not_choose_the_mixture(rule: str, cases: int) -> None:
     """Many mixtures have the same mean. The first numbers are inputs for which an added machine

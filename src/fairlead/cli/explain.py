@@ -86,9 +86,8 @@ def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, 
     """The explanation as `fairlead.explanation/1`."""
     from fairlead.model.names import compress
     from fairlead.model.report import nowhere_tree, rounded, stop_tree
-    from fairlead.sharing.changes import helps
 
-    vain = [change for change in changes if tried and not helps(change, why)]
+    vain = [change for change in changes if tried and not change.raises]
     return {
         "schema": SCHEMA,
         "policy": why.allocation.policy,

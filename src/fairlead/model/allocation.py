@@ -24,6 +24,7 @@ from fairlead.model.shares import (
     Tasks,
     TenantShare,
 )
+from fairlead.model.unrounded import Unrounded
 from fairlead.model.wholes import Whole
 from fairlead.model.words import sentence
 
@@ -36,7 +37,8 @@ class Allocation:
 
     `prices` are a market's; `proof` is what `certificate` was checked by (None for a mechanism),
     and `freezes` are its rounds with their prices;
-    `whole` is there where tasks are whole.
+    `whole` is there where tasks are whole. `unrounded` are the numbers behind what is shown:
+    whatever compares answers compares these.
     """
 
     policy: str
@@ -51,6 +53,7 @@ class Allocation:
     proof: Proof | None = field(default=None, repr=False)
     freezes: tuple[Freeze, ...] = field(default=(), repr=False)
     whole: Whole | None = None
+    unrounded: Unrounded = field(default=Unrounded({}, {}, {}), repr=False, compare=False)
 
     def job(self, name: str) -> JobShare:
         """The share of the job with this name; KeyError if there is none."""

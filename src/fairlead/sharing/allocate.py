@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from flint import fmpq
@@ -16,6 +17,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof, Round, Scale
 from fairlead.model.shares import Freeze, JobShare, Level, Stop, Tasks
+from fairlead.model.unrounded import EXACT
 from fairlead.sharing import answer as back
 from fairlead.sharing.alone import alone
 from fairlead.sharing.amounts import fraction, nearest, rationals
@@ -25,7 +27,7 @@ from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.filling.per_machine import parts
 from fairlead.sharing.integral.registry import is_whole
-from fairlead.sharing.mechanism import Mechanism
+from fairlead.sharing.mechanism import WITHIN, Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.pools import Weights, tenant_weights
 from fairlead.sharing.problem import Floats, Problem
@@ -104,8 +106,8 @@ def _allocated(
             problem,
             rule.spec,
             found.tasks,
-            None if found.scale is None else np.array(list(map(nearest, found.scale))),
-            found.weight.weight,
+            found.scale,
+            found.weight,
             found.pooled,
         )
     answer = _in_words(cluster, jobs, problem, rule.spec, found)
@@ -127,6 +129,7 @@ class _Found:
     proof: Proof | None = None
     prices: tuple[Stop, ...] = ()
     pooled: bool = False
+    within: Fraction = EXACT
 
 
 def _by_policy(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
@@ -231,6 +234,7 @@ def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _
         weight=weights,
         scale=None,
         prices=prices,
+        within=WITHIN,
     )
 
 
@@ -270,6 +274,7 @@ def _in_words(
         prices=found.prices,
         proof=found.proof,
         freezes=found.freezes,
+        unrounded=back.unrounded(problem, found.total, unit, found.weight.exact, found.within),
     )
 
 

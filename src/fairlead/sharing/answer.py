@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from fairlead.model.shares import (
     Stop,
     TenantShare,
 )
-from fairlead.sharing.amounts import nearest, rationals
+from fairlead.model.unrounded import EXACT, Unrounded
+from fairlead.sharing.amounts import fraction, nearest, rationals
 from fairlead.sharing.amounts import total as added_up
 from fairlead.sharing.filling.corner import Row
 from fairlead.sharing.filling.rounds import Filling, FillingRound
@@ -208,6 +210,23 @@ def tenant_shares(
         )
         for t, (name, members) in enumerate(zip(tree.names, jobs_below(tree), strict=True))
     )
+
+
+def unrounded(
+    problem: Problem,
+    total: Iterable[Any],
+    unit: Iterable[Any],
+    weight: Iterable[Any],
+    within: Fraction = EXACT,
+) -> Unrounded:
+    """The numbers by name: the tasks (J,) of the jobs, what makes one unit of share of each (J,),
+    and the tenants' weights (T,)."""
+
+    def named(names: Sequence[str], numbers: Iterable[Any]) -> dict[str, Fraction]:
+        return dict(zip(names, map(fraction, rationals(numbers)), strict=True))
+
+    jobs, tenants = problem.job_names, problem.tree.names
+    return Unrounded(named(jobs, total), named(jobs, unit), named(tenants, weight), within)
 
 
 def job_shares(
