@@ -15,15 +15,42 @@ LEAST = 5e-324
 @dataclass(frozen=True)
 class Unrounded:
     """By name: of each job its tasks, and the tasks that make one unit of share (its scale; where
-    it has none what it could run alone); of each tenant its weight.
+    it has none what it could run alone), and its share; of each tenant its weight and its share.
 
     `within` is 0 where they are exact. What is computed in doubles is known to this part of itself.
     """
 
     tasks: Mapping[str, Fraction]
     unit: Mapping[str, Fraction]
+    share: Mapping[str, Fraction]
     weight: Mapping[str, Fraction]
+    tenant_share: Mapping[str, Fraction]
     within: Fraction = EXACT
+
+
+NONE = Unrounded({}, {}, {}, {}, {})
+
+SHORT = 200
+"""Bits of numerator and denominator up to which a fraction is short: some 60 digits in all."""
+
+
+def written(number: Fraction, *, long: bool) -> str | None:
+    """The fraction as text: `3/7`, `2`. None where it is not short, and `long` is not wanted."""
+    over, under = number.numerator, number.denominator
+    if not long and over.bit_length() + under.bit_length() > SHORT:
+        return None
+    return _digits(over) if under == 1 else f"{_digits(over)}/{_digits(under)}"
+
+
+_AT_ONCE = 4000  # Python writes no more than 4,300 digits of a whole number at once
+
+
+def _digits(number: int) -> str:
+    parts: list[str] = []
+    while number >= 10**_AT_ONCE:
+        number, part = divmod(number, 10**_AT_ONCE)
+        parts.append(f"{part:0{_AT_ONCE}d}")
+    return "".join([str(number), *reversed(parts)])
 
 
 def compared(before: Fraction, after: Fraction, within: Fraction = EXACT) -> int:

@@ -274,7 +274,9 @@ def _in_words(
         prices=found.prices,
         proof=found.proof,
         freezes=found.freezes,
-        unrounded=back.unrounded(problem, found.total, unit, found.weight.exact, found.within),
+        unrounded=back.unrounded(
+            problem, found.total, unit, share, found.weight.exact, found.within
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.model.proof import Places, Round, Scarce
 from fairlead.model.shares import (
@@ -196,37 +197,53 @@ def tenant_shares(
 ) -> tuple[TenantShare, ...]:
     """Every tenant's weighted share, from the shares (J,) of its jobs."""
     tree = names.problem.tree
-    weight, share = rationals(weight), rationals(share)
+    weight = rationals(weight)
+    exact = _of_tenants(names.problem, weight, rationals(share))
     at = {name: index for index, level in enumerate(reached) for name in level.frozen}
     return tuple(
         TenantShare(
             name=name,
             parent=tree.names[tree.parent[t]] if tree.parent[t] >= 0 else None,
             weight=shown(nearest(weight[t])),
-            share=shown(nearest(added_up([share[j] for j in members]) / weight[t]))
-            if weight[t] > 0
-            else 0.0,
+            share=shown(nearest(exact[t])),
             level=at.get(name),
         )
-        for t, (name, members) in enumerate(zip(tree.names, jobs_below(tree), strict=True))
+        for t, name in enumerate(tree.names)
     )
+
+
+def _of_tenants(problem: Problem, weight: Sequence[fmpq], share: Sequence[fmpq]) -> list[fmpq]:
+    """Every tenant's weighted share, from the shares (J,) of its jobs."""
+    return [
+        added_up([share[j] for j in members]) / each if each > 0 else fmpq(0)
+        for each, members in zip(weight, jobs_below(problem.tree), strict=True)
+    ]
 
 
 def unrounded(
     problem: Problem,
     total: Iterable[Any],
     unit: Iterable[Any],
+    share: Iterable[Any],
     weight: Iterable[Any],
     within: Fraction = EXACT,
 ) -> Unrounded:
-    """The numbers by name: the tasks (J,) of the jobs, what makes one unit of share of each (J,),
-    and the tenants' weights (T,)."""
+    """The numbers by name: the tasks (J,) of the jobs, what makes one unit of share of each (J,)
+    and their shares (J,), and the tenants' weights (T,)."""
 
     def named(names: Sequence[str], numbers: Iterable[Any]) -> dict[str, Fraction]:
         return dict(zip(names, map(fraction, rationals(numbers)), strict=True))
 
     jobs, tenants = problem.job_names, problem.tree.names
-    return Unrounded(named(jobs, total), named(jobs, unit), named(tenants, weight), within)
+    share, weight = rationals(share), rationals(weight)
+    return Unrounded(
+        named(jobs, total),
+        named(jobs, unit),
+        named(jobs, share),
+        named(tenants, weight),
+        named(tenants, _of_tenants(problem, weight, share)),
+        within,
+    )
 
 
 def job_shares(

@@ -267,7 +267,7 @@ def _allocation(
         certificate=Certificate(0.0, None),
         warnings=tuple(sorted(too_large)),
         whole=whole,
-        unrounded=back.unrounded(problem, total, unit, weight),
+        unrounded=back.unrounded(problem, total, unit, share, weight),
     )
 
 
