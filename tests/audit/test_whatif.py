@@ -141,6 +141,7 @@ def test_only_what_is_not_there_is_none(policy: str) -> None:
         found = what_if(what, edits, policy)
         for job in found.jobs:
             assert None not in (job.before, job.after, *job.scale)
+            assert [bool(each) for each in job.scale] == [bool(job.before), bool(job.after)]
         for tenant in found.tenants:
             assert None not in (tenant.before, tenant.after, tenant.compared)
     fewer = solve(made(machines, jobs[:1], [Tenant("s")]), policy)

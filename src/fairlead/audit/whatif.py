@@ -11,6 +11,7 @@ from fairlead.audit.edits import Edit, Edited, edited
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import Outcome, Rule, solve
 from fairlead.model.allocation import Allocation
+from fairlead.model.shares import JobShare
 from fairlead.model.unrounded import change, rise
 from fairlead.model.unrounded import compared as order
 from fairlead.sharing.explanation import has_all
@@ -136,17 +137,24 @@ def _jobs(before: Allocation, after: Allocation, stranded: Collection[str]) -> I
         some = was.get(name) or now.get(name)
         assert some is not None  # the name comes from one of them
         tasks = one.tasks.get(name, _NONE), two.tasks.get(name, _NONE)
-        there = name in now or name in stranded
+        stays = name in stranded
         yield Moved(
             name,
             some.tenant,
             was[name].tasks if name in was else None,
-            now[name].tasks if name in now else 0.0 if there else None,
+            now[name].tasks if name in now else 0.0 if stays else None,
             order(*tasks, within),
             rise(*tasks),
             change(*tasks, within),
-            (one.unit.get(name), two.unit.get(name, _NONE if there else None)),
+            (_scale(before, was.get(name)), _NONE if stays else _scale(after, now.get(name))),
         )
+
+
+def _scale(allocation: Allocation, job: JobShare | None) -> Fraction | None:
+    """The tasks that make one unit of share, 0 where it can run nowhere; None of no job."""
+    if job is None:
+        return None
+    return _NONE if job.nowhere is not None else allocation.unrounded.unit[job.name]
 
 
 def _tenants(before: Allocation, after: Allocation, stranded: Collection[str]) -> Iterator[Moved]:

@@ -57,7 +57,8 @@ class Outcome:
         before, after = first.allocation.unrounded, self.allocation.unrounded
         within = max(before.within, after.within)
         return {
-            name: change(tasks, after.tasks[name], within) for name, tasks in before.tasks.items()
+            job.name: change(before.tasks[job.name], after.tasks[job.name], within)
+            for job in first.allocation.jobs
         }
 
 
