@@ -21,7 +21,7 @@ from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
 from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
 from fairlead.sharing.filling.tasks import Bundles, placed
-from fairlead.sharing.problem import Ints, Problem
+from fairlead.sharing.problem import Floats, Ints, Problem
 from fairlead.sharing.threads import one_thread
 from fairlead.sharing.watched import tell
 
@@ -213,23 +213,24 @@ class _State:
         self.rounds.append(self.telling.by_machines(priced, corner, stopped))
         group, machine_class = priced.closed
         self.places[group, machine_class] = False
+        before = progress.near_rate.copy()
         _, changed = progress.freeze(stopped, priced.level)
         self.parts.remove(part)
         self._split(part, corner, _without_one(corner, priced))
-        self._changed(changed)
+        self._forget(changed, before)
 
     def _number(self, row: Row, stopped: list[int], level: fmpq) -> None:
         """These have no more tasks, or are at a limit."""
-        told = self.telling.by_number(row, stopped, level, self.progress.rate)
-        _, changed = self.progress.freeze(stopped, level)
-        self.rounds.append(told)
         progress = self.progress
+        self.rounds.append(self.telling.by_number(row, stopped, level, progress.rate))
+        before = progress.near_rate.copy()
+        _, changed = progress.freeze(stopped, level)
         slower = set(stopped)
+        self._forget(changed | slower, before)
         for part in list(self.parts):
             own = set(part.groups.tolist())
             if not own & slower:
                 continue
-            part.forget(nearest(level))
             nothing = [g for g in stopped if g in own and not progress.base[g]]
             if nothing:
                 # They have no place, and keep nobody together.
@@ -241,15 +242,24 @@ class _State:
             elif not any(progress.rate[g] for g in own):
                 self.parts.remove(part)
                 self._settle(part)
-        self._changed(changed)
 
-    def _changed(self, groups: set[int]) -> None:
-        """These groups rise faster from now on."""
+    def _forget(self, groups: set[int], before: Floats) -> None:
+        """These groups rise otherwise from now on than before."""
         if groups:
-            level = nearest(self.progress.level)
             for part in self.parts:
                 if not groups.isdisjoint(part.groups.tolist()):
-                    part.forget(level)
+                    part.forget(self._room(part, before))
+
+    def _room(self, part: Component, before: Floats) -> float:
+        """A level at which all of a component have room still: nobody has more there than at the
+        level that was known, when all rose as before."""
+        level = nearest(self.progress.level)
+        known = part.reached if part.near is None else part.near
+        if part.priced is not None:
+            known = nearest(part.priced.level)
+        was, now = before[part.groups], self.progress.near_rate[part.groups]
+        part_of = np.divide(was, now, out=np.ones(len(was)), where=now > was)
+        return max(level, level + (known - level) * float(part_of.min(initial=1.0)))
 
     def _split(self, part: Component, corner: Corner | None, tight: tuple[Row, ...]) -> None:
         """The component as it hangs together now; where nobody rises any more it is done with."""
