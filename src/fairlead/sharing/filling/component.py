@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -60,6 +61,14 @@ class Programs:
         self.groups = groups
         self._simplex = Simplex()
 
+    @cached_property
+    def _most_on(self) -> Floats:
+        """(G, C) the most bundles on a class; infinite where there is no such bound."""
+        found = np.full(self.groups.usable.shape, np.inf)
+        for pair, most in self.groups.most_on.items():
+            found[pair] = float(most)
+        return found
+
     def highest(self, part: Component, places: Bools, base: Floats, rate: Floats) -> None:
         """The component's corner at the highest level; SolverError where no program ends."""
         problem = self._problem(part, places, _LOWER, base[part.groups], rate[part.groups])
@@ -85,12 +94,7 @@ class Programs:
         groups, inside = self.groups, (part.groups[:, None], part.classes)
         most_on = None
         if groups.spreads[part.groups].any():
-            most_on = np.full((len(part.groups), len(part.classes)), np.inf)
-            at = {int(c): index for index, c in enumerate(part.classes)}
-            for row, g in enumerate(part.groups.tolist()):
-                for c, column in at.items():
-                    if (g, c) in groups.most_on:
-                        most_on[row, column] = float(groups.most_on[g, c])
+            most_on = self._most_on[inside]
         return Rise(
             use=groups.use[part.groups],
             pairs=places[inside],
