@@ -99,9 +99,11 @@ def smaller(case: Input, policy: str, found: Finding) -> Input:
     """The input without the jobs and machines that are not needed for what was found."""
     end = time.monotonic() + _SHRINK_SECONDS
     (cluster, jobs), part = case, max(len(case[0].machines), len(case[1]))
-    while part and time.monotonic() < end:
+    while part:
         before = len(cluster.machines), len(jobs)
         for start in range(0, max(before), part):
+            if time.monotonic() > end:
+                return cluster, jobs
             fewer = jobs[:start] + jobs[start + part :]
             if fewer and _shows((cluster, fewer), policy, found):
                 jobs = fewer
@@ -121,7 +123,9 @@ def _shows(case: Input, policy: str, found: Finding) -> bool:
 
 def told(question: Question, found: Finding, policy: str, folder: Path) -> str:
     """What was found, with the file that shows it."""
-    case = smaller(question.drawn()[0], policy, found)
+    case = question.drawn()[0]
+    if found.what != "slow":
+        case = smaller(case, policy, found)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{question.kind}-{question.size}-{question.seed}.yaml"
     file.write_text(write(*case), encoding="utf-8")

@@ -8,6 +8,11 @@ from fractions import Fraction
 
 EXACT = Fraction(0)
 
+IN_DOUBLES = Fraction(1, 10**6)
+"""What a mechanism gives is known to this part of itself: it computes in doubles. The steps of the
+market and of PS-DSF end at a gap of 1e-9, and of a thousand jobs each is then known to about 1e-7;
+the others are sums and quotients, or a linear program whose rows hold to 1e-9."""
+
 LEAST = 5e-324
 """The smallest double that is not 0: stands for changes that are smaller."""
 

@@ -17,7 +17,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof, Round, Scale
 from fairlead.model.shares import Freeze, JobShare, Level, Stop, Tasks
-from fairlead.model.unrounded import EXACT
+from fairlead.model.unrounded import EXACT, IN_DOUBLES
 from fairlead.sharing import answer as back
 from fairlead.sharing.alone import alone
 from fairlead.sharing.amounts import fraction, nearest, rationals
@@ -27,7 +27,7 @@ from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.filling.per_machine import parts
 from fairlead.sharing.integral.registry import is_whole
-from fairlead.sharing.mechanism import WITHIN, Mechanism
+from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.pools import Weights, tenant_weights
 from fairlead.sharing.problem import Floats, Problem
@@ -234,7 +234,7 @@ def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _
         weight=weights,
         scale=None,
         prices=prices,
-        within=WITHIN,
+        within=IN_DOUBLES,
     )
 
 

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 from fairlead.sharing.problem import Floats, Problem
-
-WITHIN = Fraction(1, 10**6)
-"""What a mechanism gives is known to this part of itself: it computes in doubles. The steps of the
-market and of PS-DSF end at a gap of 1e-9, and of a thousand jobs each is then known to about 1e-7;
-the others are sums and quotients, or a linear program whose rows hold to 1e-9."""
 
 
 @dataclass(frozen=True)
