@@ -31,10 +31,12 @@ Rule = Policy | Mechanism | InWhole
 @dataclass(frozen=True)
 class Options:
     """How long to search: at most so many changes are tried for each property that tries changes,
-    drawn with the seed where there are more to choose from."""
+    drawn with the seed where there are more to choose from. Of the smallest lies `smallest` are
+    tried beside them, or as many as the size of the input allows."""
 
     trials: int = 20
     seed: int = 1
+    smallest: int | None = None
 
 
 @dataclass(frozen=True)

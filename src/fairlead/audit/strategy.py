@@ -12,6 +12,7 @@ from fairlead.audit.change import apply
 from fairlead.audit.finding import Change, Finding, Input, Lie, Witness
 from fairlead.audit.outcome import Options, Outcome, Shown, solve
 from fairlead.audit.property import Property, not_applicable, not_found, violated, witness_of
+from fairlead.audit.strategy_least import least, room_for
 from fairlead.audit.strategy_lies import (
     Liar,
     Scene,
@@ -38,6 +39,9 @@ NAME = "strategy-proofness"
 SMALLER = "requests for smaller containers are not tried: no whole task fits into them"
 MOST_LIARS = 64
 """So many tenants are tried at most, drawn with the seed."""
+
+Claimed = tuple[Lie, tuple[Liar, Job] | None]
+"""A lie; and the liar with what it claims, where it is a claim of one alone."""
 
 Violation = tuple[tuple[str, ...], Change | None, Shown]
 
@@ -71,6 +75,21 @@ class _Search:
     found: list[Violation] = field(default_factory=list)
     possible: tuple[float, str] = (TOLERANCE, "")
     nearest: tuple[Liar, Job] | None = None
+    known: set[Lie] = field(default_factory=set)
+
+    def tell_all(self, scene: Scene, lies: Iterable[Claimed], most: int) -> None:
+        """Tells the lies one after the other, but for those that were told already or are of no
+        use, until so many more were told."""
+        most += self.trials
+        for change, claim in lies:
+            if self.trials >= most:
+                break
+            if change in self.known or (self.outcome.whole and _of_no_use(change, scene)):
+                continue
+            self.known.add(change)
+            sure = self.told(change, change.liars)
+            if sure is not None and sure >= self.best and claim is not None:
+                self.nearest = claim
 
     def told(self, change: Change, who: tuple[str, ...]) -> float | None:
         """Tells the lie: by how much it pays those who tell it, at least; None where it cannot
@@ -94,8 +113,9 @@ class _Search:
 def check(outcome: Outcome, options: Options) -> Finding:
     """Whether anybody could run more of its true tasks by lying (TSF, section III.2).
 
-    Lies about demands, constraints, both, pools, and of two tenants together who must both gain;
-    first those that the prices point at, then those drawn with the seed. A lie counts where every
+    Lies about demands, constraints, both, pools, and of two tenants together who must both gain:
+    the smallest ones, beside `trials`; then those that the prices point at, then those drawn with
+    the seed. A lie counts where every
     optimal placement gives more than the truth; what only some placement gives is told apart. Told
     apart as well is what pays under most policies: coming as two tenants with half the weight
     each, or bringing machines that are not one's own. A search can refute, and nothing more.
@@ -109,18 +129,19 @@ def check(outcome: Outcome, options: Options) -> Finding:
     search = _Search(outcome)
     draw = np.random.Generator(np.random.PCG64(options.seed))
     liars = sampled(scene.liars, MOST_LIARS, options.seed)
-    known: set[Lie] = set()
-    for change, claim in _lies(scene, liars, options, draw, search):
-        if change in known or (outcome.whole and _of_no_use(change, scene)):
-            continue
-        known.add(change)
-        sure = search.told(change, change.liars)
-        if sure is not None and sure >= search.best and claim is not None:
-            search.nearest = claim
-        if search.trials >= options.trials:
-            break
+    smallest = least(scene, liars)
+    room = room_for(scene, options.trials) if options.smallest is None else options.smallest
+    search.tell_all(scene, sampled(smallest, room, options.seed), room)
+    small = search.trials
+    search.tell_all(scene, _lies(scene, liars, options, draw, search), options.trials)
     apart, count = _apart(scene, liars, outcome, max(2, options.trials // 4))
-    counts = (("liars", len(liars)), ("apart", count), ("violations", len(search.found)))
+    counts = (
+        ("liars", len(liars)),
+        ("smallest lies", len(smallest)),
+        ("of them tried", small),
+        ("apart", count),
+        ("violations", len(search.found)),
+    )
     rest = {
         "seed": options.seed,
         "best": None if search.best == -np.inf else round(search.best, 9) + 0.0,
@@ -139,11 +160,11 @@ def _lies(
     options: Options,
     draw: np.random.Generator,
     search: _Search,
-) -> Iterator[tuple[Lie, tuple[Liar, Job] | None]]:
+) -> Iterator[Claimed]:
     """The lies to tell, without end: half of the trials, or all that there are, directed; then by
     turns something at random, near the best so far, and two together."""
     known = {liar.tenant: directed(scene, liar) for liar in liars}
-    first: list[tuple[Lie, tuple[Liar, Job] | None]] = []
+    first: list[Claimed] = []
     for row in range(max(map(len, known.values()))):
         for liar in liars:
             if row < len(known[liar.tenant]):

@@ -146,12 +146,13 @@ def _constraints(scene: Scene, liar: Liar) -> Iterator[Job]:
         yield replace(job, machines=None)
     if job.exclude:
         yield replace(job, exclude=())
-    for key, value in list(_labels(scene))[:MOST_KINDS]:
+    for key, value in list(labels(scene))[:MOST_KINDS]:
         asked = Requirement(key, Operator.EQUAL, [value])
         yield replace(job, where=Selector([*parts, asked]))
 
 
-def _labels(scene: Scene) -> Iterator[tuple[str, str]]:
+def labels(scene: Scene) -> Iterator[tuple[str, str]]:
+    """The labels that machines have."""
     examples = [scene.seen.machines[first] for first in scene.seen.kinds]
     found = {(key, str(value)) for machine in examples for key, value in machine.labels.items()}
     yield from sorted(found)
