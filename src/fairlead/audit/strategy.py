@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from fairlead.audit.change import apply
 from fairlead.audit.finding import Change, Finding, Input, Lie, Witness
 from fairlead.audit.outcome import Options, Outcome, Shown, solve
 from fairlead.audit.property import Property, not_applicable, not_found, violated, witness_of
-from fairlead.audit.strategy_least import least, room_for
+from fairlead.audit.strategy_least import chosen, least, room_for
 from fairlead.audit.strategy_lies import (
+    Claimed,
     Liar,
     Scene,
     directed,
@@ -37,13 +39,21 @@ from fairlead.model.words import counted, listing, number
 
 NAME = "strategy-proofness"
 SMALLER = "requests for smaller containers are not tried: no whole task fits into them"
+ALL_SMALLEST = "all smallest lies were tried, {0}"
+SOME_SMALLEST = "{0} of {1} smallest lies were tried"
 MOST_LIARS = 64
 """So many tenants are tried at most, drawn with the seed."""
 
-Claimed = tuple[Lie, tuple[Liar, Job] | None]
-"""A lie; and the liar with what it claims, where it is a claim of one alone."""
-
 Violation = tuple[tuple[str, ...], Change | None, Shown]
+
+
+class _Smallest(NamedTuple):
+    """How many of the smallest lies were tried (the policy refuses what some of them make of the
+    input), how many there are, and how many there was room for."""
+
+    tried: int
+    there: int
+    room: int
 
 
 @dataclass(frozen=True)
@@ -131,21 +141,21 @@ def check(outcome: Outcome, options: Options) -> Finding:
     liars = sampled(scene.liars, MOST_LIARS, options.seed)
     smallest = least(scene, liars)
     room = room_for(scene, options.trials) if options.smallest is None else options.smallest
-    search.tell_all(scene, sampled(smallest, room, options.seed), room)
-    small = search.trials
+    search.tell_all(scene, chosen(smallest, room, options.seed), room)
+    small = _Smallest(search.trials, sum(map(len, smallest)), room)
     search.tell_all(scene, _lies(scene, liars, options, draw, search), options.trials)
     apart, count = _apart(scene, liars, outcome, max(2, options.trials // 4))
     counts = (
         ("liars", len(liars)),
-        ("smallest lies", len(smallest)),
-        ("of them tried", small),
+        ("smallest lies", small.there),
+        ("of them tried", small.tried),
         ("apart", count),
         ("violations", len(search.found)),
     )
     rest = {
         "seed": options.seed,
         "best": None if search.best == -np.inf else round(search.best, 9) + 0.0,
-        "note": _note(scene, search, apart),
+        "note": _note(scene, search, small, apart),
         "counts": counts,
         "apart": apart,
     }
@@ -224,9 +234,11 @@ def _apart(
     return tuple(witnesses), trials
 
 
-def _note(scene: Scene, search: _Search, apart: Iterable[Witness]) -> str:
+def _note(scene: Scene, search: _Search, small: _Smallest, apart: Iterable[Witness]) -> str:
     """What must be known to read the verdict right."""
     parts = []
+    if small.tried:
+        parts.append((SOME_SMALLEST if small.room < small.there else ALL_SMALLEST).format(*small))
     tenants = len({job.tenant or job.name for job in scene.given.jobs})
     if tenants > len(scene.liars):
         parts.append(

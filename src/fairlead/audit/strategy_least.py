@@ -8,8 +8,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.audit.finding import Lie
-from fairlead.audit.strategy_lies import Liar, Scene, changed, labels, lie_of, too_small
+from fairlead.audit.strategy_lies import (
+    Claimed,
+    Liar,
+    Scene,
+    changed,
+    labels,
+    lie_of,
+    too_small,
+)
+from fairlead.audit.trying import sampled
 from fairlead.model.constraint import Operator, Requirement, Selector
 from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
@@ -32,9 +40,14 @@ def room_for(scene: Scene, trials: int) -> int:
     return max(trials, min(MOST, WORK // size))
 
 
-def least(scene: Scene, liars: list[Liar]) -> list[tuple[Lie, tuple[Liar, Job] | None]]:
-    """Every smallest lie of every liar: the first of each liar, then the second of each."""
-    rows = [list(_smallest(scene, liar)) for liar in liars]
+def least(scene: Scene, liars: list[Liar]) -> tuple[list[Claimed], list[Claimed]]:
+    """Every smallest lie of every liar, and those that claim machines and differ in one resource as
+    well: the first of each liar, then the second of each."""
+    rows = [_smallest(scene, liar) for liar in liars]
+    return _by_turns(liars, [one for one, _ in rows]), _by_turns(liars, [two for _, two in rows])
+
+
+def _by_turns(liars: list[Liar], rows: list[list[Job]]) -> list[Claimed]:
     return [
         (lie_of((liar, mine[place])), (liar, mine[place]))
         for place in range(max(map(len, rows), default=0))
@@ -43,19 +56,37 @@ def least(scene: Scene, liars: list[Liar]) -> list[tuple[Lie, tuple[Liar, Job] |
     ]
 
 
-def _smallest(scene: Scene, liar: Liar) -> Iterator[Job]:
-    """Claims that differ from the truth in one thing. Of constraints that allow the same machines
+def chosen(lies: tuple[list[Claimed], list[Claimed]], room: int, seed: int) -> list[Claimed]:
+    """So many of them, drawn with the seed where there are more: those that differ in one thing
+    before the others."""
+    one, two = lies
+    some = sampled(one, room, seed)
+    return some + sampled(two, room - len(some), seed)
+
+
+def _smallest(scene: Scene, liar: Liar) -> tuple[list[Job], list[Job]]:
+    """Claims that differ from the truth in one thing, then those that claim machines and differ in
+    one resource as well. Of constraints that allow the same machines
     one is enough, and of machines that no job can tell apart, too; the tenant's pool apart, by
     which it is weighed."""
-    known = {_allowed(scene, liar.job)}
+    truth = _allowed(scene, liar.job)
+    known = {truth}
+    found, wider = [], []
     for claim in _constraints(scene, liar):
         allowed = _allowed(scene, claim)
         if any(allowed) and allowed not in known:
             known.add(allowed)
-            yield claim
-    for claim in (*_demands(scene, liar.job), *_numbers(liar.job)):
-        if not scene.whole or not too_small(claim, liar.job):
-            yield claim
+            found.append(claim)
+            if any(more and not mine for more, mine in zip(allowed, truth, strict=True)):
+                wider.append(claim)
+    demands = [
+        claim
+        for claim in _demands(scene, liar.job)
+        if not scene.whole or not too_small(claim, liar.job)
+    ]
+    # What it cannot use may be where it is put, unless its demand keeps it from there.
+    both = [replace(claim, demand=need.demand) for claim in wider for need in demands]
+    return [*found, *demands, *_numbers(liar.job)], both
 
 
 def _allowed(scene: Scene, job: Job) -> tuple[bool, ...]:
@@ -67,19 +98,19 @@ def _constraints(scene: Scene, liar: Liar) -> Iterator[Job]:
     job = liar.job
     own = frozenset(() if liar.own is None or liar.own.pool is None else liar.own.pool)
     mine = [machine.name for machine in scene.seen.machines if may_use(job, machine)]
-    chosen = frozenset(mine)
+    can = frozenset(mine)
     for kind in np.argsort(-liar.cost, kind="stable").tolist():
         for pooled in (True, False):
             name = next((m for m in scene.members[kind] if (m in own) is pooled), None)
             if name is None:
                 continue
-            if name in chosen:
+            if name in can:
                 yield replace(job, exclude=(*job.exclude, name))
             else:
                 names = tuple(
                     machine.name
                     for machine in scene.seen.machines
-                    if machine.name in chosen or machine.name == name
+                    if machine.name in can or machine.name == name
                 )
                 yield replace(job, where=Selector(), machines=names, exclude=())
     parts = job.where.requirements

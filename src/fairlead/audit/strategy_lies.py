@@ -43,6 +43,10 @@ class Liar:
     own: Tenant | None  # as the input says it
 
 
+Claimed = tuple[Lie, tuple[Liar, Job] | None]
+"""A lie; and the liar with what it claims, where it is a claim of one alone."""
+
+
 @dataclass(frozen=True)
 class Scene:
     """What lies are made from."""
