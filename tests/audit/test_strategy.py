@@ -336,8 +336,10 @@ def test_the_smallest_lies_are_each_of_one_thing() -> None:
     # none.
     assert {names for names in open_to if names != ("m1", "m2")} == {("m1", "m2", "m3"), ("m2",)}
     assert sorted({c.tasks for c in claims if c.tasks is not None}) == [2, 3, 4]
-    demands = {(c.demand["a"], c.demand["b"]) for c in claims if c.demand != mine.demand}
-    assert demands == {(4, 1), (0, 1), (2, 2), (2, 0)}
+    demands = {
+        (float(c.demand["a"]), float(c.demand["b"])) for c in claims if c.demand != mine.demand
+    }
+    assert demands == {(4.0, 1.0), (0.0, 1.0), (2.0, 2.0), (2.0, 0.0)}
     assert len(two) == len(demands)
 
 

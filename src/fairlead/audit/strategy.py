@@ -13,6 +13,7 @@ from fairlead.audit.change import apply
 from fairlead.audit.finding import Change, Finding, Input, Lie, Witness
 from fairlead.audit.outcome import Options, Outcome, Shown, solve
 from fairlead.audit.property import Property, not_applicable, not_found, violated, witness_of
+from fairlead.audit.slack import shortfall
 from fairlead.audit.strategy_least import chosen, least, room_for
 from fairlead.audit.strategy_lies import (
     Claimed,
@@ -29,12 +30,13 @@ from fairlead.audit.strategy_lies import (
     unusable_pools,
 )
 from fairlead.audit.strategy_value import Range, claims_of, gets, own_job
-from fairlead.audit.tolerance import TOLERANCE, shortfall
 from fairlead.audit.trying import sampled
 from fairlead.model.eligibility import may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.tenant import Tenant
+from fairlead.model.unrounded import change as risen
+from fairlead.model.unrounded import compared
 from fairlead.model.words import counted, listing, number
 
 NAME = "strategy-proofness"
@@ -61,18 +63,24 @@ class _Gain:
     """What a lie brings to one liar."""
 
     tenant: str
-    truth: float
+    truth: Fraction
     range: Range
+    within: Fraction  # to what part of themselves the numbers are known
 
     @property
     def sure(self) -> float:
         """In parts of what the truth gives, in every placement."""
-        return self.range.least / self.truth - 1 if self.truth else 0.0
+        return risen(self.truth, self.range.least) or 0.0
 
     @property
     def possible(self) -> float:
         """In parts of what the truth gives, in the best placement."""
-        return self.range.most / self.truth - 1 if self.truth else 0.0
+        return risen(self.truth, self.range.most, self.within) or 0.0
+
+    @property
+    def slack(self) -> float:
+        """By how much the truth gives less than the lie in every placement; 0 if it does not."""
+        return shortfall(self.range.least, self.truth, self.within) if self.truth else 0.0
 
 
 @dataclass
@@ -83,7 +91,7 @@ class _Search:
     trials: int = 0
     best: float = -np.inf
     found: list[Violation] = field(default_factory=list)
-    possible: tuple[float, str] = (TOLERANCE, "")
+    possible: tuple[float, str] = (0.0, "")
     nearest: tuple[Liar, Job] | None = None
     known: set[Lie] = field(default_factory=set)
 
@@ -111,7 +119,7 @@ class _Search:
         sure = min(gain.sure for gain in gains[1])
         self.best = max(self.best, sure)
         shown = _shown(self.outcome, gains[0], gains[1])
-        if shown.slack > TOLERANCE:
+        if shown.slack > 0:
             self.found.append((who, change, shown))
         else:
             possible = min(gain.possible for gain in gains[1])
@@ -283,17 +291,18 @@ def _gains(before: Outcome, after: Outcome, who: tuple[str, ...]) -> list[_Gain]
         claims = [] if true is None else claims_of(before.input, after.input, true)
         if true is None or true.spread or not claims:
             return None
-        truth = before.allocation.job(true.name).tasks
-        gains.append(_Gain(tenant, truth, gets(true, claims, after)))
+        truth, found = before.numbers.tasks[true.name], gets(true, claims, after)
+        within = max(before.numbers.within, found.within)
+        gains.append(_Gain(tenant, truth, found, within))
     return gains
 
 
 def _shown(before: Outcome, after: Outcome, gains: list[_Gain]) -> Shown:
     """The numbers of the liar who gains least."""
-    worst = min(gains, key=lambda gain: (gain.sure, gain.tenant))
-    first = counted(worst.truth, "task")
-    least, most = worst.range.least, worst.range.most
-    if most - least > TOLERANCE * max(most, 1e-300):
+    worst = min(gains, key=lambda gain: (gain.slack, gain.sure, gain.tenant))
+    first = counted(float(worst.truth), "task")
+    least, most = float(worst.range.least), float(worst.range.most)
+    if compared(worst.range.least, worst.range.most, worst.range.within):
         then = f"{number(least)} to {number(most)} true tasks, by the placement that comes out"
     else:
         then = f"{number(least)} true {'task' if number(least) == '1' else 'tasks'}"
@@ -306,9 +315,9 @@ def _shown(before: Outcome, after: Outcome, gains: list[_Gain]) -> Shown:
             f"{worst.tenant} gets {first}; when {how} it can run {then}, and {others} gains more."
         )
     return Shown(
-        before=worst.truth,
+        before=float(worst.truth),
         after=least,
-        slack=shortfall(least, worst.truth) if worst.truth else 0.0,
+        slack=worst.slack,
         sentence=sentence,
     )
 
