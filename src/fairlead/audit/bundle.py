@@ -18,6 +18,7 @@ from fairlead.audit.exact import Has
 from fairlead.audit.exact import better_share as exactly_better
 from fairlead.audit.held import Held, Party
 from fairlead.audit.slack import DOUBLES
+from fairlead.model.errors import SolverError
 from fairlead.model.unrounded import EXACT
 from fairlead.sharing.certificate.seen import Bools, Floats, Ints
 from fairlead.sharing.improve import Cap, Room, best
@@ -182,10 +183,17 @@ def better_share(held: Held, party: Party, bundle: Bundles, has: Callable[[], Ha
     is asked where doubles are too close; a very large program is left to them."""
     if held.drawn:
         return _better_whole(held, party, bundle)
-    near = _nearly_better(held, party, bundle)
-    if near is None:
-        return Reach(None)
-    if len(party.jobs) * len(bundle.at) > LARGE:
+    large = len(party.jobs) * len(bundle.at) > LARGE
+    near: float | None = None
+    try:
+        near = _nearly_better(held, party, bundle)
+        if near is None:
+            return Reach(None)
+    except SolverError:
+        # There is always the slower way.
+        if large:
+            raise
+    if large and near is not None:
         return Reach(Fraction(near), within=max(held.within, DOUBLES))
     return Reach(exactly_better(held, party, has()), within=held.within)
 

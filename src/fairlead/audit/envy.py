@@ -30,7 +30,8 @@ from fairlead.audit.property import (
     violated,
 )
 from fairlead.audit.slack import shortfall
-from fairlead.model.words import counted, number
+from fairlead.audit.standing import amounts
+from fairlead.model.words import number
 from fairlead.sharing.certificate.seen import Floats, Ints
 
 NAME = "envy-freeness"
@@ -303,8 +304,10 @@ def _shown(
 ) -> Shown:
     me, other = held.parties[i].name, held.parties[j].name
     unit = "tasks" if len(held.parties[i].jobs) == 1 else "share"
-    what = counted(runs, "task") if unit == "tasks" else f"the share {number(runs)}"
-    with_it = counted(could, "task") if unit == "tasks" else f"the share {number(could)}"
+    # Doubles: what is nearer than they can tell is told by how much it is apart.
+    what, with_it = amounts(Fraction(runs), Fraction(could), unit)
+    if what == with_it and slack > 0:
+        with_it += f" ({slack:.1g} of {'them' if unit == 'tasks' else 'it'} more)"
     scaled = "" if held.part[i] == held.part[j] else f" {number(times)} times"
     return Shown(
         before=could,

@@ -19,8 +19,8 @@ from fairlead.audit.property import (
     violated,
 )
 from fairlead.audit.slack import DOUBLES, shortfall
+from fairlead.audit.standing import amounts
 from fairlead.model.report import rounded
-from fairlead.model.words import counted
 from fairlead.sharing.certificate.seen import Bools, Floats, Ints
 from fairlead.sharing.improve import Cap, Room, best
 from fairlead.sharing.improve_exact import Pair, Space, most_of
@@ -302,15 +302,13 @@ def _shown(held: Held, tenant: str, better: Tasks) -> Shown | None:
     within = DOUBLES if held.within or held.ex_ante else NONE
     gains = [shortfall(better[j], held.runs(j), within) for j in jobs]
     job = jobs[int(np.argmax(gains))]
-    name, has, could = held.seen.names[job], float(held.runs(job)), float(better[job])
+    name, has, could = held.seen.names[job], held.runs(job), better[job]
+    now, then = amounts(has, could, "tasks")
     return Shown(
-        before=could,
-        after=has,
+        before=float(could),
+        after=float(has),
         slack=max(gains),
-        sentence=(
-            f"{name} gets {counted(has, 'task')}; it could have {counted(could, 'task')} while"
-            " nobody has less."
-        ),
+        sentence=(f"{name} gets {now}; it could have {then} while nobody has less."),
         jobs=tuple(
             (name, rounded(float(tasks)) or 0.0)
             for name, tasks in zip(held.seen.names, better, strict=True)

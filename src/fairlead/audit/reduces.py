@@ -8,7 +8,7 @@ from fairlead.audit.finding import Finding
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.property import Property, holds, not_applicable, violated
 from fairlead.audit.slack import difference
-from fairlead.audit.standing import amount, standing
+from fairlead.audit.standing import amounts, standing
 from fairlead.model.errors import InputError
 
 Simpler = Callable[[Outcome], tuple[str | None, str]]
@@ -56,13 +56,11 @@ def reduction(name: str, promise: str, simpler: Simpler) -> Property:
 def _shown(outcome: Outcome, reference: Outcome, tenant: str, why: str) -> Shown:
     first, second = standing(reference), standing(outcome)
     should, has, unit = first.of(tenant, second)
+    gets, gives = amounts(has, should, unit)
     return Shown(
         before=float(should),
         after=float(has),
         slack=difference(should, has, max(first.within, second.within)),
-        sentence=(
-            f"{tenant} gets {amount(has, unit)}; {reference.rule.spec} gives {amount(should, unit)}"
-            f" ({why})."
-        ),
+        sentence=(f"{tenant} gets {gets}; {reference.rule.spec} gives {gives} ({why})."),
         unit=unit,
     )

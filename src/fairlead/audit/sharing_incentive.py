@@ -16,7 +16,7 @@ from fairlead.audit.held import Held, Party, hold
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.property import Property, holds, not_applicable, not_found, violated
 from fairlead.audit.slack import shortfall
-from fairlead.audit.standing import amount
+from fairlead.audit.standing import amounts
 from fairlead.model.words import percent
 from fairlead.sharing.certificate.seen import Floats
 
@@ -149,7 +149,7 @@ def compare(held: Held, mine: Own, unsure: list[str]) -> Shown:
     own = "its pool" if has_pools(held) else f"its {_part(held, party)} of each machine"
     if held.drawn and not has_pools(held) and len(party.jobs) == 1:
         own = f"its {_part(held, party)} of what it could run alone"
-    what, could = amount(runs, unit), amount(alone, unit)
+    what, could = amounts(runs, alone, unit)
     return Shown(
         before=float(alone),
         after=float(runs),

@@ -54,6 +54,16 @@ def amount(value: Fraction, unit: str) -> str:
     return counted(much, "task") if unit == "tasks" else f"the share {number(much)}"
 
 
+def amounts(first: Fraction, then: Fraction, unit: str) -> tuple[str, str]:
+    """Both, and where they look alike by how much the second differs."""
+    one, other = amount(first, unit), amount(then, unit)
+    if one == other and first != then:
+        part = difference(first, then, NONE)
+        other += f" ({part:.1g} of {'them' if unit == 'tasks' else 'it'}"
+        other += f" {'more' if then > first else 'less'})"
+    return one, other
+
+
 def falls(before: Outcome, after: Outcome, tenant: str, when: str) -> Shown | None:
     """By how much the tenant falls; None where it is not in both."""
     return _compared(before, after, tenant, f"{tenant} falls from {{}} to {{}} {when}.", fall=True)
@@ -76,6 +86,6 @@ def _compared(
         before=float(was),
         after=float(now),
         slack=shortfall(was, now, within) if fall else difference(was, now, within),
-        sentence=sentence.format(amount(was, unit), amount(now, unit)),
+        sentence=sentence.format(*amounts(was, now, unit)),
         unit=unit,
     )

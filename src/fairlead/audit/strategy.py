@@ -306,6 +306,8 @@ def _shown(before: Outcome, after: Outcome, gains: list[_Gain]) -> Shown:
         then = f"{number(least)} to {number(most)} true tasks, by the placement that comes out"
     else:
         then = f"{number(least)} true {'task' if number(least) == '1' else 'tasks'}"
+        if worst.slack and number(least) == number(float(worst.truth)):
+            then += f" ({worst.slack:.1g} of them more)"
     hows = [(gain.tenant, _how(before.input, after.input, gain.tenant)) for gain in gains]
     how = listing(text if len(gains) == 1 else f"{tenant} {text}" for tenant, text in hows)
     sentence = f"{worst.tenant} gets {first}; {how} it can run {then}."
