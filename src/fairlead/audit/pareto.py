@@ -37,6 +37,7 @@ NONE = Fraction(0)
 Tasks = list[Fraction]
 """Of each job."""
 
+NEARLY = "to a millionth: there are too many places for a program in rationals"
 UNSURE = "there are too many packings to be sure: those that prices point at were tried"
 
 
@@ -72,11 +73,12 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
         if shown is not None and shown.slack > 0:
             found.append(((party.name,), None, shown))
     counts = (("tenants", len(held.parties)), ("could gain", len(found)))
+    note = NEARLY if _is_large(held) else ""
     if found:
-        return violated(NAME, outcome, found, counts=counts)
+        return violated(NAME, outcome, found, counts=counts, note=note)
     if not proved:
         return not_found(NAME, outcome, 1, counts=counts, note=UNSURE)
-    return holds(NAME, outcome, counts=counts)
+    return holds(NAME, outcome, counts=counts, note=note)
 
 
 def measure(
@@ -101,6 +103,18 @@ def proved_fair(held: Held) -> bool:
         and proof is not None
         and proof.view == View.MACHINES.value
     )
+
+
+def _in_doubles(held: Held) -> bool:
+    """Whether the program is one in doubles: numbers are not known better, or it is too large for
+    rationals. Programs in whole numbers are exact, but for the mean of what may be drawn."""
+    if held.drawn:
+        return held.ex_ante
+    return bool(held.within) or _is_large(held)
+
+
+def _is_large(held: Held) -> bool:
+    return not held.drawn and int(np.count_nonzero(held.classes.usable)) > LARGE
 
 
 def _most_for(held: Held, party: Party, known: Tasks | None) -> Tasks:
@@ -161,7 +175,7 @@ def improved_whole(held: Held, job: int | None = None) -> tuple[Tasks, bool]:
 
 def improved(held: Held) -> Tasks:
     """(J,) the tasks of each job in the best allocation in which nobody has less."""
-    if held.within or np.count_nonzero(held.classes.usable) > LARGE:
+    if _in_doubles(held):
         return [Fraction(each) for each in _nearly_improved(held).tolist()]
     numbers = [held.runs(j) for j in range(len(held.total))]
     runs = np.flatnonzero(held.classes.runs)
@@ -299,7 +313,7 @@ def _shown(held: Held, tenant: str, better: Tasks) -> Shown | None:
         return None
     # The job that gains most tells it: the others of the tenant have at least what they had.
     jobs = party.jobs.tolist()
-    within = DOUBLES if held.within or held.ex_ante else NONE
+    within = DOUBLES if _in_doubles(held) else NONE
     gains = [shortfall(better[j], held.runs(j), within) for j in jobs]
     job = jobs[int(np.argmax(gains))]
     name, has, could = held.seen.names[job], held.runs(job), better[job]

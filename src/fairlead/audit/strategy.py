@@ -291,7 +291,8 @@ def _gains(before: Outcome, after: Outcome, who: tuple[str, ...]) -> list[_Gain]
         claims = [] if true is None else claims_of(before.input, after.input, true)
         if true is None or true.spread or not claims:
             return None
-        truth, found = before.numbers.tasks[true.name], gets(true, claims, after)
+        truth = before.numbers.tasks[true.name]
+        found = gets(true, claims, after, truth)
         within = max(before.numbers.within, found.within)
         gains.append(_Gain(tenant, truth, found, within))
     return gains

@@ -25,7 +25,7 @@ from fairlead.model.job import Job
 MOST = 256
 """So many of the smallest lies are tried at most."""
 
-WORK = 500_000
+WORK = 50_000
 """Jobs x kinds of machines x smallest lies: where inputs are large, fewer are tried, but never
 fewer than others."""
 

@@ -15,6 +15,7 @@ from fairlead.audit.held import Held, hold
 from fairlead.audit.outcome import Outcome, Rule
 from fairlead.audit.slack import DOUBLES
 from fairlead.model.eligibility import may_use
+from fairlead.model.errors import SolverError
 from fairlead.model.job import Job
 from fairlead.model.unrounded import EXACT
 from fairlead.sharing.certificate.seen import Bools, Classes, Floats, Seen, see
@@ -27,6 +28,9 @@ ONLY_TOTALS = ("market", "most-tasks")
 is as good for them. The others divide each machine, and their placement is the only one."""
 
 NONE = Fraction(0)
+
+DOUBT = 1e-6
+"""A part of what the machines hold, by which two programs in doubles may be off."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +62,15 @@ def worth_of(claim: Job, true: Job, whole: bool = False) -> Fraction:
     return Fraction(floor(fit)) if whole else fit
 
 
-def gets(true: Job, claims: list[Job], after: Outcome) -> Range:
+def gets(true: Job, claims: list[Job], after: Outcome, truth: Fraction | None = None) -> Range:
     """The true tasks that the liar can run with what its claims get, at most its own number: on
     machines that it can truly use, in the worst and in the best of the optimal placements.
 
     Where the rule looks at one machine that holds everything there is no placement, and tasks are
     all that is counted. The job may not spread. Whole tasks are counted in the placement that came
     out, where machines that the liar cannot use may be among those that it claimed; of a lottery,
-    in expectation.
+    in expectation. Where doubles say that the worst placement gives much less than the `truth`,
+    they are believed.
     """
     if after.whole:
         return _in_containers(true, claims, after)
@@ -92,7 +97,7 @@ def gets(true: Job, claims: list[Job], after: Outcome) -> Range:
         )
         return Range(_at_most(true, found), _at_most(true, found), held.within)
     by_row = {seen.job[name]: each for name, each in worth.items()}
-    least, most, within = _over_the_face(seen, kinds, after, really, by_row)
+    least, most, within = _over_the_face(seen, kinds, after, really, by_row, truth)
     return Range(_at_most(true, least), _at_most(true, min(most, whole)), within)
 
 
@@ -162,7 +167,12 @@ def _usable_part(held: Held, name: str, true: Job) -> Fraction:
 
 
 def _over_the_face(
-    seen: Seen, kinds: Classes, after: Outcome, really: Bools, worth: dict[int, Fraction]
+    seen: Seen,
+    kinds: Classes,
+    after: Outcome,
+    really: Bools,
+    worth: dict[int, Fraction],
+    truth: Fraction | None,
 ) -> tuple[Fraction, Fraction, Fraction]:
     """The least and the most over all placements in which every job has the tasks it got, and to
     what part of itself that is known: in rationals unless there are very many places."""
@@ -183,28 +193,29 @@ def _over_the_face(
             amount.append(NONE)
         amount[place[key]] += numbers.tasks[share.name]
     usable = kinds.usable[jobs]
-    if numbers.within or np.count_nonzero(usable) > LARGE:
+    large = bool(numbers.within) or int(np.count_nonzero(usable)) > LARGE
+    if large or truth is not None:
         valued: Floats = np.zeros((len(jobs), len(really)))
         for row, j in enumerate(jobs):
             if j in worth:
                 valued[row, really] = float(worth[j])
-        count = kinds.count[None, :]
-        least, most = extremes(
-            Face(
-                demand=seen.demand[jobs],
-                usable=usable,
-                capacity=kinds.total,
-                most=np.where(seen.spread[jobs][:, None], count, np.inf),
-                tasks=np.array([float(each) for each in amount]),
-            ),
-            valued,
+        face = Face(
+            demand=seen.demand[jobs],
+            usable=usable,
+            capacity=kinds.total,
+            most=np.where(seen.spread[jobs][:, None], kinds.count[None, :], np.inf),
+            tasks=np.array([float(each) for each in amount]),
         )
-        return Fraction(least), Fraction(most), max(numbers.within, DOUBLES)
+        near = _nearly(face, valued, large=large)
+        # They leave a hundred millionth of what others have open, which is much to who has little.
+        room = DOUBT * float((valued * usable * kinds.holds[jobs] * kinds.count).sum())
+        if near is not None and (large or (truth is not None and near[0] + room < truth)):
+            return Fraction(near[0]), Fraction(near[1]), max(numbers.within, DOUBLES)
     value = {
         (row, c): worth[jobs[row]] if jobs[row] in worth and really[c] else NONE
         for row, c in np.argwhere(usable).tolist()
     }
-    face = Space(
+    space = Space(
         demand=[[Fraction(need) for need in seen.need[j].tolist()] for j in jobs],
         capacity=[[Fraction(int(each)) for each in row] for row in kinds.all],
         floor=amount,
@@ -216,7 +227,16 @@ def _over_the_face(
     )
     found = []
     for sign in (-1, 1):
-        best = most_of(replace(face, worth={at: sign * each for at, each in value.items()}))
+        best = most_of(replace(space, worth={at: sign * each for at, each in value.items()}))
         assert best is not None  # the placement that came out
         found.append(sum((value[at] * tasks for at, tasks in best.items()), NONE))
     return found[0], found[1], EXACT
+
+
+def _nearly(face: Face, worth: Floats, *, large: bool) -> tuple[float, float] | None:
+    try:
+        return extremes(face, worth)
+    except SolverError:
+        if large:
+            raise
+        return None
