@@ -291,7 +291,7 @@ def test_a_lie_about_one_machine_is_always_tried() -> None:
     for seed in range(4):
         finding = searched(what, "cdrf", trials=1, seed=seed)
         assert "it may use m1 and m2" in witness_of(finding).sentence
-        assert "all smallest lies were tried" in finding.note
+        assert "of the smallest lies were tried" in finding.note
 
 
 def test_a_machine_and_a_resource_that_are_not_needed_are_claimed_together() -> None:
@@ -346,7 +346,7 @@ def test_the_smallest_lies_are_each_of_one_thing() -> None:
 def test_of_many_smallest_lies_some_are_drawn_and_that_is_said() -> None:
     options = Options(trials=1, smallest=3)
     finding = PROPERTIES[NAME].check(solve(FIG_2, "tsf"), options)
-    assert f"3 of {dict(finding.counts)['smallest lies']} smallest lies" in finding.note
+    assert f"3 of the {dict(finding.counts)['smallest lies']} smallest lies" in finding.note
     scene = scene_of(solve(FIG_2, "tsf"))
     assert room_for(scene, 20) == MOST
     assert room_for(replace(scene, members=scene.members * 100_000), 20) == 20

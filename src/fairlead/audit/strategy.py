@@ -41,8 +41,8 @@ from fairlead.model.words import counted, listing, number
 
 NAME = "strategy-proofness"
 SMALLER = "requests for smaller containers are not tried: no whole task fits into them"
-ALL_SMALLEST = "all smallest lies were tried, {0}"
-SOME_SMALLEST = "{0} of {1} smallest lies were tried"
+ALL_SMALLEST = "all {0} of the smallest lies were tried"
+SOME_SMALLEST = "{0} of the {1} smallest lies were tried"
 MOST_LIARS = 64
 """So many tenants are tried at most, drawn with the seed."""
 
