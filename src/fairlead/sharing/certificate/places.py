@@ -45,9 +45,10 @@ def tasks_of(filling: Filling) -> list[fmpq]:
     return found
 
 
-def check_places(filling: Filling, proof: Proof) -> Amounts:
-    """How many bundles of each entry of the proof are on each class, or numbers as near to that as
-    doubles can tell. Raises CertificateError where that is not said, or not possible."""
+def check_places(filling: Filling, proof: Proof, *, exact: bool = False) -> Amounts:
+    """How many bundles of each entry of the proof are on each class, or (unless they are to be
+    `exact`) numbers as near to that as doubles can tell. Raises CertificateError where that is not
+    said, or not possible."""
     rows = filling.rows
     entries = [
         _entry(filling, places, f"entry {n} of the places")
@@ -62,7 +63,7 @@ def check_places(filling: Filling, proof: Proof) -> Amounts:
     for row, scarce in zip(full, proof.full, strict=True):
         if row[0] not in ("on", "spread"):
             raise CertificateError(f"what is full: {described(scarce)} says no place")
-    amounts, off = _solved(rows, entries, full, exact=False)
+    amounts, off = _solved(rows, entries, full, exact=exact)
     used_up = _used_up(filling, full)
     try:
         _fits(rows, entries, amounts, off, used_up)
