@@ -8,14 +8,14 @@ import pytest
 from fairlead.audit.finding import Verdict
 from fairlead.audit.outcome import Outcome
 from fairlead.audit.registry import PROPERTIES
-from fairlead.audit.slack import DOUBLES
 from fairlead.model.job import Job
 from fairlead.model.tenant import Tenant
+from fairlead.model.unrounded import IN_DOUBLES
 from tests.audit.build import given, judged, made, witness_of
 from tests.papers.cases import job, machines, weighted
 
-LITTLE = 10 * float(DOUBLES)
-NOTHING = float(DOUBLES) / 10
+LITTLE = 10 * float(IN_DOUBLES)
+NOTHING = float(IN_DOUBLES) / 10
 
 TWO = given(machines((4,), (4,)), (job("u", 1), job("v", 1)))
 

@@ -17,9 +17,8 @@ import numpy as np
 from fairlead.audit.exact import Has
 from fairlead.audit.exact import better_share as exactly_better
 from fairlead.audit.held import Held, Party
-from fairlead.audit.slack import DOUBLES
 from fairlead.model.errors import SolverError
-from fairlead.model.unrounded import EXACT
+from fairlead.model.unrounded import EXACT, IN_DOUBLES
 from fairlead.sharing.certificate.seen import Bools, Floats, Ints
 from fairlead.sharing.improve import Cap, Room, best
 from fairlead.sharing.improve_whole import Rooms, best_mean, best_whole
@@ -194,7 +193,7 @@ def better_share(held: Held, party: Party, bundle: Bundles, has: Callable[[], Ha
         if large:
             raise
     if large and near is not None:
-        return Reach(Fraction(near), within=max(held.within, DOUBLES))
+        return Reach(Fraction(near), within=max(held.within, IN_DOUBLES))
     return Reach(exactly_better(held, party, has()), within=held.within)
 
 
@@ -271,7 +270,7 @@ def _better_whole(held: Held, party: Party, bundle: Bundles) -> Reach:
             share = held.worth(jobs, [Fraction(each) for each in tasks.tolist()])
             best = share if best is None else max(best, share)
     # Before a draw the mean of a lottery is sought by a program in doubles.
-    return Reach(best, proved, DOUBLES if held.ex_ante else EXACT)
+    return Reach(best, proved, IN_DOUBLES if held.ex_ante else EXACT)
 
 
 def caps(held: Held, jobs: Ints) -> tuple[Cap, ...]:

@@ -15,12 +15,11 @@ import numpy as np
 
 from fairlead.audit.finding import Moment
 from fairlead.audit.outcome import Outcome, near
-from fairlead.audit.slack import DOUBLES
 from fairlead.audit.whole import Drawn, all_drawn, in_units
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.shares import MachineClass, TenantShare
 from fairlead.model.tenant import Tenant
-from fairlead.model.unrounded import Unrounded
+from fairlead.model.unrounded import IN_DOUBLES, Unrounded
 from fairlead.sharing.certificate.placed import exactly_placed
 from fairlead.sharing.certificate.seen import Bools, Classes, Floats, Ints, Seen, see
 
@@ -96,7 +95,7 @@ class Held:
             return shown, Fraction(0)
         given, proof = self.outcome.input, self.outcome.allocation.proof
         if self.numbers.within or proof is None:
-            return shown, self.numbers.within or DOUBLES
+            return shown, self.numbers.within or IN_DOUBLES
         cluster = with_implied_tenants(given.cluster, given.jobs)
         column = self.classes.column or {0: 0}  # one machine that is the only one
         found = {
@@ -107,7 +106,7 @@ class Held:
             pairs = [(j, c) for j, on in found.items() for c in on]
             if all(near(float(shown[j][c]), found[j][c]) for j, c in pairs):
                 return found, Fraction(0)
-        return shown, DOUBLES
+        return shown, IN_DOUBLES
 
     @property
     def placed(self) -> Placed:

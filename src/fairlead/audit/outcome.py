@@ -8,10 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 
 from fairlead.audit.finding import Input, Moment
-from fairlead.audit.slack import DOUBLES
 from fairlead.model.allocation import Allocation
 from fairlead.model.shares import Tasks
-from fairlead.model.unrounded import Unrounded
+from fairlead.model.unrounded import IN_DOUBLES, Unrounded
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.integral.registry import is_whole, parse_whole
 from fairlead.sharing.mechanism import Mechanism
@@ -70,7 +69,7 @@ class Outcome:
         if all(name in known.tasks and near(shown[name], known.tasks[name]) for name in shown):
             return known
         tasks = {name: Fraction(number) for name, number in shown.items()}
-        return replace(known, tasks=tasks, within=DOUBLES)
+        return replace(known, tasks=tasks, within=IN_DOUBLES)
 
     def _whole_tasks(self) -> dict[str, Fraction]:
         whole = self.allocation.whole

@@ -18,9 +18,10 @@ from fairlead.audit.property import (
     not_found,
     violated,
 )
-from fairlead.audit.slack import DOUBLES, shortfall
+from fairlead.audit.slack import shortfall
 from fairlead.audit.standing import amounts
 from fairlead.model.report import rounded
+from fairlead.model.unrounded import IN_DOUBLES
 from fairlead.sharing.certificate.seen import Bools, Floats, Ints
 from fairlead.sharing.improve import Cap, Room, best
 from fairlead.sharing.improve_exact import Pair, Space, most_of
@@ -165,7 +166,7 @@ def improved_whole(held: Held, job: int | None = None) -> tuple[Tasks, bool]:
     if found.tasks is not None:
         gain = found.tasks - floor
         if held.ex_ante:  # by a program in doubles
-            gain[gain <= float(DOUBLES) * np.maximum(floor, alone / len(runs))] = 0.0
+            gain[gain <= float(IN_DOUBLES) * np.maximum(floor, alone / len(runs))] = 0.0
         else:
             gain = np.rint(gain)
         for j, more in zip(runs.tolist(), gain.tolist(), strict=True):
@@ -255,7 +256,7 @@ def _nearly_improved(held: Held) -> Floats:
     gain = found.sum(axis=1) - floor
     # Who has nothing at all would else gain infinitely by a rounding: the rows of the program hold
     # to 1e-9 of what others have, which can be 1e-8 of what this one should.
-    gain[gain <= float(DOUBLES) * unit] = 0.0
+    gain[gain <= float(IN_DOUBLES) * unit] = 0.0
     room = np.where(np.isfinite(seen.tasks), np.maximum(seen.tasks - held.total, 0.0), np.inf)
     better: Floats = held.total.copy()
     for kind in np.flatnonzero(gain > 0):
@@ -303,7 +304,7 @@ def _free(held: Held, used: Floats) -> Bools:
     """(C,) the classes on which something of every resource that they have is left."""
     total = held.classes.total
     left = np.where(total > 0, total - used, np.inf)
-    free: Bools = (left > float(DOUBLES) * total).min(axis=1)
+    free: Bools = (left > float(IN_DOUBLES) * total).min(axis=1)
     return free
 
 
@@ -313,7 +314,7 @@ def _shown(held: Held, tenant: str, better: Tasks) -> Shown | None:
         return None
     # The job that gains most tells it: the others of the tenant have at least what they had.
     jobs = party.jobs.tolist()
-    within = DOUBLES if _in_doubles(held) else NONE
+    within = IN_DOUBLES if _in_doubles(held) else NONE
     gains = [shortfall(better[j], held.runs(j), within) for j in jobs]
     job = jobs[int(np.argmax(gains))]
     name, has, could = held.seen.names[job], held.runs(job), better[job]

@@ -9,10 +9,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fairlead.model.unrounded import LEAST, compared
-from fairlead.sharing.mechanism import WITHIN
-
-DOUBLES = WITHIN
-"""To what part of themselves allocations are known that come in doubles."""
 
 
 def shortfall(promised: Fraction, found: Fraction, within: Fraction) -> float:

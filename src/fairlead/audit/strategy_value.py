@@ -13,11 +13,10 @@ from fairlead.audit.bundle import LARGE
 from fairlead.audit.finding import Input
 from fairlead.audit.held import Held, hold
 from fairlead.audit.outcome import Outcome, Rule
-from fairlead.audit.slack import DOUBLES
 from fairlead.model.eligibility import may_use
 from fairlead.model.errors import SolverError
 from fairlead.model.job import Job
-from fairlead.model.unrounded import EXACT
+from fairlead.model.unrounded import EXACT, IN_DOUBLES
 from fairlead.sharing.certificate.seen import Bools, Classes, Floats, Seen, see
 from fairlead.sharing.face import Face, extremes
 from fairlead.sharing.improve_exact import Space, most_of
@@ -210,7 +209,7 @@ def _over_the_face(
         # They leave a hundred millionth of what others have open, which is much to who has little.
         room = DOUBT * float((valued * usable * kinds.holds[jobs] * kinds.count).sum())
         if near is not None and (large or (truth is not None and near[0] + room < truth)):
-            return Fraction(near[0]), Fraction(near[1]), max(numbers.within, DOUBLES)
+            return Fraction(near[0]), Fraction(near[1]), max(numbers.within, IN_DOUBLES)
     value = {
         (row, c): worth[jobs[row]] if jobs[row] in worth and really[c] else NONE
         for row, c in np.argwhere(usable).tolist()
