@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from fairlead.model.errors import SolverError
 from fairlead.sharing.filling.corner import Corner, Row
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.prices import Priced
@@ -130,10 +131,17 @@ class Programs:
 
     def _by_columns(self, problem: Rise, basis: Basis | None, columns: Bools) -> Risen:
         """The highest corner, from a basis next to it if there is one: the simplex has these
-        places, and then those that are cheaper by its prices."""
+        places, and then those that are cheaper by its prices. A lower one that fits where the
+        simplex fails later."""
+        risen: Risen | None = None
         while True:
             few = replace(problem, pairs=columns, basis=basis)
-            risen = self._simplex.rise(few)
+            try:
+                risen = self._simplex.rise(few)
+            except SolverError:
+                if risen is None:
+                    raise
+                return risen
             assert risen is not None and risen.basis is not None
             cheaper = self._cheaper(problem, risen) & ~columns
             if not cheaper.any():

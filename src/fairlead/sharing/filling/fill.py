@@ -160,7 +160,7 @@ class _State:
                 try:
                     self.programs.again(part, self.places, progress.near_base, progress.near_rate)
                 except SolverError:
-                    part.corner = None
+                    break  # what there is may be a corner to climb from
             if part.corner is not None:
                 priced = price(self.groups, where, part.corner, progress)
                 if priced is not None and self._holds(part, part.corner, priced):
