@@ -17,10 +17,10 @@ from fairlead.sharing.amounts import (
     rational,
     rationals,
     simplest,
-    total,
 )
 from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.problem import Problem
+from fairlead.sharing.sums import total
 from tests.reference.instances import Kind, instance
 from tests.reference.scales import cdrf, tsf
 from tests.sharing.build import build

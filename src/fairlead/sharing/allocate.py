@@ -262,10 +262,12 @@ def _in_words(
         alone=list(map(nearest, by_itself)),
     )
     warnings = (MAY_NOT_FIT.format(policy=spec),) if found.pooled else _divided(problem, tasks)
+    weight = found.weight.exact
+    tenant_share = back.of_tenants(problem, weight, share)
     return Allocation(
         policy=spec,
         tasks=Tasks.DIVISIBLE,
-        tenants=back.tenant_shares(names, found.weight.exact, share, reached),
+        tenants=back.tenant_shares(names, weight, tenant_share, reached),
         jobs=_with_reasons(cluster, jobs, shares),
         classes=names.classes(),
         levels=found.levels,
@@ -275,7 +277,7 @@ def _in_words(
         proof=found.proof,
         freezes=found.freezes,
         unrounded=back.unrounded(
-            problem, found.total, unit, share, found.weight.exact, found.within
+            problem, found.total, unit, share, weight, tenant_share, found.within
         ),
     )
 

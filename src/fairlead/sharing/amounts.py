@@ -152,15 +152,6 @@ def nearest(number: fmpq | fmpz) -> float:
         return np.inf if number > 0 else -np.inf
 
 
-def total(numbers: Sequence[fmpq]) -> fmpq:
-    """The sum, by halves: denominators that differ meet as late as they can."""
-    numbers = list(numbers)
-    while len(numbers) > 1:
-        odd = numbers[len(numbers) & ~1 :]
-        numbers = [a + b for a, b in zip(numbers[::2], numbers[1::2], strict=False)] + odd
-    return numbers[0] if numbers else fmpq(0)
-
-
 def _in_parts(rows: Sequence[Sequence[Fraction]], parts: Sequence[int]) -> Whole:
     found = np.empty((len(rows), len(parts)), dtype=object)
     for i, row in enumerate(rows):

@@ -22,10 +22,10 @@ from fairlead.model.shares import (
 )
 from fairlead.model.unrounded import EXACT, Unrounded
 from fairlead.sharing.amounts import fraction, nearest, rationals
-from fairlead.sharing.amounts import total as added_up
 from fairlead.sharing.filling.corner import Row
 from fairlead.sharing.filling.rounds import Filling, FillingRound
 from fairlead.sharing.problem import Floats, Problem, jobs_below
+from fairlead.sharing.sums import total
 
 DIGITS = 12  # significant digits of every number that is shown
 
@@ -195,53 +195,61 @@ def _together(first: Level, then: Level) -> Level:
 def tenant_shares(
     names: Names, weight: Iterable[Any], share: Iterable[Any], reached: Sequence[Level]
 ) -> tuple[TenantShare, ...]:
-    """Every tenant's weighted share, from the shares (J,) of its jobs."""
+    """Every tenant's weight and its weighted share (T,)."""
     tree = names.problem.tree
-    weight = rationals(weight)
-    exact = _of_tenants(names.problem, weight, rationals(share))
+    weight, share = rationals(weight), rationals(share)
     at = {name: index for index, level in enumerate(reached) for name in level.frozen}
     return tuple(
         TenantShare(
             name=name,
             parent=tree.names[tree.parent[t]] if tree.parent[t] >= 0 else None,
             weight=shown(nearest(weight[t])),
-            share=shown(nearest(exact[t])),
+            share=shown(nearest(share[t])),
             level=at.get(name),
         )
         for t, name in enumerate(tree.names)
     )
 
 
-def _of_tenants(problem: Problem, weight: Sequence[fmpq], share: Sequence[fmpq]) -> list[fmpq]:
-    """Every tenant's weighted share, from the shares (J,) of its jobs."""
-    return [
-        added_up([share[j] for j in members]) / each if each > 0 else fmpq(0)
-        for each, members in zip(weight, jobs_below(problem.tree), strict=True)
-    ]
+def of_tenants(problem: Problem, weight: Iterable[Any], share: Iterable[Any]) -> list[fmpq]:
+    """(T,) every tenant's weighted share, from the shares (J,) of its jobs."""
+    tree = problem.tree
+    parts: list[list[fmpq]] = [[] for _ in tree.names]
+    for tenant, each in zip(tree.job_tenant.tolist(), rationals(share), strict=True):
+        parts[tenant].append(each)
+    found = [fmpq(0)] * len(parts)
+    weights = rationals(weight)
+    for t in reversed(range(len(parts))):  # parents come before their children
+        together = total(parts[t])
+        if (above := int(tree.parent[t])) >= 0:
+            parts[above].append(together)
+        if weights[t] > 0:
+            found[t] = together / weights[t]
+    return found
 
 
 def unrounded(
     problem: Problem,
-    total: Iterable[Any],
+    tasks: Iterable[Any],
     unit: Iterable[Any],
     share: Iterable[Any],
     weight: Iterable[Any],
+    tenant_share: Iterable[Any],
     within: Fraction = EXACT,
 ) -> Unrounded:
     """The numbers by name: the tasks (J,) of the jobs, what makes one unit of share of each (J,)
-    and their shares (J,), and the tenants' weights (T,)."""
+    and their shares (J,), and the tenants' weights (T,) and weighted shares (T,)."""
 
     def named(names: Sequence[str], numbers: Iterable[Any]) -> dict[str, Fraction]:
         return dict(zip(names, map(fraction, rationals(numbers)), strict=True))
 
     jobs, tenants = problem.job_names, problem.tree.names
-    share, weight = rationals(share), rationals(weight)
     return Unrounded(
-        named(jobs, total),
+        named(jobs, tasks),
         named(jobs, unit),
         named(jobs, share),
         named(tenants, weight),
-        named(tenants, _of_tenants(problem, weight, share)),
+        named(tenants, tenant_share),
         within,
     )
 

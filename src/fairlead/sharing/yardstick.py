@@ -14,8 +14,9 @@ from flint import fmpq
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
-from fairlead.sharing.amounts import fraction, rational, total
+from fairlead.sharing.amounts import fraction, rational
 from fairlead.sharing.explanation import chain
+from fairlead.sharing.sums import total
 
 
 def shares_by(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from fairlead.sharing.amounts import nearest, rationals
 from fairlead.sharing.filling.climb import Climb, NoRoomError
 from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.connected import connected, indices
-from fairlead.sharing.filling.corner import Corner, Row
+from fairlead.sharing.filling.corner import Corner, Row, without_one
 from fairlead.sharing.filling.groups import Groups, coalesce
 from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
@@ -292,15 +293,16 @@ class _State:
                 np.flatnonzero(np.isin(part.groups, has)), np.arange(len(part.classes))
             ),
         )
-        corner = None
         if self.trust:
-            try:
+            with suppress(SolverError):
                 self.programs.settle(some, self.places, self.progress.near_base)
-                corner = some.corner
-            except SolverError:
-                corner = None
-        if corner is None or placed(self.groups, corner, corner.tight, self._terms) is None:
-            corner = self._climb(some, self._open(some)).settle()
+        corner = some.corner
+        if corner is not None:
+            tight = without_one(self.groups, corner)
+            if placed(self.groups, corner, tight, self._terms, corner.tight) is not None:
+                self.settled.append(_Settled(corner, tight))
+                return
+        corner = self._climb(some, self._open(some)).settle()
         self.settled.append(_Settled(corner, corner.tight))
 
     def _terms(self, g: int) -> Terms:

@@ -127,14 +127,17 @@ def _distances(
     scale = {job.name: job.scale for job in answer.jobs}
     unit = [scale[name] for name in names.problem.job_names]
     each = np.array([1.0 / size if size else 0.0 for size in unit])
-    exact = back.tenant_shares(names, weight, divisible * each, ())
-    most = None if bound is None else back.tenant_shares(names, weight, bound * each, ())
+
+    def of_tenants(tasks: Floats) -> list[float]:
+        return [nearest(share) for share in back.of_tenants(names.problem, weight, tasks * each)]
+
+    exact, most = of_tenants(divisible), None if bound is None else of_tenants(bound)
     return tuple(
         Distance(
             tenant.name,
-            exact[t].share,
+            shown(exact[t]),
             tenant.share,
-            None if most is None else most[t].share,
+            None if most is None else shown(most[t]),
         )
         for t, tenant in enumerate(answer.tenants)
     )
@@ -257,17 +260,18 @@ def _allocation(
         for j, name in enumerate(problem.job_names)
         if counts.usable[j] == 0 and problem.usable[j].any()
     ]
+    tenant_share = back.of_tenants(problem, weight, share)
     return Allocation(
         policy=spec,
         tasks=Tasks.WHOLE,
-        tenants=back.tenant_shares(names, weight, share, ()),
+        tenants=back.tenant_shares(names, weight, tenant_share, ()),
         jobs=tuple(shares),
         classes=names.classes(),
         levels=(),
         certificate=Certificate(0.0, None),
         warnings=tuple(sorted(too_large)),
         whole=whole,
-        unrounded=back.unrounded(problem, total, unit, share, weight),
+        unrounded=back.unrounded(problem, total, unit, share, weight, tenant_share),
     )
 
 
