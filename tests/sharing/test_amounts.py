@@ -20,7 +20,6 @@ from fairlead.sharing.amounts import (
 )
 from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.problem import Problem
-from fairlead.sharing.sums import total
 from tests.reference.instances import Kind, instance
 from tests.reference.scales import cdrf, tsf
 from tests.sharing.build import build
@@ -50,13 +49,6 @@ def test_what_is_too_large_for_a_double_is_infinite() -> None:
     assert nearest(fmpq(10**400)) == np.inf
     assert nearest(fmpq(-(10**400))) == -np.inf
     assert nearest(fmpz(10**400)) == np.inf
-
-
-@pytest.mark.parametrize("number", range(6))
-def test_the_total_is_the_sum_of_however_many(number: int) -> None:
-    assert total([fmpq(1, k + 1) for k in range(number)]) == sum(
-        (fmpq(1, k + 1) for k in range(number)), fmpq(0)
-    )
 
 
 def test_amounts_are_whole_numbers_in_parts_of_each_resource() -> None:

@@ -11,6 +11,8 @@ from fairlead.sharing.threads import one_thread
 
 # Smaller systems are solved in rationals in no time.
 FEW = 48
+# What is off by less than one part in so many is the same double, or the next one.
+NEAR = 1 << 60
 # Numbers are whole multiples of this power of one half.
 _FINE = 200
 

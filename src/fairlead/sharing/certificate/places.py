@@ -15,7 +15,7 @@ from fairlead.model.proof import Places, Proof
 from fairlead.sharing.certificate.arithmetic import NONE, Equation, nearest, solution
 from fairlead.sharing.certificate.rounds import Filling, Terms
 from fairlead.sharing.certificate.scarce import Row, Rows, described
-from fairlead.sharing.enclosed import FEW, enclosed
+from fairlead.sharing.enclosed import FEW, NEAR, enclosed
 from fairlead.sharing.sums import total
 
 # Loads that doubles say are less than what there is by more than this, relative, are less.
@@ -258,7 +258,7 @@ def _fits(
     for (e, column), amount in amounts.items():
         entry = entries[e]
         more = off.get((e, column), NONE)
-        if amount < more:
+        if amount < more * NEAR:
             raise CertificateError(f"job {names[entry.jobs[0]]} has less than no tasks on a class")
         on.setdefault(column, []).append((e, amount + more))
         if rows.seen.spread[entry.jobs[0]] and rows.spreads:

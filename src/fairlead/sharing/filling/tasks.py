@@ -9,7 +9,7 @@ import numpy as np
 from flint import fmpq, fmpz
 
 from fairlead.sharing.amounts import nearest
-from fairlead.sharing.enclosed import FEW, enclosed
+from fairlead.sharing.enclosed import FEW, NEAR, enclosed
 from fairlead.sharing.filling.corner import (
     NONE,
     Corner,
@@ -185,13 +185,13 @@ class _Placed:
         """Whether nothing is below 0, and nothing is used more than there is. `tight` are used up
         by construction."""
         groups, off = self._groups, self._off
-        for pair in list(self.bundles):
-            far = off.get(pair)
-            if self.bundles[pair] < (far or NONE):
-                if far is None or self._exactly(*pair) < 0:
+        for pair, amount in list(self.bundles.items()):
+            if amount < off.get(pair, NONE) * NEAR:
+                exactly = self._exactly(*pair)
+                if exactly < 0:
                     return False
-                if not self._exactly(*pair):
-                    self.bundles[pair] = NONE
+                self.bundles[pair] = exactly / self._common
+                del off[pair]
         for pair, most in groups.most_on.items():
             if (
                 pair in self.bundles
