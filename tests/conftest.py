@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def in_ci() -> bool:
     return os.environ.get("CI") == "true"
 
 
+def hear_ctrl_c() -> None:
+    """A shell lets what it starts in the background ignore Ctrl-C, and so does all that this starts
+    in turn; some tests press it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fairlead")
     group.addoption("--cases", type=int, default=1, help="times as many random instances")
@@ -43,6 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    hear_ctrl_c()
     config.stash[SKIPPED] = {}
     config.stash[DESELECTED] = 0
     examples = EXAMPLES * config.getoption("--cases")
