@@ -32,6 +32,7 @@ from fairlead.scheduling.kernels.permission import (
 )
 from fairlead.scheduling.kernels.places import NOTHING, ONE, UP, lowest
 from fairlead.scheduling.kernels.rooms import satisfied
+from fairlead.scheduling.kernels.rules import better, slack
 from fairlead.scheduling.kernels.search import held_back, holds, owned
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE, WORD
@@ -201,7 +202,7 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
     w = s.whole[0]
     if w.heap < 0:
         return s.dirty[0]  # `next_job` found the job for the only one
-    best, least = NONE, np.inf
+    best, least, off = NONE, np.inf, 0.0
     most = np.inf  # by a tight rule the best score so far: more of a resource left is a worse one
     wide = s.needs.shape[1] > 1
     demand, room, capacity = s.demand, s.room, s.capacity
@@ -216,8 +217,8 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
             ):
                 continue
             score = rule.score(s, j, m) if w.picky else 0.0
-            if (best < 0 or score < least) and welcome(s, j, m):
-                best, least = m, score
+            if (best < 0 or better(s, rule, j, m, score, best, least, off)) and welcome(s, j, m):
+                best, least, off = m, score, slack(s, rule, score)
                 if w.tight and w.changed == 0:
                     most = least
         if best >= 0 and not w.picky:
@@ -226,8 +227,8 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
     while i < w.dirty:
         m = s.dirty[i]
         score = rule.score(s, j, m) if w.picky else 0.0
-        if best < 0 or score < least or (score == least and m < best):
-            best, least = m, score
+        if best < 0 or better(s, rule, j, m, score, best, least, off):
+            best, least, off = m, score, slack(s, rule, score)
         i = _own_place(s, j, i + 1)
     return best
 
