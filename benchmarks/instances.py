@@ -26,6 +26,8 @@ class Kind(Enum):
     DISCRETE = "discrete"
     LOCAL = "local"
     BALANCED = "balanced"
+    FEW_CLASSES = "few-classes"
+    CHAINS = "chains"
 
 
 @dataclass(frozen=True)
@@ -219,11 +221,49 @@ def _balanced(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, 
     return _short(demand), _short(capacity), random.random((spec.tenants, spec.classes)) < 0.95
 
 
+def _few_classes(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Bools]:
+    """Each tenant names 1, 2, 3, 5 or 10 classes, popular ones more often; the third resource is
+    like GPUs: a third of the classes and of the tenants have it."""
+    capacity = random.lognormal(3.0, 0.5, size=(spec.classes, spec.resources))
+    demand = random.lognormal(0.0, 1.0, size=(spec.tenants, spec.resources))
+    if spec.resources > 2:
+        capacity[:, 2] = random.choice([0.0, 0.0, 8.0], size=spec.classes)
+        demand[:, 2] = random.choice([0.0, 0.0, 0.0, 0.0, 1.0, 2.0], size=spec.tenants)
+    popularity = 1.0 / np.arange(1, spec.classes + 1)
+    popularity /= popularity.sum()
+    eligible = np.zeros((spec.tenants, spec.classes), dtype=np.bool_)
+    for own, number in zip(eligible, random.choice([1, 2, 3, 5, 10], spec.tenants), strict=True):
+        own[random.choice(spec.classes, size=number, p=popularity)] = True
+    some = np.array([r != 2 for r in range(spec.resources)])
+    return (
+        np.where(some, _short(demand), demand),
+        np.where(some, _short(capacity), capacity),
+        eligible,
+    )
+
+
+def _chains(spec: Spec, random: np.random.Generator) -> tuple[Floats, Floats, Bools]:
+    """Chains of four classes: each tenant couples two next to each other, and its tasks are 10 to
+    1000 times as large as those of the link before, so that levels are far apart."""
+    capacity = random.uniform(10, 100, size=(spec.classes, spec.resources))
+    ratio = np.exp(random.uniform(np.log(10), np.log(1000), size=spec.classes))
+    first = random.integers(0, spec.classes, size=spec.tenants)
+    link, chain = first % 4, first // 4
+    demand = random.lognormal(0.0, 0.7, size=(spec.tenants, spec.resources))
+    demand *= (ratio[chain] ** link)[:, None]
+    eligible = np.zeros((spec.tenants, spec.classes), dtype=np.bool_)
+    every = np.arange(spec.tenants)
+    eligible[every, first] = eligible[every, np.minimum(first + 1, spec.classes - 1)] = True
+    return _short(demand), _short(capacity), eligible
+
+
 _MAKERS: dict[Kind, Maker] = {
     Kind.CONTINUOUS: _continuous,
     Kind.DISCRETE: _discrete,
     Kind.LOCAL: _local,
     Kind.BALANCED: _balanced,
+    Kind.FEW_CLASSES: _few_classes,
+    Kind.CHAINS: _chains,
 }
 
 

@@ -37,6 +37,7 @@ examples:
   ./check --fix                    format and repair what the linter can, then check
   ./check --cases 20               twenty times as many random instances
   ./check tests -- -k certificate  arguments for pytest
+  ./check search --minutes 30      new inputs of all kinds, with the seed of whatever is wrong
 """
 
 
@@ -153,8 +154,16 @@ def arguments(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     return asked, rest
 
 
+def search(words: Sequence[str]) -> int:
+    """Runs the search, which has arguments of its own and is no step of the gate."""
+    command = (sys.executable, "-m", "tests.search.hunt", *words)
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
 def main() -> int:
     """Runs what was asked for; 0 if all of it passed."""
+    if sys.argv[1:2] == ["search"]:
+        return search(sys.argv[2:])
     asked, extra = arguments(sys.argv[1:])
     if asked.fix:
         repair()

@@ -6,8 +6,10 @@ from typing import Any
 
 from benchmarks.cases import Call, Case, Measured, Options, Target
 
-KINDS = ("continuous", "discrete", "local", "balanced")
-FULL_SIZE = {"continuous": 10.0, "discrete": 2.0, "local": 2.0, "balanced": 10.0}
+KINDS = ("continuous", "discrete", "local", "balanced", "few-classes", "chains")
+FULL_SIZE = {"continuous": 10.0, "balanced": 10.0} | dict.fromkeys(
+    ("discrete", "local", "few-classes", "chains"), 2.0
+)
 ALGORITHM1 = "benchmarks.baselines.algorithm1:algorithm1"
 WATER_FILLING = "benchmarks.baselines.water_filling:water_filling"
 WATER_FILLING_LEAN = f"{WATER_FILLING}_lean"

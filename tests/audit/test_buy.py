@@ -13,7 +13,6 @@ from fairlead.audit.buy_value import cheapest_first, scarcest, values
 from fairlead.audit.catalogue import Offer, read_catalogue
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import solve
-from fairlead.audit.tolerance import TOLERANCE
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
@@ -100,7 +99,31 @@ def test_who_can_run_nothing_today_is_the_poorest() -> None:
     offers = [*OFFERS, Offer(Machine("gpus", {"gpu": 2}), Fraction(6))]
     found = buy(what, "tsf", offers, Fraction(6))
     assert bought(found) == {"gpus": 1}
-    assert found.nothing.shares[0] == ("g", 0)
+    assert found.nothing.shares[0] == ("g", Fraction(0))
+
+
+def test_a_machine_that_raises_the_smallest_share_by_a_ten_billionth_raises_it() -> None:
+    what = made([Machine("m", {"cpu": 1})], [Job("a", {"cpu": 1})])
+    crumb = Offer(Machine("crumb", {"cpu": "0.0000000001"}), Fraction(1), 1)
+    found = buy(what, "tsf", [crumb], Fraction(1))
+    assert (bought(found), found.rank) == ({"crumb": 1}, 0)
+
+
+def test_of_purchases_that_come_to_the_same_the_cheaper_is_better() -> None:
+    # Three times 0.3 cpu is not 0.9 in doubles.
+    what = made([Machine("m", {"cpu": 1})], [Job("a", {"cpu": "0.3"})])
+    offers = [
+        Offer(Machine("one", {"cpu": "0.9"}), Fraction(5), 1),
+        Offer(Machine("part", {"cpu": "0.3"}), Fraction(1), 3),
+    ]
+    found = buy(what, "tsf", offers, Fraction(5))
+    assert (bought(found), found.best.cost) == ({"part": 3}, Fraction(3))
+
+
+def test_of_resources_that_are_used_alike_the_first_by_name_is_the_scarcest() -> None:
+    machines = [Machine(f"m{i}", {"cpu": "0.3", "memory": "0.9"}) for i in range(7)]
+    outcome = solve(made(machines, [Job("a", {"cpu": "0.1", "memory": "0.3"})]), "tsf")
+    assert scarcest(outcome) == "cpu"
 
 
 def test_a_search_finds_what_trying_all_finds() -> None:
@@ -169,12 +192,9 @@ def purchases(draw: st.DrawFn) -> tuple[Input, list[Offer], Fraction]:
     return made(machines, jobs), offers, Fraction(draw(st.integers(4, 6)))
 
 
-def at_least(one: Buying, other: tuple[tuple[str, float], ...]) -> bool:
+def at_least(one: Buying, other: tuple[tuple[str, Fraction], ...]) -> bool:
     """Whether the best purchase's shares, from the smallest up, are not below the other's."""
-    for (_, mine), (_, theirs) in zip(one.best.shares, other, strict=True):
-        if abs(mine - theirs) > TOLERANCE * max(mine, theirs):
-            return mine > theirs
-    return True
+    return [share for _, share in one.best.shares] >= [share for _, share in other]
 
 
 @given(purchases(), st.sampled_from([5, 200]))

@@ -14,7 +14,6 @@ from fairlead.audit.finding import Finding, Input, Verdict
 from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.registry import PROPERTIES
 from fairlead.audit.replay import Again, replay
-from fairlead.audit.tolerance import TOLERANCE
 from fairlead.audit.witness import witness_from_json, witness_json
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.errors import InputError
@@ -73,7 +72,7 @@ def keeps_its_promises(finding: Finding, outcome: Outcome) -> None:
     if finding.witness is None:
         return
     witness = finding.witness
-    assert witness.slack > TOLERANCE
+    assert witness.slack > 0
     assert witness.sentence.endswith(".")
     shown = shown_again(witness)
     assert shown is not None

@@ -3,6 +3,7 @@ not, and how a liar's gain is counted."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from fairlead.audit.finding import Change, Finding, Input, Lie, Split, Verdict
 from fairlead.audit.outcome import Options, Shown, solve
 from fairlead.audit.registry import PROPERTIES
 from fairlead.audit.replay import Again, replay
+from fairlead.audit.strategy_least import MOST, least, room_for
 from fairlead.audit.strategy_lies import directed, scaled, scene_of
 from fairlead.audit.strategy_value import claims_of, gets
 from fairlead.audit.table_instances import Family, instance
 from fairlead.audit.witness import witness_from_json, witness_json
+from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -266,8 +269,87 @@ def test_the_same_seed_gives_the_same_finding() -> None:
     assert searched(FORCED, "cdrf", seed=7) == searched(FORCED, "cdrf", seed=7)
 
 
-def test_no_more_lies_are_told_than_asked_for() -> None:
-    assert searched(FIG_2, "tsf", trials=5).trials == 5
+def test_no_more_lies_are_told_than_asked_for_beside_the_smallest() -> None:
+    finding = searched(FIG_2, "tsf", trials=5)
+    assert finding.trials == 5 + dict(finding.counts)["of them tried"]
+    options = Options(trials=5, smallest=0)
+    assert PROPERTIES[NAME].check(solve(FIG_2, "tsf"), options).trials == 5
+
+
+def test_a_lie_about_one_machine_is_always_tried() -> None:
+    # t0 may use m3 and claims m2 as well, or m1, m2 and m3: only the first pays in every placement.
+    what = given(
+        [Machine(f"m{i}", {"r": amount}) for i, amount in enumerate((2, 2, 12))],
+        (
+            Job("j0", {"r": 1}, tenant="t0", machines=["m2"]),
+            Job("j1", {"r": 1}, tenant="t1", tasks=10, machines=["m1"]),
+            Job("j2", {"r": 1}, tenant="t2"),
+            Job("j3", {"r": 4}, tenant="t3", machines=["m1"]),
+        ),
+        (Tenant("t0"), Tenant("t1", weight=3), Tenant("t2", weight=2), Tenant("t3")),
+    )
+    for seed in range(4):
+        finding = searched(what, "cdrf", trials=1, seed=seed)
+        assert "it may use m1 and m2" in witness_of(finding).sentence
+        assert "of the smallest lies were tried" in finding.note
+
+
+def test_a_machine_and_a_resource_that_are_not_needed_are_claimed_together() -> None:
+    # Claiming m0 alone pays in some placements: with a demand of b there is no place for it there.
+    what = given(
+        [
+            Machine("m0", {"a": "8/3", "b": 4}),
+            Machine("m1", {"a": 4, "b": "28/9"}),
+            Machine("m2", {"a": "2/3", "b": "24/7"}),
+        ],
+        (
+            Job("j0", {"a": "3/2"}, tenant="t0", machines=["m1", "m2"]),
+            Job("j2", {"a": "1/4", "b": 2}, tenant="t2", machines=["m0", "m2"]),
+            Job("j3", {"b": 2}, tenant="t3", machines=["m0", "m2"]),
+            Job("j4", {"a": "5/7", "b": "4/11"}, tenant="t4", tasks=2, machines=["m2"]),
+            Job("j5", {"a": "1/5"}, tenant="t5", machines=["m0", "m1"]),
+        ),
+        (
+            Tenant("t0"),
+            Tenant("t2", weight=2),
+            Tenant("t3"),
+            Tenant("t4", weight="1/3"),
+            Tenant("t5", weight=3),
+        ),
+    )
+    sentence = witness_of(searched(what, "cdrf", trials=1)).sentence
+    assert "not 1.5 a and claiming that it may use m0, m1 and m2" in sentence
+
+
+def test_the_smallest_lies_are_each_of_one_thing() -> None:
+    where = [
+        Machine("m1", {"a": 4, "b": 4}, {"zone": "east"}),
+        Machine("m2", {"a": 4, "b": 4}, {"zone": "east"}),
+        Machine("m3", {"a": 2, "b": 4}, {"zone": "west", "disk": "fast"}),
+    ]
+    mine = Job("u", {"a": 2, "b": 1}, where="zone = east", tasks=3)
+    scene = scene_of(solve(given(where, (mine, Job("v", {"a": 1, "c": 0}))), "tsf"))
+    one, two = least(scene, [liar for liar in scene.liars if liar.tenant == "u"])
+    claims = [claim for lie, _ in one for claim in lie.claimed]
+    open_to = [tuple(m.name for m in where if may_use(c, m)) for c in claims]
+    # All three (the term dropped), and one of the two that are alike: asking for what m3 has leaves
+    # none.
+    assert {names for names in open_to if names != ("m1", "m2")} == {("m1", "m2", "m3"), ("m2",)}
+    assert sorted({c.tasks for c in claims if c.tasks is not None}) == [2, 3, 4]
+    demands = {
+        (float(c.demand["a"]), float(c.demand["b"])) for c in claims if c.demand != mine.demand
+    }
+    assert demands == {(4.0, 1.0), (0.0, 1.0), (2.0, 2.0), (2.0, 0.0)}
+    assert len(two) == len(demands)
+
+
+def test_of_many_smallest_lies_some_are_drawn_and_that_is_said() -> None:
+    options = Options(trials=1, smallest=3)
+    finding = PROPERTIES[NAME].check(solve(FIG_2, "tsf"), options)
+    assert f"3 of the {dict(finding.counts)['smallest lies']} smallest lies" in finding.note
+    scene = scene_of(solve(FIG_2, "tsf"))
+    assert room_for(scene, 20) == MOST
+    assert room_for(replace(scene, members=scene.members * 100_000), 20) == 20
 
 
 def test_lies_of_every_kind_are_directed() -> None:

@@ -64,7 +64,7 @@ def test_shares_are_compared_by_the_scales_of_before() -> None:
     assert (s.before, s.after, s.compared) == pytest.approx((8 / 12, 8 / 16, 8 / 12))
     assert (t.before, t.after, t.compared) == pytest.approx((4 / 12, 8 / 16, 8 / 12))
     assert (s.change, t.change) == (0, 1)
-    assert [job.scale for job in found.jobs] == [(12, 16), (12, 16)]
+    assert [job.scale for job in found.jobs] == [(Fraction(12), Fraction(16))] * 2
 
 
 def test_a_bottleneck_moves_machine_by_machine() -> None:
@@ -112,7 +112,62 @@ def test_a_job_whose_machines_are_all_gone_is_named() -> None:
     )
     found = what_if(what, [Remove(("m1",))], "tsf")
     assert found.made.stranded == ("a",)
-    assert tasks(found)["a"][1] is None
+    # It is there and runs nothing; null is for what is not there.
+    assert tasks(found)["a"] == (4, 0)
+    assert [job.scale for job in found.jobs] == [
+        (Fraction(8), Fraction(0)),
+        (Fraction(8), Fraction(4)),
+    ]
+    gone = found.tenants[0]
+    assert (gone.before, gone.after, gone.compared, gone.change) == (0.5, 0, 0, -1)
+
+
+@pytest.mark.parametrize("policy", ["tsf", "cmmf(cpu)", "per-machine-drf", "market", "most-tasks"])
+def test_only_what_is_not_there_is_none(policy: str) -> None:
+    machines = [Machine("m1", {"cpu": 4, "gpu": 1}), Machine("m2", {"cpu": 4})]
+    jobs = [
+        Job("listed", {"cpu": 1}, tenant="s", machines=["m1"]),
+        Job("own", {"cpu": 1}, tenant="r", machines=["m1"]),
+        Job("lost", {"cpu": 1, "gpu": 1}, tenant="t", machines=["m2"]),
+        Job("free", {"cpu": 1}, tenant="t"),
+    ]
+    what = made(machines, jobs, [Tenant(name) for name in "rstu"])
+    asked: list[list[Edit]] = [
+        [Remove(("m1",))],
+        [Drop("lost")],
+        [Drop("listed"), Remove(("m1",))],
+    ]
+    for edits in asked:
+        found = what_if(what, edits, policy)
+        for job in found.jobs:
+            assert None not in (job.before, job.after, *job.scale)
+            assert [bool(each) for each in job.scale] == [bool(job.before), bool(job.after)]
+        for tenant in found.tenants:
+            assert None not in (tenant.before, tenant.after, tenant.compared)
+    fewer = solve(made(machines, jobs[:1], [Tenant("s")]), policy)
+    there = {job.name: job for job in compared(solve(what, policy), fewer).jobs}
+    assert there["listed"].after is not None
+    assert [there[name].after for name in ("own", "lost", "free")] == [None, None, None]
+    assert [there[name].scale[1] for name in ("own", "lost", "free")] == [None, None, None]
+
+
+def test_a_job_that_could_run_nowhere_is_compared_by_its_scale_of_after() -> None:
+    machines = [Machine("m1", {"cpu": 4, "gpu": 1}), Machine("m2", {"cpu": 4})]
+    what = made(machines, [Job("lost", {"cpu": 1, "gpu": 1}, machines=["m2"])])
+    (tenant,) = what_if(what, [Drop("lost")], "tsf").tenants
+    assert (tenant.before, tenant.after, tenant.compared, tenant.part) == (0, 1, 1, None)
+
+
+def test_a_gain_of_a_ten_billionth_is_one_and_a_difference_of_rounding_is_none() -> None:
+    what = made([Machine("m", {"cpu": 1})], [Job("a", {"cpu": "0.7"}), Job("b", {"cpu": "0.3"})])
+    crumb = what_if(what, [Add(1, Machine("crumb", {"cpu": "0.0000000001"}))], "tsf")
+    assert [job.change for job in crumb.jobs] == [1, 1]
+    assert [job.part for job in crumb.jobs] == pytest.approx([1e-10, 1e-10])
+    # The same cluster in ten machines of 0.1 cpu.
+    tenth = [Machine(f"m{i}", {"cpu": "0.1"}) for i in range(10)]
+    parts = compared(solve(what, "tsf"), solve(made(tenth, what.jobs), "tsf"))
+    assert [moved.change for moved in (*parts.jobs, *parts.tenants)] == [0, 0, 0, 0]
+    assert not any(tenant.rescaled for tenant in parts.tenants)
 
 
 def test_a_weight_of_a_job_that_is_its_own_tenant() -> None:

@@ -11,12 +11,12 @@ from fairlead.audit.finding import Input, Lie, Removed, Split, Witness
 from fairlead.audit.outcome import Options
 from fairlead.audit.replay import Again, replay
 from fairlead.audit.shrink import shrink
-from fairlead.audit.tolerance import TOLERANCE
 from fairlead.audit.witness import witness_from_json, witness_json
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.unrounded import IN_DOUBLES
 from tests.audit.build import audited, given, shown_again, witness_of
 from tests.papers.cases import job, machines
 from tests.papers.test_tsf import FIGURE_3, SEVEN
@@ -215,4 +215,4 @@ def test_a_pool_whose_only_machine_is_taken_away_is_refused() -> None:
 def test_the_tolerance_is_far_below_what_is_kept_of_a_violation() -> None:
     from fairlead.audit.shrink import KEPT
 
-    assert TOLERANCE < KEPT / 1000
+    assert IN_DOUBLES < KEPT / 1000

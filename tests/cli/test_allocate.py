@@ -57,6 +57,7 @@ def test_json_has_what_the_format_promises(capsys: pytest.CaptureFixture[str]) -
         "weight": 2.0,
         "share": pytest.approx(0.240605855964),
         "level": 1,
+        "exact": {"share": "2177/9048"},
     }
     job = next(job for job in tree["jobs"] if job["name"] == "evaluate")
     assert (job["tenant"], job["tasks"], job["alone"]) == ("language", 6.0, 232.0)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
-from fairlead.cli.compare import change, signed, verdict
+from fairlead.cli.compare import signed, verdict
 from fairlead.cli.main import Exit, main
+from fairlead.model.unrounded import change, compared
 from tests.cli.test_allocate import run, schema
 from tests.transcripts import EXAMPLES
 
@@ -58,26 +61,77 @@ def test_json_keeps_to_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "shown"),
-    [(1, 1, "="), (1, 1 + 1e-12, "="), (4, 5, "+25%"), (4, 3, "-25%"), (0, 1, "new"), (0, 0, "=")],
+    [
+        ("1", "1", "="),
+        ("1", "1.0000000001", "+1e-08%"),
+        ("1", "0.9999999999", "-1e-08%"),
+        ("4", "5", "+25%"),
+        ("4", "3", "-25%"),
+        ("0", "1", "new"),
+        ("0", "0", "="),
+    ],
 )
-def test_noise_is_no_change(before: float, after: float, shown: str) -> None:
-    assert signed(change(before, after)) == shown
+def test_a_change_is_one_however_small(before: str, after: str, shown: str) -> None:
+    assert signed(change(Fraction(before), Fraction(after))) == shown
+
+
+def test_a_change_that_no_double_can_say_is_none_the_less_one() -> None:
+    tiny = Fraction(1, 10**400)
+    assert signed(change(Fraction(1), 1 - tiny)).startswith("-")
+    assert compared(Fraction(1), 1 + tiny) == 1
+
+
+def test_what_a_market_computes_in_doubles_is_compared_to_its_bound() -> None:
+    within = Fraction(1, 10**6)
+    assert change(Fraction(1), Fraction("1.0000001"), within) == 0
+    assert change(Fraction(1), Fraction("1.00001"), within) == pytest.approx(1e-5)
+
+
+SEVENTHS = """
+machines: [{name: m, capacity: {cpu: 1, gpu: 1}}]
+jobs:
+  - {name: a, demand: {cpu: 0.7, gpu: 0.3}}
+  - {name: b, demand: {cpu: 0.3, gpu: 0.7}}
+"""
+
+
+def test_policies_that_come_to_the_same_by_other_sums_agree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "sevenths.yaml"
+    file.write_text(SEVENTHS, encoding="utf-8")
+    out = run(capsys, "compare", str(file), "--policies", "tsf,drfh,cdrf,drf")
+    assert out.count("every job runs as many tasks") == 3
+
+
+TINY = """
+machines: [{name: m, capacity: {cpu: 1}}, {name: n, capacity: {cpu: 0.0000000001}}]
+jobs: [{name: a, demand: {cpu: 1}}, {name: b, demand: {cpu: 1}, machines: [m]}]
+"""
+
+
+def test_a_policy_that_gives_a_ten_billionth_less_gives_less(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # b may not use the second machine: under tsf it counts for it all the same.
+    file = tmp_path / "tiny.yaml"
+    file.write_text(TINY, encoding="utf-8")
+    out = run(capsys, "compare", str(file), "--policies", "tsf,cdrf")
+    assert "1 job gains (a +" in out
+    assert "1 job loses (b -" in out
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "sentence"),
+    ("changes", "sentence"),
     [
-        ({"a": 1, "b": 2}, {"a": 1, "b": 2}, "p: every job runs as many tasks."),
-        ({"a": 1}, {"a": 2}, "p: 1 job gains (a +100%)."),
-        ({"a": 1, "b": 0}, {"a": 2, "b": 1}, "p: 2 jobs gain (b new and a +100%)."),
+        ({"a": 0.0, "b": 0.0}, "p: every job runs as many tasks."),
+        ({"a": 1.0}, "p: 1 job gains (a +100%)."),
+        ({"a": 1.0, "b": None}, "p: 2 jobs gain (b new and a +100%)."),
         (
-            {"a": 1, "b": 2, "c": 3},
-            {"a": 1, "b": 1, "c": 6},
+            {"a": 0.0, "b": -0.5, "c": 1.0},
             "p: 1 job gains (c +100%), 1 job loses (b -50%) and 1 job runs as many tasks.",
         ),
     ],
 )
-def test_the_verdict_is_a_sentence(
-    before: dict[str, float], after: dict[str, float], sentence: str
-) -> None:
-    assert verdict("p", before, after) == sentence
+def test_the_verdict_is_a_sentence(changes: dict[str, float | None], sentence: str) -> None:
+    assert verdict("p", changes) == sentence

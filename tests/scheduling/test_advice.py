@@ -194,6 +194,12 @@ def test_alone_counts_whole_tasks_on_each_machine() -> None:
     assert exact.filling.tasks.sum() == pytest.approx(8.5)
 
 
+def test_a_machine_that_lacks_a_trillionth_of_a_task_does_not_hold_it() -> None:
+    machines = [Machine("a", {"cpu": "2.9999999999999"}), Machine("b", {"cpu": 3})]
+    exact = exact_shares(Cluster(machines), (Job("j", {"cpu": 1}),), "tsf")
+    assert exact.scale.tolist() == [5.0]
+
+
 def test_a_machine_that_holds_no_whole_task_is_not_used() -> None:
     machines = [Machine("a", {"cpu": 1}), Machine("b", {"cpu": 4})]
     exact = exact_shares(Cluster(machines), (Job("j", {"cpu": 2}),), "tsf")

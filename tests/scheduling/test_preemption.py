@@ -212,6 +212,21 @@ def test_a_guarantee_of_whole_tasks_is_not_lost_to_rounding() -> None:
     assert dict(guarantee(0, cluster, jobs).guarantees) == dict.fromkeys("abc", 3)
 
 
+def test_what_lacks_a_ten_billionth_of_a_task_is_not_guaranteed_as_whole() -> None:
+    cluster = Cluster([Machine("m", {"cpu": "5.9999999998"})])
+    jobs = [Job(name, {"cpu": 1}) for name in "ab"]
+    assert dict(guarantee(0, cluster, jobs).guarantees) == dict.fromkeys("ab", 2)
+
+
+@pytest.mark.parametrize("policy", ["tsf", "drf", "asset"])
+def test_thirds_of_machines_are_guaranteed_where_they_make_whole_tasks(policy: str) -> None:
+    # Scales of 10/3 and the like: three jobs have exactly 7 tasks each.
+    machines = [Machine(f"m{i}", {"cpu": "0.9", "memory": "2.1"}) for i in range(7)]
+    jobs = [Job(name, {"cpu": "0.3", "memory": "0.7"}) for name in "abc"]
+    found = guarantee(0, Cluster(machines), jobs, policy)
+    assert dict(found.guarantees) == dict.fromkeys("abc", 7)
+
+
 def test_finite_jobs_are_guaranteed_no_more_than_they_have() -> None:
     cluster = Cluster([Machine("m", {"cpu": 8})])
     jobs = [Job("few", {"cpu": 1}, tasks=2), Job("many", {"cpu": 1})]

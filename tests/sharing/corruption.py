@@ -43,8 +43,9 @@ def _changed(value: Any, part: float, leave: frozenset[str], path: str) -> Itera
             yield f"{path} up", part
         yield f"{path} nan", float("nan")
     elif isinstance(value, Fraction):
-        yield f"{path} up", value * (1 + Fraction(part))
-        yield f"{path} down", value * (1 - Fraction(part))
+        yield f"{path} up", value * (1 + Fraction(part)) or Fraction(part)
+        if value:
+            yield f"{path} down", value * (1 - Fraction(part))
     elif isinstance(value, int):
         yield f"{path} + 1", value + 1
         yield f"{path} - 1", value - 1
@@ -59,6 +60,11 @@ def _changed(value: Any, part: float, leave: frozenset[str], path: str) -> Itera
             if not named:
                 yield f"{path}[{index}] dropped", before + after
                 yield f"{path}[{index}] twice", (*before, item, item, *after)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            for where, other in _changed(item, part, leave, f"{path}[{key!r}]"):
+                yield where, value | {key: other}
+            yield f"{path}[{key!r}] dropped", {k: v for k, v in value.items() if k != key}
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             if field.name not in leave:

@@ -11,7 +11,13 @@ import pytest
 from flint import fmpq, fmpz
 
 from fairlead.sharing.alone import alone, held
-from fairlead.sharing.amounts import fraction, nearest, rational, rationals, total
+from fairlead.sharing.amounts import (
+    fraction,
+    nearest,
+    rational,
+    rationals,
+    simplest,
+)
 from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.problem import Problem
 from tests.reference.instances import Kind, instance
@@ -43,13 +49,6 @@ def test_what_is_too_large_for_a_double_is_infinite() -> None:
     assert nearest(fmpq(10**400)) == np.inf
     assert nearest(fmpq(-(10**400))) == -np.inf
     assert nearest(fmpz(10**400)) == np.inf
-
-
-@pytest.mark.parametrize("number", range(6))
-def test_the_total_is_the_sum_of_however_many(number: int) -> None:
-    assert total([fmpq(1, k + 1) for k in range(number)]) == sum(
-        (fmpq(1, k + 1) for k in range(number)), fmpq(0)
-    )
 
 
 def test_amounts_are_whole_numbers_in_parts_of_each_resource() -> None:
@@ -101,3 +100,30 @@ def test_the_scarcest_resource_is_found_where_doubles_cannot_tell(unit: float) -
         for job in range(4):
             right = alone_in_fractions(problem, job, count[job].tolist())
             assert fraction(found[job]) == right
+
+
+def test_a_fraction_is_taken_over_as_it_is() -> None:
+    found = fraction(fmpq(-6, 4))
+    assert (found.numerator, found.denominator, hash(found)) == (-3, 2, hash(Fraction(-3, 2)))
+
+
+def test_a_double_tells_the_quotient_that_it_was(cases: int) -> None:
+    random = Random(5)
+    for _ in range(500 * cases):
+        p, q = random.randint(1, 2**24), random.randint(1, 2**24)
+        assert simplest(p / q) == Fraction(p, q)
+
+
+def test_the_simplest_fraction_is_the_double_and_no_other_has_a_smaller_denominator(
+    cases: int,
+) -> None:
+    random = Random(6)
+    for _ in range(200 * cases):
+        number = random.random() * 10.0 ** random.randint(-9, 9)
+        assert float(simplest(number)) == number
+        number = random.randint(1, 99) / random.randint(1, 99)
+        found = simplest(number)
+        for q in range(1, found.denominator):
+            assert float(Fraction(round(number * q), q)) != number
+    for number in (0.0, 7.0, 1e300, 5e-324, 0.9999999999999999, 1.0000000000000002):
+        assert float(simplest(number)) == number

@@ -11,6 +11,7 @@ import pytest
 from flint import fmpq
 
 from fairlead.model.errors import SolverError
+from fairlead.sharing import sums
 from fairlead.sharing.amounts import rationals
 from fairlead.sharing.filling import climb, component, fill
 from fairlead.sharing.filling.climb import Climb, NoRoomError
@@ -18,6 +19,8 @@ from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.corner import Corner
 from fairlead.sharing.filling.groups import coalesce
 from fairlead.sharing.problem import Problem
+from fairlead.sharing.solvers.rise import Rise, Risen
+from fairlead.sharing.solvers.simplex import Simplex
 from tests.sharing.build import build
 from tests.sharing.draws import adversarial, chain, drawn, few_classes, ties
 from tests.sharing.filling_proof import proved
@@ -95,6 +98,20 @@ def test_programs_that_fail_change_nothing(
     the_same(trusted)
 
 
+def test_the_simplex_may_fail_at_any_time(trusted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random, as_ever = Random(4), Simplex.rise
+
+    def failing(simplex: Simplex, problem: Rise, *more: Any) -> Risen | None:
+        if random.random() < 0.3:
+            raise SolverError("the linear program ended as 'Unknown'")
+        return as_ever(simplex, problem, *more)
+
+    monkeypatch.setattr(Simplex, "rise", failing)
+    monkeypatch.setattr(component, "_LITTLE", 0)  # with few places at first, and then more
+    monkeypatch.setattr(component, "_MUCH", -1)
+    the_same(trusted)
+
+
 def spoilt(random: Random, part: Component, places: Any, resources: int) -> None:
     """Another corner than the one that was found: a place or a row less, or more, or elsewhere."""
     assert part.corner is not None
@@ -133,6 +150,26 @@ def test_programs_that_end_in_a_wrong_corner_change_nothing(
 
     for name in WAYS:
         monkeypatch.setattr(Programs, name, lying(getattr(Programs, name)))
+    the_same(trusted)
+
+
+@pytest.mark.parametrize("digits", [320, 40, 4])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_however_much_levels_are_rounded_at_first_nothing_changes(
+    digits: int, wrong: bool, trusted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sums, "_LONG", 0)
+    monkeypatch.setattr(sums, "_FINE", digits)
+    monkeypatch.setattr(component, "_SURE", 1e9)  # every corner is seen to
+    random, as_ever = Random(5), Programs.highest
+
+    def lying(programs: Programs, part: Component, places: Any, *more: Any) -> None:
+        as_ever(programs, part, places, *more)
+        part.doubtful = True
+        if wrong and random.random() < 0.3:
+            spoilt(random, part, places, programs.groups.demand.shape[1])
+
+    monkeypatch.setattr(Programs, "highest", lying)
     the_same(trusted)
 
 

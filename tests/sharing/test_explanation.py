@@ -294,6 +294,26 @@ def test_a_limit_that_stops_a_job_on_several_classes_is_one_stop() -> None:
     assert kinds == [Kind.LIMIT, Kind.DEMAND]
 
 
+def test_a_job_that_lacks_the_last_ten_billionth_of_a_task_has_not_all() -> None:
+    cluster = Cluster([Machine("m", {"cpu": "0.9999999999"})])
+    why = explained(cluster, [Job("a", {"cpu": 1}, tasks=1)], "a")
+    assert not why.satisfied
+    assert [scarce.stop.resource for scarce in why.scarce] == ["cpu"]
+
+
+@pytest.mark.parametrize("tasks", [1, 3, 7])
+def test_a_job_that_has_all_its_tasks_in_thirds_has_all(tasks: int) -> None:
+    machines = [Machine(f"m{i}", {"cpu": "0.1"}) for i in range(3 * tasks)]
+    assert explained(Cluster(machines), [Job("a", {"cpu": "0.3"}, tasks=tasks)], "a").satisfied
+
+
+def test_a_gain_of_a_ten_billionth_is_one() -> None:
+    cluster = Cluster([Machine("m", {"cpu": 1}), Machine("tiny", {"cpu": "0.0000000001"})])
+    tried = advice(cluster, [Job("a", {"cpu": 1})], "a")
+    assert ("tiny",) in [each.machines.machines for each in tried if each.machines]
+    assert all(each.raises for each in tried)
+
+
 def test_an_unknown_job_is_refused_with_a_hint() -> None:
     cluster = Cluster(machines(1, cpu=4))
     jobs = [Job("train", {"cpu": 1}, tenant="t")]

@@ -10,14 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
-from fairlead.audit.held import TINY, Held, Party
-from fairlead.audit.tolerance import TOLERANCE
+from fairlead.audit.exact import Has
+from fairlead.audit.exact import better_share as exactly_better
+from fairlead.audit.held import Held, Party
+from fairlead.model.errors import SolverError
+from fairlead.model.unrounded import EXACT, IN_DOUBLES
 from fairlead.sharing.certificate.seen import Bools, Floats, Ints
 from fairlead.sharing.improve import Cap, Room, best
 from fairlead.sharing.improve_whole import Rooms, best_mean, best_whole
+
+SURE = 1e-6
+"""What doubles say is apart by more than this, relative, is apart: sums of up to 100,000 terms
+without signs, of numbers that are shown with 12 digits."""
+
+LARGE = 4000
+"""More places than this are too many for a linear program in rationals."""
+
+TINY = 1e-9
+"""What rounding leaves of a whole number that was multiplied by a part."""
 
 
 @dataclass(frozen=True)
@@ -134,11 +148,6 @@ def could_run(held: Held, job: int, bundles: Bundles) -> Floats:
     return found
 
 
-def satisfied(held: Held, party: Party) -> bool:
-    """Does every job of the party have all the tasks that it has?"""
-    return bool((held.total[party.jobs] >= held.seen.tasks[party.jobs] * (1 - TOLERANCE)).all())
-
-
 def may_hold(held: Held, party: Party, bundles: Bundles) -> Bools:
     """(N,) False where an owner's bundle surely cannot hold all that the party runs: by all its
     jobs together on machines that any of them may use, and by each job alone."""
@@ -146,7 +155,7 @@ def may_hold(held: Held, party: Party, bundles: Bundles) -> Bools:
     tasks = held.total[jobs]
     able = held.classes.usable[jobs].max(axis=0)[bundles.at]
     possible = np.ones(bundles.owners, dtype=np.bool_)
-    less = 1 - TOLERANCE
+    less = 1 - SURE
     for r, need in enumerate(tasks @ held.seen.demand[jobs]):
         there = np.bincount(bundles.owner[able], bundles.amount[able, r], minlength=bundles.owners)
         possible &= there >= need * less
@@ -159,17 +168,37 @@ def may_hold(held: Held, party: Party, bundles: Bundles) -> Bools:
 
 @dataclass(frozen=True)
 class Reach:
-    """The largest share that was found, None where there is none; `proved`: none is larger."""
+    """The largest share that was found, None where there is none; `proved`: none is larger. It is
+    known `within` a part of itself."""
 
-    share: float | None
+    share: Fraction | None
     proved: bool = True
+    within: Fraction = EXACT
 
 
-def better_share(held: Held, party: Party, bundle: Bundles) -> Reach:
+def better_share(held: Held, party: Party, bundle: Bundles, has: Callable[[], Has]) -> Reach:
     """The largest share that the party could reach with the bundle while it runs of every job at
-    least what it runs now; None where it could not even do that."""
+    least what it runs now; None where it could not even do that. `has` is the bundle exactly, which
+    is asked where doubles are too close; a very large program is left to them."""
     if held.drawn:
         return _better_whole(held, party, bundle)
+    large = len(party.jobs) * len(bundle.at) > LARGE
+    near: float | None = None
+    try:
+        near = _nearly_better(held, party, bundle)
+        if near is None:
+            return Reach(None)
+    except SolverError:
+        # There is always the slower way.
+        if large:
+            raise
+    if large and near is not None:
+        return Reach(Fraction(near), within=max(held.within, IN_DOUBLES))
+    return Reach(exactly_better(held, party, has()), within=held.within)
+
+
+def _nearly_better(held: Held, party: Party, bundle: Bundles) -> float | None:
+    """The share by doubles, and None only where it surely cannot run what it runs now."""
     jobs = party.jobs
     classes = len(held.classes.count)
     capacity = np.zeros((classes, len(held.seen.resources)))
@@ -181,7 +210,7 @@ def better_share(held: Held, party: Party, bundle: Bundles) -> Reach:
     usable = held.classes.usable[jobs] & (machines > 0) & ~lacking.any(axis=2)
     floor = np.where(usable.any(axis=1), held.total[jobs], 0.0)
     if (floor < held.total[jobs]).any():
-        return Reach(None)
+        return None
     ceiling = np.array([max(held.ceiling(int(job)), held.total[job]) for job in jobs])
     fits = np.where(usable, _fit(demand, capacity), 0.0).sum(axis=1)
     size = np.maximum(floor, np.minimum(fits, ceiling) / len(jobs))
@@ -193,14 +222,14 @@ def better_share(held: Held, party: Party, bundle: Bundles) -> Reach:
             usable=usable,
             capacity=capacity,
             most=np.where(spread[:, None], machines[None, :], np.inf),
-            floor=floor,
+            floor=floor * (1 - SURE),
             ceiling=ceiling,
             unit=size,
             worth=1.0 / held.unit[jobs] / float((1.0 / held.unit[jobs] * size).max()),
             caps=caps(held, jobs),
         )
     )
-    return Reach(None if found is None else held.share(jobs, found.sum(axis=1)))
+    return None if found is None else held.share(jobs, found.sum(axis=1))
 
 
 def _better_whole(held: Held, party: Party, bundle: Bundles) -> Reach:
@@ -219,8 +248,7 @@ def _better_whole(held: Held, party: Party, bundle: Bundles) -> Reach:
     most = np.where(held.classes.usable[jobs][:, bundle.at[some]], fit, 0)
     most[held.seen.spread[jobs]] = np.minimum(most[held.seen.spread[jobs]], 1)
     ceiling = np.array([max(held.ceiling(int(job)), held.total[job]) for job in jobs])
-    now = held.share(jobs, held.total[jobs])
-    best: float | None = None
+    best: Fraction | None = None
     proved = True
     for k in range(len(jobs)):
         worth = np.zeros(len(jobs))
@@ -238,8 +266,11 @@ def _better_whole(held: Held, party: Party, bundle: Bundles) -> Reach:
         found = best_mean(rooms) if held.ex_ante else best_whole(rooms)
         proved = proved and found.proved
         if found.tasks is not None and (found.proved or not held.ex_ante):
-            best = max(best or 0.0, now, held.share(jobs, found.tasks))
-    return Reach(best, proved)
+            tasks = found.tasks if held.ex_ante else np.rint(found.tasks)
+            share = held.worth(jobs, [Fraction(each) for each in tasks.tolist()])
+            best = share if best is None else max(best, share)
+    # Before a draw the mean of a lottery is sought by a program in doubles.
+    return Reach(best, proved, IN_DOUBLES if held.ex_ante else EXACT)
 
 
 def caps(held: Held, jobs: Ints) -> tuple[Cap, ...]:

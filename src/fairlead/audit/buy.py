@@ -16,13 +16,13 @@ from fairlead.audit.catalogue import Offer
 from fairlead.audit.edits import Add, edited
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import Outcome, Rule, solve
-from fairlead.audit.tolerance import TOLERANCE, difference
 from fairlead.audit.whatif import WhatIf, what_if
-from fairlead.audit.whatif_units import shares_by, units
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.hints import Known
 from fairlead.model.quantity import written_plain
+from fairlead.model.unrounded import compared
 from fairlead.model.words import listing
+from fairlead.sharing.yardstick import shares_by
 
 TRIED = 12
 """Offers that are tried at most: those that are worth most per money by the prices."""
@@ -51,7 +51,7 @@ class Bought:
 
     counts: tuple[tuple[str, int], ...]
     cost: Fraction
-    shares: tuple[tuple[str, float], ...]
+    shares: tuple[tuple[str, Fraction], ...]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class Buying:
 
     `exact`: every purchase that the money allows was solved; else a greedy search with exchanges
     found it, which may miss a better one; `spent` says that it ran out of solves before it came to
-    rest. `scarcest` is what the naive purchase goes by.
+    rest. `scarcest` is what the naive purchase goes by. `within` is to what part of themselves
+    shares are known: 0 where they are exact.
     """
 
     tenant: str | None
@@ -74,6 +75,7 @@ class Buying:
     spent: bool
     solves: int
     result: WhatIf
+    within: Fraction
 
     @property
     def rank(self) -> int | None:
@@ -81,7 +83,7 @@ class Buying:
         None where it raises none."""
         pairs = zip(self.nothing.shares, self.best.shares, strict=True)
         for index, ((_, before), (_, after)) in enumerate(pairs):
-            if after > before and difference(before, after) > TOLERANCE:
+            if compared(before, after, self.within) > 0:
                 return index
         return None
 
@@ -152,14 +154,14 @@ class _Search:
         self._before, self._budget, self._tenant = before, budget, tenant
         self._left = self._solves = solves
         self._known: dict[Counts, Bought] = {}
-        self._unit = units(before.allocation)
+        self._unit = dict(before.allocation.unrounded.unit)
+        self._within = before.allocation.unrounded.within
         self._offers = list(offers)
         if not all(self._unit.values()):
             # Who could not run anything today is counted by what it could run alone beside the
             # machines that there are to buy.
-            wide = units(
-                solve(self._with(tuple(_most(o, budget) for o in offers)), before.rule).allocation
-            )
+            all_of_them = self._with(tuple(_most(o, budget) for o in offers))
+            wide = solve(all_of_them, before.rule).allocation.unrounded.unit
             self._unit = {name: unit or wide[name] for name, unit in self._unit.items()}
         self._nothing = self._solved((0,) * len(offers))
         self._valued = self._by_value()
@@ -246,6 +248,7 @@ class _Search:
             spent=not exact and self._left <= 0,
             solves=self._solves - self._left,
             result=what_if(self._before.input, edits, self._before.rule),
+            within=self._within,
         )
 
     def _naive(self, resource: str | None) -> Counts:
@@ -276,20 +279,18 @@ class _Search:
             for rest in self._each(index + 1, money - count * (offer.price or 0)):
                 yield (count, *rest)
 
-    def _gain(self, counts: Counts, over: Counts) -> list[float]:
+    def _gain(self, counts: Counts, over: Counts) -> Iterator[Fraction]:
         """By how much each share is above that of another purchase, from the smallest up; what is
         no difference is 0."""
-        return [
-            0.0 if difference(then, now) <= TOLERANCE else now - then
-            for (_, then), (_, now) in zip(
-                self._solved(over).shares, self._solved(counts).shares, strict=True
-            )
-        ]
+        for (_, then), (_, now) in zip(
+            self._solved(over).shares, self._solved(counts).shares, strict=True
+        ):
+            yield Fraction(0) if compared(then, now, self._within) == 0 else now - then
 
     def _better(self, one: Counts, other: Counts) -> Counts:
         """The purchase that raises the smallest share more, then the next; of equals the cheaper,
         then the first."""
-        first = next((gain for gain in self._gain(other, one) if gain), 0.0)
+        first = next((gain for gain in self._gain(other, one) if gain), Fraction(0))
         if first:
             return other if first > 0 else one
         return other if self._cost(other) < self._cost(one) else one
@@ -311,12 +312,12 @@ class _Search:
         while step * 16 <= largest:
             step *= 2
         while step and self._left > 0:
-            best: tuple[list[float], Counts] | None = None
+            best: tuple[list[Fraction], Counts] | None = None
             for index in self._order:
                 then = self._more(now, index, step)
                 if then == now or self._left <= 0:
                     continue
-                money = float(self._cost(then) - self._cost(now))
+                money = self._cost(then) - self._cost(now)
                 gain = [each / money for each in self._gain(then, now)]
                 if best is None or gain > best[0]:
                     best = gain, then

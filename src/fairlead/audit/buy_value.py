@@ -12,7 +12,9 @@ from fairlead.audit.catalogue import Offer
 from fairlead.audit.outcome import Outcome
 from fairlead.model.eligibility import holds, may_use
 from fairlead.model.shares import JobShare
+from fairlead.model.unrounded import compared
 from fairlead.sharing.explanation import explain, has_all
+from fairlead.sharing.yardstick import amounts_held
 
 
 def values(outcome: Outcome, tenant: str, offers: Sequence[Offer]) -> dict[str, float]:
@@ -22,7 +24,7 @@ def values(outcome: Outcome, tenant: str, offers: Sequence[Offer]) -> dict[str, 
     jobs = {job.name: job for job in outcome.input.jobs}
     worth: dict[tuple[int, str], float] = {}
     for share in outcome.allocation.jobs:
-        if share.tenant == tenant and not has_all(share, jobs[share.name].tasks):
+        if share.tenant == tenant and not has_all(outcome.allocation, jobs[share.name]):
             why = explain(outcome.input.cluster, outcome.input.jobs, outcome.allocation, share.name)
             for key, price in why.worth.items():
                 worth[key] = max(price, worth.get(key, 0.0))
@@ -61,19 +63,15 @@ def _cost(
 def scarcest(outcome: Outcome) -> str | None:
     """The resource of which the smallest part is free in the whole cluster; the first by name of
     several. None where nothing runs."""
-    jobs = {job.name: job for job in outcome.input.jobs}
-    total: dict[str, float] = {}
+    total: dict[str, Fraction] = {}
     for machine in outcome.input.cluster.machines:
         for resource, amount in machine.capacity.items():
-            total[resource] = total.get(resource, 0.0) + float(amount)
-    held = dict.fromkeys(total, 0.0)
-    for share in outcome.allocation.jobs:
-        for resource, need in jobs[share.name].demand.items():
-            if resource in held:
-                held[resource] += share.tasks * float(need)
-    used = {name: held[name] / total[name] for name in sorted(total) if held[name] > 0}
-    # Sums of many terms: a resource that is used up must not lose to another by rounding.
-    return max(used, key=lambda name: round(used[name], 9)) if used else None
+            total[resource] = total.get(resource, Fraction(0)) + amount
+    held = amounts_held(outcome.input.jobs, outcome.allocation)
+    used = {name: held[name] / total[name] for name in sorted(total) if held.get(name)}
+    most = max(used.values(), default=Fraction(0))
+    within = outcome.allocation.unrounded.within
+    return next((name for name in used if compared(used[name], most, within) == 0), None)
 
 
 def cheapest_first(resource: str | None, offers: Sequence[Offer]) -> list[Offer]:

@@ -5,17 +5,22 @@ Everything is made from the model and from the allocation, never from a solver's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import floor
 
 import numpy as np
 
 from fairlead.audit.finding import Moment
-from fairlead.audit.outcome import Outcome
+from fairlead.audit.outcome import Outcome, near
 from fairlead.audit.whole import Drawn, all_drawn, in_units
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.shares import MachineClass, TenantShare
 from fairlead.model.tenant import Tenant
+from fairlead.model.unrounded import IN_DOUBLES, Unrounded
+from fairlead.sharing.certificate.placed import exactly_placed
 from fairlead.sharing.certificate.seen import Bools, Classes, Floats, Ints, Seen, see
 
 POOLED = (
@@ -23,18 +28,19 @@ POOLED = (
     " runs on"
 )
 
-
-TINY = 1e-9
-"""What rounding leaves of a whole number that was multiplied by a part."""
+Placed = dict[int, dict[int, Fraction]]
+"""Tasks by job and class."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A hard cap: what the jobs below a tenant hold together of one resource."""
+    """A hard cap: what the jobs below a tenant hold together of one resource; `most` is the same
+    exactly, in parts."""
 
     jobs: Ints
     resource: int
     amount: float
+    most: Fraction
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,9 @@ class Held:
     have jobs of their own which can run; `weight` is the part of the whole that is theirs, by the
     weights of the tree: they add up to 1.
 
+    Doubles say which comparisons are close. Those are made by exact numbers: `numbers`, `part` (the
+    weights), `placed` and `most`, with demands and capacities in parts.
+
     With whole tasks amounts are whole numbers, `classes.holds` are whole tasks, and `drawn` has the
     allocations that may come out, of which `tasks` are the mean: one, unless a lottery is judged
     before it is drawn.
@@ -66,11 +75,81 @@ class Held:
     unit: Floats  # (J,)
     parties: tuple[Party, ...]
     weight: Floats  # (N,)
+    outcome: Outcome
+    numbers: Unrounded
+    part: tuple[Fraction, ...]  # (N,)
     limits: tuple[Limit, ...]
     tenants: tuple[Tenant, ...]
     column: Ints  # (M,) the class of each machine
     drawn: tuple[Drawn, ...] = ()  # empty where tasks are divisible
     ex_ante: bool = False  # a lottery, before it is drawn
+
+    @cached_property
+    def _where(self) -> tuple[Placed, Fraction]:
+        """Where tasks are, and to what part of itself that is known."""
+        shown: Placed = {}
+        if self.tasks is not None:
+            for j, c in np.argwhere(self.tasks > 0).tolist():
+                shown.setdefault(j, {})[c] = Fraction(float(self.tasks[j, c]))
+        if self.drawn:
+            return shown, Fraction(0)
+        given, proof = self.outcome.input, self.outcome.allocation.proof
+        if self.numbers.within or proof is None:
+            return shown, self.numbers.within or IN_DOUBLES
+        cluster = with_implied_tenants(given.cluster, given.jobs)
+        column = self.classes.column or {0: 0}  # one machine that is the only one
+        found = {
+            self.seen.job[name]: {column[number]: tasks for number, tasks in on.items()}
+            for name, on in exactly_placed(cluster, given.jobs, proof).items()
+        }
+        if {j: on.keys() for j, on in found.items()} == {j: on.keys() for j, on in shown.items()}:
+            pairs = [(j, c) for j, on in found.items() for c in on]
+            if all(near(float(shown[j][c]), found[j][c]) for j, c in pairs):
+                return found, Fraction(0)
+        return shown, IN_DOUBLES
+
+    @property
+    def placed(self) -> Placed:
+        """The tasks of each job on each class."""
+        return self._where[0]
+
+    @property
+    def within(self) -> Fraction:
+        """To what part of itself what somebody holds is known: 0 where that is exact."""
+        return self._where[1]
+
+    def runs(self, job: int) -> Fraction:
+        """The tasks that a job runs."""
+        return self.numbers.tasks[self.seen.names[job]]
+
+    def need(self, job: int) -> list[int]:
+        """(R,) what a task takes, in parts."""
+        found: list[int] = self.seen.need[job].tolist()
+        return found
+
+    def number(self, job: int) -> Fraction | None:
+        """The tasks that a job has; None where it has no end of them."""
+        number = self.seen.number[job]
+        return None if number is None else Fraction(int(number.p), int(number.q))
+
+    def most(self, job: int) -> Fraction | None:
+        """`ceiling`, exactly; None where nothing bounds it."""
+        number = self.number(job)
+        found = [] if number is None else [number]
+        for limit in self.limits:
+            need = self.need(job)[limit.resource]
+            if need and job in limit.jobs:
+                found.append(limit.most / need)
+        most = min(found, default=None)
+        return most if most is None or not self.drawn else Fraction(floor(most))
+
+    def worth(self, jobs: Ints, tasks: Sequence[Fraction]) -> Fraction:
+        """`share`, exactly."""
+        total = Fraction(0)
+        for job, has in zip(jobs.tolist(), tasks, strict=True):
+            unit = self.numbers.unit[self.seen.names[job]]
+            total += has / unit if unit else 0
+        return total
 
     def ceiling(self, job: int) -> float:
         """The tasks that the job could run if it were alone in the world, by its own number and by
@@ -80,7 +159,7 @@ class Held:
             need = float(self.seen.demand[job, limit.resource])
             if need and job in limit.jobs:
                 most = min(most, limit.amount / need)
-        return most if not self.drawn or np.isinf(most) else float(np.floor(most + TINY))
+        return most if not self.drawn or np.isinf(most) else float(np.floor(most + 1e-9))
 
     def share(self, jobs: Ints, tasks: Floats) -> float:
         """The share that so many tasks of these jobs are together, weights not counted."""
@@ -129,6 +208,8 @@ def hold(outcome: Outcome) -> Held:
         tasks[:, 0], pooled = total, False  # the one machine is the real one
     unit = np.array([s.alone if s.scale is None else s.scale for s in shares], dtype=float)
     parties = _parties([job.tenant or job.name for job in given.jobs], runs)
+    numbers = outcome.numbers
+    part = _parts(allocation.tenants, numbers.weight, parties)
     return Held(
         seen=seen,
         classes=classes,
@@ -136,7 +217,10 @@ def hold(outcome: Outcome) -> Held:
         total=total,
         unit=np.where(unit > 0, unit, np.inf),
         parties=parties,
-        weight=_weights(allocation.tenants, parties),
+        weight=np.array([float(each) for each in part], dtype=float),
+        outcome=outcome,
+        numbers=numbers,
+        part=part,
         limits=_limits(cluster.tenants, seen, [job.tenant for job in given.jobs], units),
         tenants=cluster.tenants,
         column=_columns(seen, classes, None if pooled_away else allocation.classes),
@@ -167,11 +251,13 @@ def _parties(tenant: Sequence[str], runs: Bools) -> tuple[Party, ...]:
     return tuple(Party(name, np.array(found)) for name, found in jobs.items())
 
 
-def _weights(tenants: Sequence[TenantShare], parties: Sequence[Party]) -> Floats:
+def _parts(
+    tenants: Sequence[TenantShare], weight: Mapping[str, Fraction], parties: Sequence[Party]
+) -> tuple[Fraction, ...]:
     """What part of the whole each party's weights make its own: a tenant's weight is split among
     its children that have jobs, its own jobs counting 1 each."""
     known = {tenant.name: tenant for tenant in tenants}
-    own = {party.name: float(len(party.jobs)) for party in parties}
+    own = {party.name: len(party.jobs) for party in parties}
     children: dict[str | None, dict[str, None]] = {}
     for party in parties:
         at: str | None = party.name
@@ -179,17 +265,17 @@ def _weights(tenants: Sequence[TenantShare], parties: Sequence[Party]) -> Floats
             parent = known[at].parent
             children.setdefault(parent, {})[at] = None
             at = parent
-    part: dict[str, float] = {}
-    waiting: list[tuple[str | None, float]] = [(None, 1.0)]
+    part: dict[str, Fraction] = {}
+    waiting: list[tuple[str | None, Fraction]] = [(None, Fraction(1))]
     while waiting:
         node, above = waiting.pop()
         below = list(children.get(node, ()))
-        mine = 0.0 if node is None else own.get(node, 0.0)
-        whole = mine + sum(known[name].weight for name in below)
+        mine = 0 if node is None else own.get(node, 0)
+        whole = mine + sum((weight[name] for name in below), Fraction(0))
         if node is not None and mine:
             part[node] = above * mine / whole
-        waiting += [(name, above * known[name].weight / whole) for name in below]
-    return np.array([part[party.name] for party in parties], dtype=float)
+        waiting += [(name, above * weight[name] / whole) for name in below]
+    return tuple(part[party.name] for party in parties)
 
 
 def _limits(
@@ -209,6 +295,7 @@ def _limits(
             np.array(below[tenant.name]),
             seen.resource[resource],
             float(amount * units[seen.resource[resource]]),
+            amount * seen.parts[seen.resource[resource]],
         )
         for tenant in tenants
         for resource, amount in tenant.limit.items()

@@ -67,6 +67,10 @@ def _of(outcome: Outcome, chance: Chance) -> Outcome:
         jobs=tuple(
             replace(job, tasks=tasks[job.name], placements=None) for job in outcome.allocation.jobs
         ),
+        unrounded=replace(
+            outcome.allocation.unrounded,
+            tasks={name: Fraction(number) for name, number in chance.jobs},
+        ),
     )
     return replace(outcome, allocation=allocation, drawn=chance.probability)
 

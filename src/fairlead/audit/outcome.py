@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from fairlead.audit.finding import Input, Moment
 from fairlead.model.allocation import Allocation
 from fairlead.model.shares import Tasks
+from fairlead.model.unrounded import IN_DOUBLES, Unrounded
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.integral.registry import is_whole, parse_whole
 from fairlead.sharing.mechanism import Mechanism
@@ -27,14 +29,19 @@ class InWhole:
 
 Rule = Policy | Mechanism | InWhole
 
+SHOWN = 2e-11
+"""An answer shows 12 digits: so close, relative, are the numbers behind it to what is shown."""
+
 
 @dataclass(frozen=True)
 class Options:
     """How long to search: at most so many changes are tried for each property that tries changes,
-    drawn with the seed where there are more to choose from."""
+    drawn with the seed where there are more to choose from. Of the smallest lies `smallest` are
+    tried beside them, or as many as the size of the input allows."""
 
     trials: int = 20
     seed: int = 1
+    smallest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,30 @@ class Outcome:
     rule: Rule
     allocation: Allocation
     drawn: Fraction | None = None
+
+    @cached_property
+    def numbers(self) -> Unrounded:
+        """The numbers behind the allocation. Of one that somebody else made in doubles they are
+        what it shows, and no more than that is known of them."""
+        known = self.allocation.unrounded
+        if self.whole:
+            return replace(known, tasks=self._whole_tasks(), within=Fraction(0))
+        shown = {job.name: job.tasks for job in self.allocation.jobs}
+        if all(name in known.tasks and near(shown[name], known.tasks[name]) for name in shown):
+            return known
+        tasks = {name: Fraction(number) for name, number in shown.items()}
+        return replace(known, tasks=tasks, within=IN_DOUBLES)
+
+    def _whole_tasks(self) -> dict[str, Fraction]:
+        whole = self.allocation.whole
+        assert whole is not None  # what shares whole tasks says where they are
+        chances = [(one.probability, one.packings) for one in whole.lottery]
+        found = {job.name: Fraction(0) for job in self.allocation.jobs}
+        for probability, packings in chances or [(Fraction(1), whole.packings)]:
+            for packing in packings:
+                for name, count in packing.jobs:
+                    found[name] += probability * packing.machines * count
+        return found
 
     @property
     def whole(self) -> bool:
@@ -85,6 +116,11 @@ class Shown:
 Measure = Callable[[Outcome, Outcome | None, tuple[str, ...]], Shown | None]
 """A property, for certain tenants (`who`): the outcome, and the outcome after the change where the
 property is about one. None where the question cannot be asked of this input any more."""
+
+
+def near(shown: float, number: Fraction) -> bool:
+    """Whether that number is shown as this."""
+    return abs(shown - float(number)) <= SHOWN * abs(shown)
 
 
 def rule_of(text: str, tasks: Tasks = Tasks.DIVISIBLE) -> Rule:

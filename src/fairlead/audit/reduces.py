@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fairlead.audit.finding import Finding
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.property import Property, holds, not_applicable, violated
-from fairlead.audit.standing import amount, standing
-from fairlead.audit.tolerance import TOLERANCE, difference
+from fairlead.audit.slack import difference
+from fairlead.audit.standing import amounts, standing
 from fairlead.model.errors import InputError
 
 Simpler = Callable[[Outcome], tuple[str | None, str]]
@@ -34,7 +34,7 @@ def reduction(name: str, promise: str, simpler: Simpler) -> Property:
             return not_applicable(name, outcome, f"{policy} cannot be applied: {error}")
         tenants = list(standing(outcome).tasks)
         shown = {tenant: _shown(outcome, reference, tenant, why) for tenant in tenants}
-        found = [((t,), None, s) for t, s in shown.items() if s.slack > TOLERANCE]
+        found = [((t,), None, s) for t, s in shown.items() if s.slack > 0]
         counts = (("tenants", len(tenants)), ("differ", len(found)))
         if found:
             return violated(name, outcome, found, note=why, counts=counts)
@@ -54,14 +54,13 @@ def reduction(name: str, promise: str, simpler: Simpler) -> Property:
 
 
 def _shown(outcome: Outcome, reference: Outcome, tenant: str, why: str) -> Shown:
-    should, has, unit = standing(reference).of(tenant, standing(outcome))
+    first, second = standing(reference), standing(outcome)
+    should, has, unit = first.of(tenant, second)
+    gets, gives = amounts(has, should, unit)
     return Shown(
-        before=should,
-        after=has,
-        slack=difference(should, has),
-        sentence=(
-            f"{tenant} gets {amount(has, unit)}; {reference.rule.spec} gives {amount(should, unit)}"
-            f" ({why})."
-        ),
+        before=float(should),
+        after=float(has),
+        slack=difference(should, has, max(first.within, second.within)),
+        sentence=(f"{tenant} gets {gets}; {reference.rule.spec} gives {gives} ({why})."),
         unit=unit,
     )

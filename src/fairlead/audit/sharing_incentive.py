@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
 import numpy as np
 
-from fairlead.audit.bundle import (
-    Bundles,
-    better_share,
-    could_run,
-    machine_bundle,
-    may_hold,
-    satisfied,
-    whole_part,
-)
+from fairlead.audit import exact
+from fairlead.audit.bundle import Bundles, better_share, machine_bundle, may_hold
+from fairlead.audit.exact import Has, satisfied
 from fairlead.audit.finding import Finding
 from fairlead.audit.held import Held, Party, hold
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.property import Property, holds, not_applicable, not_found, violated
-from fairlead.audit.tolerance import TOLERANCE, shortfall
-from fairlead.model.words import counted, number, percent
+from fairlead.audit.slack import shortfall
+from fairlead.audit.standing import amounts
+from fairlead.model.words import percent
+from fairlead.sharing.certificate.seen import Floats
 
 NAME = "sharing-incentive"
 POOLS = "against the pools that the tenants brought (TSF, Definition 1)"
@@ -49,15 +49,15 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     pooled = has_pools(held)
     parties = own_parts(held)
     unsure: list[str] = []
-    for party, bundle in parties:
-        shown = compare(held, party, bundle, unsure)
-        if shown.slack > TOLERANCE:
-            found.append(((party.name,), None, shown))
+    for own in parties:
+        shown = compare(held, own, unsure)
+        if shown.slack > 0:
+            found.append(((own.party.name,), None, shown))
     counts: tuple[tuple[str, int], ...] = (("tenants", len(parties)), ("below", len(found)))
     note = POOLS if pooled else SPLIT
     if held.drawn and not pooled:
         note = STAND_ALONE.format("" if held.ex_ante else ", rounded down")
-        below = sum(_below_split(held, party) for party, _ in parties)
+        below = sum(_below_split(held, each.party) for each in parties)
         counts += (("below a part of each machine", below),)
     if found:
         return violated(NAME, outcome, found, note=note, counts=counts)
@@ -74,9 +74,9 @@ def measure(
 ) -> Shown | None:
     """What the tenant could run with what is its own, and what it runs."""
     held = hold(outcome)
-    for party, bundle in own_parts(held):
-        if (party.name,) == who:
-            return compare(held, party, bundle, [])
+    for own in own_parts(held):
+        if (own.party.name,) == who:
+            return compare(held, own, [])
     return None
 
 
@@ -85,15 +85,33 @@ def has_pools(held: Held) -> bool:
     return any(tenant.pool is not None for tenant in held.tenants)
 
 
-def own_parts(held: Held) -> list[tuple[Party, Bundles]]:
+@dataclass(frozen=True)
+class Own:
+    """A party, and what is its own: a part of each of so many machines of every class."""
+
+    party: Party
+    part: Fraction
+    count: Floats
+
+    def bundle(self, held: Held) -> Bundles:
+        """It in doubles."""
+        if held.ex_ante:
+            return machine_bundle(held, 1.0, self.count).times(float(self.part))
+        return machine_bundle(held, float(self.part), self.count)
+
+    def has(self, held: Held) -> Has:
+        """It exactly."""
+        if held.ex_ante:
+            return exact.times(exact.machines(held, Fraction(1), self.count), self.part)
+        return exact.machines(held, self.part, self.count)
+
+
+def own_parts(held: Held) -> list[Own]:
     """Everybody who is compared, with what is its own."""
     if not has_pools(held):
         count = held.classes.count
         return [
-            (party, machine_bundle(held, 1.0, count).times(float(part)))
-            if held.ex_ante
-            else (party, machine_bundle(held, float(part), count))
-            for party, part in zip(held.parties, held.weight, strict=True)
+            Own(party, part, count) for party, part in zip(held.parties, held.part, strict=True)
         ]
     found = []
     for tenant in held.tenants:
@@ -101,68 +119,69 @@ def own_parts(held: Held) -> list[tuple[Party, Bundles]]:
         if tenant.pool is not None and len(party.jobs):
             mine = held.column[[held.seen.machine[name] for name in tenant.pool]]
             count = np.bincount(mine, minlength=len(held.classes.count)).astype(float)
-            found.append((party, machine_bundle(held, 1.0, count)))
+            found.append(Own(party, Fraction(1), count))
     return found
 
 
-def compare(held: Held, party: Party, bundle: Bundles, unsure: list[str]) -> Shown:
+def compare(held: Held, mine: Own, unsure: list[str]) -> Shown:
     """What the party could run with what is its own, and what it runs. `unsure` is told of a party
     for which that could not be decided."""
+    party, within = mine.party, held.numbers.within
     if len(party.jobs) == 1:
         job = int(party.jobs[0])
         if held.drawn and not has_pools(held):
             alone = _part_of_alone(held, party)
         else:
-            alone = float(could_run(held, job, bundle)[0])
-        alone = min(alone, held.ceiling(job))
-        runs = float(held.total[job])
+            alone = exact.could_run(held, job, mine.has(held))
+        alone = exact.at_most(held, job, alone)
+        runs = held.runs(job)
         unit = "tasks"
     else:
-        runs = alone = held.share(party.jobs, held.total[party.jobs])
+        runs = alone = held.worth(party.jobs, [held.runs(job) for job in party.jobs.tolist()])
         unit = "share"
+        bundle = mine.bundle(held)
         if not satisfied(held, party) and may_hold(held, party, bundle)[0]:
-            reach = better_share(held, party, bundle)
-            alone = reach.share or runs
+            reach = better_share(held, party, bundle, partial(mine.has, held))
+            alone = runs if reach.share is None else reach.share
+            within = max(within, reach.within)
             if not reach.proved:
                 unsure.append(party.name)
     own = "its pool" if has_pools(held) else f"its {_part(held, party)} of each machine"
     if held.drawn and not has_pools(held) and len(party.jobs) == 1:
         own = f"its {_part(held, party)} of what it could run alone"
-    what = counted(runs, "task") if unit == "tasks" else f"the share {number(runs)}"
-    could = counted(alone, "task") if unit == "tasks" else f"the share {number(alone)}"
+    what, could = amounts(runs, alone, unit)
     return Shown(
-        before=alone,
-        after=runs,
-        slack=shortfall(alone, runs),
+        before=float(alone),
+        after=float(runs),
+        slack=shortfall(alone, runs, within),
         sentence=f"{party.name} gets {what}; in {own} it could have {could}.",
         unit=unit,
     )
 
 
-def _part_of_alone(held: Held, party: Party) -> float:
+def _part_of_alone(held: Held, party: Party) -> Fraction:
     """The part, by the weights, of the whole tasks that its only job could run alone."""
-    everything = machine_bundle(held, 1.0, held.classes.count)
-    part = _weight(held, party) * could_run(held, int(party.jobs[0]), everything)
-    return float(part[0]) if held.ex_ante else float(whole_part(part)[0])
+    everything = exact.machines(held, Fraction(1), held.classes.count)
+    part = _weight(held, party) * exact.could_run(held, int(party.jobs[0]), everything)
+    return part if held.ex_ante else exact.whole_part(part)
 
 
 def _below_split(held: Held, party: Party) -> bool:
     """Does a party with one job run fewer whole tasks than its part of each machine would hold?"""
     if len(party.jobs) > 1:
         return False
-    bundle = machine_bundle(held, _weight(held, party), held.classes.count)
+    has = exact.machines(held, _weight(held, party), held.classes.count)
     job = int(party.jobs[0])
-    could = min(float(could_run(held, job, bundle)[0]), held.ceiling(job))
-    return shortfall(could, float(held.total[job])) > TOLERANCE
+    return exact.at_most(held, job, exact.could_run(held, job, has)) > held.runs(job)
 
 
-def _weight(held: Held, party: Party) -> float:
+def _weight(held: Held, party: Party) -> Fraction:
     names = [each.name for each in held.parties]
-    return float(held.weight[names.index(party.name)])
+    return held.part[names.index(party.name)]
 
 
 def _part(held: Held, party: Party) -> str:
-    return percent(_weight(held, party), 1.0)
+    return percent(float(_weight(held, party)), 1.0)
 
 
 PROPERTY = Property(

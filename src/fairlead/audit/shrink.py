@@ -13,7 +13,6 @@ from fairlead.audit.lottery import measured
 from fairlead.audit.outcome import Shown, solve
 from fairlead.audit.property import witness_of
 from fairlead.audit.registry import PROPERTIES
-from fairlead.audit.tolerance import TOLERANCE
 from fairlead.model.constraint import Selector
 from fairlead.model.errors import InputError, SolverError
 from fairlead.model.job import Job
@@ -39,7 +38,7 @@ def shrink(witness: Witness, tries: int = 200) -> Witness:
     machines, resources and parts of constraints and with simpler numbers, after at most so many
     tries. Greedy and deterministic: the same witness gives the same one."""
     budget = _Tries(tries)
-    enough = max(TOLERANCE, min(witness.slack, KEPT))
+    enough = min(witness.slack, KEPT)
     while budget.left > 0:
         smaller = _pass(witness, enough, budget)
         if smaller is witness:

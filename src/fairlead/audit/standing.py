@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fairlead.audit.outcome import Outcome, Shown
-from fairlead.audit.tolerance import difference, shortfall
+from fairlead.audit.slack import difference, shortfall
 from fairlead.model.words import counted, number
+
+NONE = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -14,39 +18,50 @@ class Standing:
     """Tasks of a tenant with one job that can run; else its share, weights not counted, by the
     units in which shares were counted before the change."""
 
-    tasks: dict[str, dict[str, float]]  # by tenant, by job
-    units: dict[str, float]  # by job
+    tasks: dict[str, dict[str, Fraction]]  # by tenant, by job
+    units: Mapping[str, Fraction]  # by job
     able: frozenset[str]  # the jobs that can run somewhere
+    within: Fraction  # to what part of themselves the numbers are known
 
-    def of(self, tenant: str, after: Standing) -> tuple[float, float, str]:
+    def of(self, tenant: str, after: Standing) -> tuple[Fraction, Fraction, str]:
         """What the tenant has here, what it has there, and what is counted."""
         mine, then = self.tasks[tenant], after.tasks.get(tenant, {})
         mine = {job: has for job, has in mine.items() if job in self.able} or mine
         if len(mine) == 1:
             ((job, has),) = mine.items()
-            return has, then.get(job, 0.0), "tasks"
+            return has, then.get(job, NONE), "tasks"
         jobs = [job for job in mine if self.units[job] > 0]
         return (
-            sum(mine[job] / self.units[job] for job in jobs),
-            sum(then.get(job, 0.0) / self.units[job] for job in jobs),
+            sum((mine[job] / self.units[job] for job in jobs), NONE),
+            sum((then.get(job, NONE) / self.units[job] for job in jobs), NONE),
             "share",
         )
 
 
 def standing(outcome: Outcome) -> Standing:
     """What each tenant has."""
-    tasks: dict[str, dict[str, float]] = {}
-    units: dict[str, float] = {}
+    numbers = outcome.numbers
+    tasks: dict[str, dict[str, Fraction]] = {}
     for job in outcome.allocation.jobs:
-        tasks.setdefault(job.tenant, {})[job.name] = job.tasks
-        units[job.name] = job.alone if job.scale is None else job.scale
+        tasks.setdefault(job.tenant, {})[job.name] = numbers.tasks[job.name]
     able = frozenset(job.name for job in outcome.allocation.jobs if job.nowhere is None)
-    return Standing(tasks, units, able)
+    return Standing(tasks, numbers.unit, able, numbers.within)
 
 
-def amount(value: float, unit: str) -> str:
+def amount(value: Fraction, unit: str) -> str:
     """`3 tasks`, `the share 0.25`."""
-    return counted(value, "task") if unit == "tasks" else f"the share {number(value)}"
+    much = float(value)
+    return counted(much, "task") if unit == "tasks" else f"the share {number(much)}"
+
+
+def amounts(first: Fraction, then: Fraction, unit: str) -> tuple[str, str]:
+    """Both, and where they look alike by how much the second differs."""
+    one, other = amount(first, unit), amount(then, unit)
+    if one == other and first != then:
+        part = difference(first, then, NONE)
+        other += f" ({part:.1g} of {'them' if unit == 'tasks' else 'it'}"
+        other += f" {'more' if then > first else 'less'})"
+    return one, other
 
 
 def falls(before: Outcome, after: Outcome, tenant: str, when: str) -> Shown | None:
@@ -66,10 +81,11 @@ def _compared(
     if tenant not in first.tasks:
         return None
     was, now, unit = first.of(tenant, second)
+    within = max(first.within, second.within)
     return Shown(
-        before=was,
-        after=now,
-        slack=shortfall(was, now) if fall else difference(was, now),
-        sentence=sentence.format(amount(was, unit), amount(now, unit)),
+        before=float(was),
+        after=float(now),
+        slack=shortfall(was, now, within) if fall else difference(was, now, within),
+        sentence=sentence.format(*amounts(was, now, unit)),
         unit=unit,
     )

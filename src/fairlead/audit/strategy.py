@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from fairlead.audit.change import apply
 from fairlead.audit.finding import Change, Finding, Input, Lie, Witness
 from fairlead.audit.outcome import Options, Outcome, Shown, solve
 from fairlead.audit.property import Property, not_applicable, not_found, violated, witness_of
+from fairlead.audit.slack import shortfall
+from fairlead.audit.strategy_least import chosen, least, room_for
 from fairlead.audit.strategy_lies import (
+    Claimed,
     Liar,
     Scene,
     directed,
@@ -26,20 +30,32 @@ from fairlead.audit.strategy_lies import (
     unusable_pools,
 )
 from fairlead.audit.strategy_value import Range, claims_of, gets, own_job
-from fairlead.audit.tolerance import TOLERANCE, shortfall
 from fairlead.audit.trying import sampled
 from fairlead.model.eligibility import may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.tenant import Tenant
+from fairlead.model.unrounded import change as risen
+from fairlead.model.unrounded import compared
 from fairlead.model.words import counted, listing, number
 
 NAME = "strategy-proofness"
 SMALLER = "requests for smaller containers are not tried: no whole task fits into them"
+ALL_SMALLEST = "all {0} of the smallest lies were tried"
+SOME_SMALLEST = "{0} of the {1} smallest lies were tried"
 MOST_LIARS = 64
 """So many tenants are tried at most, drawn with the seed."""
 
 Violation = tuple[tuple[str, ...], Change | None, Shown]
+
+
+class _Smallest(NamedTuple):
+    """How many of the smallest lies were tried (the policy refuses what some of them make of the
+    input), how many there are, and how many there was room for."""
+
+    tried: int
+    there: int
+    room: int
 
 
 @dataclass(frozen=True)
@@ -47,18 +63,24 @@ class _Gain:
     """What a lie brings to one liar."""
 
     tenant: str
-    truth: float
+    truth: Fraction
     range: Range
+    within: Fraction  # to what part of themselves the numbers are known
 
     @property
     def sure(self) -> float:
         """In parts of what the truth gives, in every placement."""
-        return self.range.least / self.truth - 1 if self.truth else 0.0
+        return risen(self.truth, self.range.least) or 0.0
 
     @property
     def possible(self) -> float:
         """In parts of what the truth gives, in the best placement."""
-        return self.range.most / self.truth - 1 if self.truth else 0.0
+        return risen(self.truth, self.range.most, self.within) or 0.0
+
+    @property
+    def slack(self) -> float:
+        """By how much the truth gives less than the lie in every placement; 0 if it does not."""
+        return shortfall(self.range.least, self.truth, self.within) if self.truth else 0.0
 
 
 @dataclass
@@ -69,8 +91,23 @@ class _Search:
     trials: int = 0
     best: float = -np.inf
     found: list[Violation] = field(default_factory=list)
-    possible: tuple[float, str] = (TOLERANCE, "")
+    possible: tuple[float, str] = (0.0, "")
     nearest: tuple[Liar, Job] | None = None
+    known: set[Lie] = field(default_factory=set)
+
+    def tell_all(self, scene: Scene, lies: Iterable[Claimed], most: int) -> None:
+        """Tells the lies one after the other, but for those that were told already or are of no
+        use, until so many more were told."""
+        most += self.trials
+        for change, claim in lies:
+            if self.trials >= most:
+                break
+            if change in self.known or (self.outcome.whole and _of_no_use(change, scene)):
+                continue
+            self.known.add(change)
+            sure = self.told(change, change.liars)
+            if sure is not None and sure >= self.best and claim is not None:
+                self.nearest = claim
 
     def told(self, change: Change, who: tuple[str, ...]) -> float | None:
         """Tells the lie: by how much it pays those who tell it, at least; None where it cannot
@@ -82,7 +119,7 @@ class _Search:
         sure = min(gain.sure for gain in gains[1])
         self.best = max(self.best, sure)
         shown = _shown(self.outcome, gains[0], gains[1])
-        if shown.slack > TOLERANCE:
+        if shown.slack > 0:
             self.found.append((who, change, shown))
         else:
             possible = min(gain.possible for gain in gains[1])
@@ -94,8 +131,9 @@ class _Search:
 def check(outcome: Outcome, options: Options) -> Finding:
     """Whether anybody could run more of its true tasks by lying (TSF, section III.2).
 
-    Lies about demands, constraints, both, pools, and of two tenants together who must both gain;
-    first those that the prices point at, then those drawn with the seed. A lie counts where every
+    Lies about demands, constraints, both, pools, and of two tenants together who must both gain:
+    the smallest ones, beside `trials`; then those that the prices point at, then those drawn with
+    the seed. A lie counts where every
     optimal placement gives more than the truth; what only some placement gives is told apart. Told
     apart as well is what pays under most policies: coming as two tenants with half the weight
     each, or bringing machines that are not one's own. A search can refute, and nothing more.
@@ -109,22 +147,23 @@ def check(outcome: Outcome, options: Options) -> Finding:
     search = _Search(outcome)
     draw = np.random.Generator(np.random.PCG64(options.seed))
     liars = sampled(scene.liars, MOST_LIARS, options.seed)
-    known: set[Lie] = set()
-    for change, claim in _lies(scene, liars, options, draw, search):
-        if change in known or (outcome.whole and _of_no_use(change, scene)):
-            continue
-        known.add(change)
-        sure = search.told(change, change.liars)
-        if sure is not None and sure >= search.best and claim is not None:
-            search.nearest = claim
-        if search.trials >= options.trials:
-            break
+    smallest = least(scene, liars)
+    room = room_for(scene, options.trials) if options.smallest is None else options.smallest
+    search.tell_all(scene, chosen(smallest, room, options.seed), room)
+    small = _Smallest(search.trials, sum(map(len, smallest)), room)
+    search.tell_all(scene, _lies(scene, liars, options, draw, search), options.trials)
     apart, count = _apart(scene, liars, outcome, max(2, options.trials // 4))
-    counts = (("liars", len(liars)), ("apart", count), ("violations", len(search.found)))
+    counts = (
+        ("liars", len(liars)),
+        ("smallest lies", small.there),
+        ("of them tried", small.tried),
+        ("apart", count),
+        ("violations", len(search.found)),
+    )
     rest = {
         "seed": options.seed,
         "best": None if search.best == -np.inf else round(search.best, 9) + 0.0,
-        "note": _note(scene, search, apart),
+        "note": _note(scene, search, small, apart),
         "counts": counts,
         "apart": apart,
     }
@@ -139,11 +178,11 @@ def _lies(
     options: Options,
     draw: np.random.Generator,
     search: _Search,
-) -> Iterator[tuple[Lie, tuple[Liar, Job] | None]]:
+) -> Iterator[Claimed]:
     """The lies to tell, without end: half of the trials, or all that there are, directed; then by
     turns something at random, near the best so far, and two together."""
     known = {liar.tenant: directed(scene, liar) for liar in liars}
-    first: list[tuple[Lie, tuple[Liar, Job] | None]] = []
+    first: list[Claimed] = []
     for row in range(max(map(len, known.values()))):
         for liar in liars:
             if row < len(known[liar.tenant]):
@@ -203,9 +242,11 @@ def _apart(
     return tuple(witnesses), trials
 
 
-def _note(scene: Scene, search: _Search, apart: Iterable[Witness]) -> str:
+def _note(scene: Scene, search: _Search, small: _Smallest, apart: Iterable[Witness]) -> str:
     """What must be known to read the verdict right."""
     parts = []
+    if small.tried:
+        parts.append((SOME_SMALLEST if small.room < small.there else ALL_SMALLEST).format(*small))
     tenants = len({job.tenant or job.name for job in scene.given.jobs})
     if tenants > len(scene.liars):
         parts.append(
@@ -250,20 +291,24 @@ def _gains(before: Outcome, after: Outcome, who: tuple[str, ...]) -> list[_Gain]
         claims = [] if true is None else claims_of(before.input, after.input, true)
         if true is None or true.spread or not claims:
             return None
-        truth = before.allocation.job(true.name).tasks
-        gains.append(_Gain(tenant, truth, gets(true, claims, after)))
+        truth = before.numbers.tasks[true.name]
+        found = gets(true, claims, after, truth)
+        within = max(before.numbers.within, found.within)
+        gains.append(_Gain(tenant, truth, found, within))
     return gains
 
 
 def _shown(before: Outcome, after: Outcome, gains: list[_Gain]) -> Shown:
     """The numbers of the liar who gains least."""
-    worst = min(gains, key=lambda gain: (gain.sure, gain.tenant))
-    first = counted(worst.truth, "task")
-    least, most = worst.range.least, worst.range.most
-    if most - least > TOLERANCE * max(most, 1e-300):
+    worst = min(gains, key=lambda gain: (gain.slack, gain.sure, gain.tenant))
+    first = counted(float(worst.truth), "task")
+    least, most = float(worst.range.least), float(worst.range.most)
+    if compared(worst.range.least, worst.range.most, worst.range.within):
         then = f"{number(least)} to {number(most)} true tasks, by the placement that comes out"
     else:
         then = f"{number(least)} true {'task' if number(least) == '1' else 'tasks'}"
+        if worst.slack and number(least) == number(float(worst.truth)):
+            then += f" ({worst.slack:.1g} of them more)"
     hows = [(gain.tenant, _how(before.input, after.input, gain.tenant)) for gain in gains]
     how = listing(text if len(gains) == 1 else f"{tenant} {text}" for tenant, text in hows)
     sentence = f"{worst.tenant} gets {first}; {how} it can run {then}."
@@ -273,9 +318,9 @@ def _shown(before: Outcome, after: Outcome, gains: list[_Gain]) -> Shown:
             f"{worst.tenant} gets {first}; when {how} it can run {then}, and {others} gains more."
         )
     return Shown(
-        before=worst.truth,
+        before=float(worst.truth),
         after=least,
-        slack=shortfall(least, worst.truth) if worst.truth else 0.0,
+        slack=worst.slack,
         sentence=sentence,
     )
 

@@ -43,6 +43,10 @@ class Liar:
     own: Tenant | None  # as the input says it
 
 
+Claimed = tuple[Lie, tuple[Liar, Job] | None]
+"""A lie; and the liar with what it claims, where it is a claim of one alone."""
+
+
 @dataclass(frozen=True)
 class Scene:
     """What lies are made from."""
@@ -146,12 +150,13 @@ def _constraints(scene: Scene, liar: Liar) -> Iterator[Job]:
         yield replace(job, machines=None)
     if job.exclude:
         yield replace(job, exclude=())
-    for key, value in list(_labels(scene))[:MOST_KINDS]:
+    for key, value in list(labels(scene))[:MOST_KINDS]:
         asked = Requirement(key, Operator.EQUAL, [value])
         yield replace(job, where=Selector([*parts, asked]))
 
 
-def _labels(scene: Scene) -> Iterator[tuple[str, str]]:
+def labels(scene: Scene) -> Iterator[tuple[str, str]]:
+    """The labels that machines have."""
     examples = [scene.seen.machines[first] for first in scene.seen.kinds]
     found = {(key, str(value)) for machine in examples for key, value in machine.labels.items()}
     yield from sorted(found)

@@ -87,7 +87,7 @@ def traits(outcome: Outcome) -> Traits:
     for job in given.jobs:
         alone = sum((holds(job, m) for m in given.cluster.machines if may_use(job, m)), Fraction(0))
         could = alone if job.tasks is None else min(alone, job.tasks)
-        contended |= outcome.allocation.job(job.name).tasks < float(could) * (1 - 1e-6)
+        contended |= outcome.numbers.tasks[job.name] < could
     return Traits(
         constrained=any(not may_use(job, machine) for job, machine in fits),
         contended=contended,

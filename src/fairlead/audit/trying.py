@@ -11,7 +11,6 @@ import numpy as np
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Change
 from fairlead.audit.outcome import Outcome, Shown, solve
-from fairlead.audit.tolerance import TOLERANCE
 from fairlead.model.errors import InputError
 
 Hurt = tuple[tuple[str, ...], Change | None, Shown]
@@ -41,7 +40,7 @@ def tried(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Trie
         trials += 1
         for tenant in tenants:
             shown = compare(outcome, after, tenant)
-            if shown is not None and shown.slack > TOLERANCE:
+            if shown is not None and shown.slack > 0:
                 found.append(((tenant,), change, shown))
     return Tried(trials, tuple(found))
 

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 from fairlead.audit.edits import Edit, Edited, edited
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import Outcome, Rule, solve
-from fairlead.audit.tolerance import TOLERANCE, difference
-from fairlead.audit.whatif_units import shares_by, units
 from fairlead.model.allocation import Allocation
+from fairlead.model.shares import JobShare
+from fairlead.model.unrounded import change, rise
+from fairlead.model.unrounded import compared as order
 from fairlead.sharing.explanation import has_all
+from fairlead.sharing.yardstick import shares_by
 
 
 @dataclass(frozen=True)
 class Moved:
     """What a job (its tasks) or a tenant (its weighted share) has before and after; None where it
-    is not there.
+    is not there, and only there: a job that can run nowhere runs 0 tasks.
 
-    Of a job, `scale` are the tasks that make one unit of share, before and after. Of a tenant,
-    `compared` is the share after in the units of before: a change of machines or demands changes
-    the scales, and then `after` alone says little. None where there is no such unit.
+    `change` is 1 where it gains, -1 where it loses, 0 where it has exactly as much; `by` how much
+    more that is, and `part` the same as a part of what it had, None where it had nothing. Of a job,
+    `scale` are the tasks that make one unit of share, before and after, 0 where it can run nowhere.
+    Of a tenant, `compared` is the share after in the units of before, of a job that had none in
+    those of after, and `change` is about it: a change of machines or demands changes the scales,
+    and then `after` alone says little. `rescaled`: the two differ.
     """
 
     name: str
     of: str | None  # of a job its tenant, of a tenant its parent
     before: float | None
     after: float | None
-    scale: tuple[float | None, float | None] = (None, None)
+    change: int
+    by: float
+    part: float | None
+    scale: tuple[Fraction | None, Fraction | None] = (None, None)
     compared: float | None = None
-
-    @property
-    def change(self) -> int:
-        """1: it gains; -1: it loses; 0: it has as much (to a millionth)."""
-        now = self.after if self.compared is None else self.compared
-        before, after = self.before or 0.0, now or 0.0
-        if difference(before, after) <= TOLERANCE:
-            return 0
-        return 1 if after > before else -1
+    rescaled: bool = False
 
 
 class Kind(Enum):
@@ -117,42 +118,70 @@ def _compared(before: Outcome, after: Outcome, made: Edited, edits: tuple[Edit, 
         after,
         made,
         edits,
-        tuple(_jobs(before.allocation, after.allocation)),
-        tuple(_tenants(before.allocation, after.allocation)),
+        tuple(_jobs(before.allocation, after.allocation, made.stranded)),
+        tuple(_tenants(before.allocation, after.allocation, made.stranded)),
         _bottlenecks(before, after),
     )
 
 
-def _jobs(before: Allocation, after: Allocation) -> Iterator[Moved]:
+_NONE = Fraction(0)
+
+
+def _jobs(before: Allocation, after: Allocation, stranded: Collection[str]) -> Iterator[Moved]:
+    """Every job of the two. One whose machines are all gone is there, and runs nothing."""
     was = {job.name: job for job in before.jobs}
     now = {job.name: job for job in after.jobs}
+    one, two = before.unrounded, after.unrounded
+    within = max(one.within, two.within)
     for name in dict.fromkeys([*was, *now]):
-        one, two = was.get(name), now.get(name)
-        some = one or two
+        some = was.get(name) or now.get(name)
         assert some is not None  # the name comes from one of them
+        tasks = one.tasks.get(name, _NONE), two.tasks.get(name, _NONE)
+        stays = name in stranded
         yield Moved(
             name,
             some.tenant,
-            None if one is None else one.tasks,
-            None if two is None else two.tasks,
-            (None if one is None else one.scale, None if two is None else two.scale),
+            was[name].tasks if name in was else None,
+            now[name].tasks if name in now else 0.0 if stays else None,
+            order(*tasks, within),
+            rise(*tasks),
+            change(*tasks, within),
+            (_scale(before, was.get(name)), _NONE if stays else _scale(after, now.get(name))),
         )
 
 
-def _tenants(before: Allocation, after: Allocation) -> Iterator[Moved]:
+def _scale(allocation: Allocation, job: JobShare | None) -> Fraction | None:
+    """The tasks that make one unit of share, 0 where it can run nowhere; None of no job."""
+    if job is None:
+        return None
+    return _NONE if job.nowhere is not None else allocation.unrounded.unit[job.name]
+
+
+def _tenants(before: Allocation, after: Allocation, stranded: Collection[str]) -> Iterator[Moved]:
+    """Every tenant of the two."""
     was = {tenant.name: tenant for tenant in before.tenants}
     now = {tenant.name: tenant for tenant in after.tenants}
-    alike = shares_by(units(before), before, after)
+    kept = {job.tenant for job in before.jobs if job.name in stranded} | set(now)
+    then, later = before.unrounded.unit, after.unrounded.unit
+    unit = {name: each or later.get(name, _NONE) for name, each in then.items()}
+    within = max(before.unrounded.within, after.unrounded.within)
+    had, alike = shares_by(unit, before, before), shares_by(unit, before, after)
+    has = shares_by(later, after, after)
     for name in dict.fromkeys([*was, *now]):
-        one, two = was.get(name), now.get(name)
-        some = one or two
+        some = was.get(name) or now.get(name)
         assert some is not None  # the name comes from one of them
+        both = name in was and name in kept
+        shares = had.get(name, _NONE), (alike if both else has).get(name, _NONE)
         yield Moved(
             name,
             some.parent,
-            None if one is None else one.share,
-            None if two is None else two.share,
-            compared=None if one is None or two is None else alike.get(name),
+            was[name].share if name in was else None,
+            now[name].share if name in now else 0.0 if name in kept else None,
+            order(*shares, within),
+            rise(*shares),
+            change(*shares, within),
+            compared=float(shares[1]) if both else None,
+            rescaled=both and order(shares[1], has.get(name, _NONE), within) != 0,
         )
 
 
@@ -209,8 +238,7 @@ def _stops(outcome: Outcome) -> Mapping[_Key, Level]:
     allocation = outcome.allocation
     machines = {group.index: group.machines for group in allocation.classes}
     pooled = any(job.placements is None for job in allocation.jobs)
-    wanted = {job.name: job.tasks for job in outcome.input.jobs}
-    satisfied = {job.name for job in allocation.jobs if has_all(job, wanted[job.name])}
+    satisfied = {job.name for job in outcome.input.jobs if has_all(allocation, job)}
     found: dict[_Key, Level] = {}
     for index, level in enumerate(allocation.levels):
         here = Level(index, level.share, level.jobs)

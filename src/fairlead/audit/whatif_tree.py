@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from fairlead.audit.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
 from fairlead.audit.whatif import Level, WhatIf
 from fairlead.model.names import compress
@@ -28,8 +30,8 @@ def tree(found: WhatIf) -> dict[str, object]:
                 "tenant": job.of,
                 "before": job.before,
                 "after": job.after,
-                "scale_before": rounded(job.scale[0]),
-                "scale_after": rounded(job.scale[1]),
+                "scale_before": _decimal(job.scale[0]),
+                "scale_after": _decimal(job.scale[1]),
                 "verdict": _VERDICT[job.change],
             }
             for job in found.jobs
@@ -65,6 +67,10 @@ def tree(found: WhatIf) -> dict[str, object]:
 
 
 _VERDICT = {1: "gains", 0: "same", -1: "loses"}
+
+
+def _decimal(value: Fraction | None) -> float | None:
+    return None if value is None else rounded(float(value))
 
 
 def _level_tree(level: Level | None) -> dict[str, object] | None:

@@ -27,6 +27,8 @@ class Drawn:
     tasks: Floats  # (J, C)
     machines: Floats  # (J, C) the machines of a class that hold some task of the job
     packings: tuple[tuple[int, Row, float], ...]  # class, tasks, on so many machines
+    chance: Fraction  # the probability, exactly
+    rooms: dict[tuple[int, int], tuple[Fraction, Fraction]]  # tasks and machines by job and class
 
 
 def in_units(
@@ -83,6 +85,7 @@ def _drawn(
     tasks = np.zeros(classes.usable.shape)
     machines = np.zeros(classes.usable.shape)
     rows = []
+    rooms: dict[tuple[int, int], tuple[Fraction, Fraction]] = {}
     for packing in packings:
         at, number = classes.column[packing.machine_class], float(packing.machines)
         row = [0] * len(seen.names)
@@ -90,5 +93,9 @@ def _drawn(
             row[seen.job[name]] = count
             tasks[seen.job[name], at] += count * number
             machines[seen.job[name], at] += number
+            if count:
+                some, on = rooms.get((seen.job[name], at), (Fraction(0), Fraction(0)))
+                more = some + count * packing.machines
+                rooms[seen.job[name], at] = more, on + packing.machines
         rows.append((at, tuple(row), number))
-    return Drawn(float(probability), tasks, machines, tuple(rows))
+    return Drawn(float(probability), tasks, machines, tuple(rows), probability, rooms)

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import add_files, add_policy, as_csv, read, say
+from fairlead.cli.patience import patience
 from fairlead.sharing.integral.names import is_whole
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_policy(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the allocation as JSON")
+    parser.add_argument(
+        "--fractions",
+        action="store_true",
+        help="with --json: exact numbers as fractions however long they are",
+    )
     form.add_argument("--csv", action="store_true", help="print one row per job as CSV")
     form.add_argument("--quiet", action="store_true", help="print nothing; useful with --proof")
     parser.add_argument(
@@ -70,6 +76,12 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             Mistake("--seed is what --draw draws by", "add --draw, or leave out --seed")
         )
+    if args.fractions and not args.json:
+        from fairlead.model.errors import InputError, Mistake
+
+        raise InputError(
+            Mistake("--fractions is about what --json prints", "add --json, or leave it out")
+        )
     if args.tasks == "divisible" and is_whole(args.policy):
         from fairlead.model.errors import InputError, Mistake
 
@@ -81,13 +93,14 @@ def run(args: argparse.Namespace) -> int:
     cluster, jobs = read(args.files)
     if args.proof is not None:
         check_target(args.proof, args.files)
-    allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
+    with patience():
+        allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
     if args.draw:
         allocation = drawn(allocation, args.seed or 0)
     if args.proof is not None:
         write_proof(args.proof, allocation)
     if args.json:
-        say([allocation.to_json()])
+        say([allocation.to_json(fractions=args.fractions)])
     elif args.csv:
         from fairlead.cli.allocation_text import reasons
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from fractions import Fraction
 
 from fairlead.cli.screen import Screen, shown, table, wrapped
 from fairlead.cli.slips import slips
@@ -88,8 +87,7 @@ def shares_table(
 ) -> Iterator[str]:
     """A row for each tenant and one for each of its jobs; one for a job that is its own tenant."""
     limits = {job.name: job.tasks for job in jobs}
-    stops = stops_of(cluster, jobs, allocation)
-    ranges = Ranges(allocation.classes)
+    why = reasons(cluster, jobs, allocation)
     most = max((tenant.share for tenant in allocation.tenants), default=0.0)
     bars = screen.width is not None and screen.blocks and screen.width >= _NARROW
     longest = _BAR if (screen.width or 0) >= _WIDE else _BAR // 2
@@ -101,8 +99,7 @@ def shares_table(
     def job_cells(job: JobShare) -> list[str]:
         limit = limits[job.name]
         of = ["" if limit is None else number(float(limit))] * some_finite
-        why = reason(job, limit, stops, ranges)
-        return [number(job.tasks), *of, number(job.alone), why]
+        return [number(job.tasks), *of, number(job.alone), why[job.name]]
 
     rows = []
     for tenant, depth, members in in_tree_order(allocation):
@@ -141,8 +138,7 @@ def in_tree_order(
 
 def levels_table(jobs: Sequence[Job], allocation: Allocation, screen: Screen) -> Iterator[str]:
     """A row for each level: the share, who froze there, and what stopped them."""
-    limits = {job.name: job.tasks for job in jobs}
-    waiting = {job.name for job in allocation.jobs if not has_all(job, limits[job.name])}
+    waiting = {job.name for job in jobs if not has_all(allocation, job)}
     tenant_of = {job.name: job.tenant for job in allocation.jobs}
     ranges = Ranges(allocation.classes)
     each = any(level.machine_class is not None for level in allocation.levels)
@@ -229,15 +225,15 @@ def reasons(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> di
     """For every job what stops it, in few words."""
     stops = stops_of(cluster, jobs, allocation)
     ranges = Ranges(allocation.classes)
-    limits = {job.name: job.tasks for job in jobs}
-    return {job.name: reason(job, limits[job.name], stops, ranges) for job in allocation.jobs}
+    satisfied = {job.name for job in jobs if has_all(allocation, job)}
+    return {job.name: _reason(job, job.name in satisfied, stops, ranges) for job in allocation.jobs}
 
 
-def reason(job: JobShare, limit: Fraction | None, stops: Stops, ranges: Ranges) -> str:
+def _reason(job: JobShare, satisfied: bool, stops: Stops, ranges: Ranges) -> str:
     """What stops a job, in few words; nothing where a mechanism gives no reason."""
     if job.nowhere is not None:
         return "can run nowhere"
-    if has_all(job, limit):
+    if satisfied:
         return "has all its tasks"
     return _names(stops[job.name], ranges, {job.name})
 

@@ -99,8 +99,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--trials",
         type=int,
         metavar="N",
-        help=f"changes to try at most for each property that is searched (default: {TRIALS}); with"
-        f" --table inputs of each kind (default: {INPUTS})",
+        help=f"changes to try at most for each property that is searched, the smallest lies not"
+        f" counted (default: {TRIALS}); with --table inputs of each kind (default: {INPUTS})",
     )
     parser.add_argument(
         "--seed", type=int, default=1, metavar="S", help="of what is drawn (default: 1)"

@@ -47,7 +47,7 @@ def _answer(found: Buying) -> str:
     machines = listing(f"{count} x {shown(name)}" for name, count in found.best.counts)
     return (
         f"Buy {machines} for {written_plain(found.best.cost)} of {budget}: it raises {whose} from"
-        f" {number(before)} to {number(after)}, by today's scales."
+        f" {number(float(before))} to {number(float(after))}, by today's scales."
     )
 
 
@@ -68,7 +68,7 @@ def _share(bought: Bought, rank: int) -> list[str]:
     if not bought.shares:
         return ["-", ""]
     tenant, share = bought.shares[rank]
-    return [number(share), shown(tenant)]
+    return [number(float(share)), shown(tenant)]
 
 
 def notes(found: Buying) -> Iterator[str]:
@@ -134,5 +134,7 @@ def _bought_tree(bought: Bought) -> dict[str, object]:
     return {
         "machines": dict(bought.counts),
         "cost": written_plain(bought.cost),
-        "shares": [{"tenant": name, "share": rounded(share)} for name, share in bought.shares],
+        "shares": [
+            {"tenant": name, "share": rounded(float(share))} for name, share in bought.shares
+        ],
     }

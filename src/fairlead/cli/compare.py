@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import add_files, as_csv, read, say
+from fairlead.cli.patience import patience
 
 if TYPE_CHECKING:
     from fairlead.cli.screen import Screen
@@ -28,9 +29,6 @@ refused, with the reason.
 
 SCHEMA = "fairlead.comparison/1"
 POLICIES = "tsf,drf,cdrf"
-SAME = 1e-9
-"""Relative: less than this is no gain and no loss."""
-
 Pair = tuple[list[str], list[str]]
 """A policy's two columns: the tasks of each job, and their change."""
 
@@ -48,6 +46,20 @@ class Outcome:
     def tasks(self) -> dict[str, float]:
         """The tasks that each job runs."""
         return {job.name: job.tasks for job in self.allocation.jobs} if self.allocation else {}
+
+    def changes(self, first: Outcome) -> dict[str, float | None]:
+        """By how much each job runs more than under the first policy, as a part of that; 0 only
+        where it runs as much, None where it ran nothing."""
+        from fairlead.model.unrounded import change
+
+        if self.allocation is None or first.allocation is None:
+            return {}
+        before, after = first.allocation.unrounded, self.allocation.unrounded
+        within = max(before.within, after.within)
+        return {
+            job.name: change(before.tasks[job.name], after.tasks[job.name], within)
+            for job in first.allocation.jobs
+        }
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +80,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints the comparison."""
     cluster, jobs = read(args.files)
-    outcomes = compare(cluster, jobs, args.policies)
+    with patience():
+        outcomes = compare(cluster, jobs, args.policies)
     if args.json:
         from fairlead.model.report import json_text
 
@@ -112,30 +125,21 @@ def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcom
     return outcomes
 
 
-def change(before: float, after: float) -> float | None:
-    """The relative change; 0 where it is noise, None where there was nothing before."""
-    if abs(after - before) <= SAME * max(before, after):
-        return 0.0
-    return (after - before) / before if before else None
-
-
 def rows(outcomes: Sequence[Outcome]) -> Iterator[dict[str, object]]:
     """A row for each job and policy."""
     from fairlead.model.report import rounded
 
     first = outcomes[0]
     assert first.allocation is not None  # compare() has raised otherwise
-    before = first.tasks()
-    found = [(outcome, outcome.tasks()) for outcome in outcomes]
+    found = [(outcome, outcome.tasks(), outcome.changes(first)) for outcome in outcomes]
     for job in first.allocation.jobs:
-        for outcome, tasks in found:
-            after = tasks.get(job.name)
+        for outcome, tasks, changes in found:
             yield {
                 "job": job.name,
                 "tenant": job.tenant,
                 "policy": outcome.policy,
-                "tasks": after,
-                "change": None if after is None else rounded(change(before[job.name], after)),
+                "tasks": tasks.get(job.name),
+                "change": rounded(changes.get(job.name)),
                 "refused": " ".join(outcome.refused) or None,
             }
 
@@ -166,7 +170,7 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     size = counted(len(first.allocation.jobs), "job")
     yield f"tasks of {size}, {first.allocation.tasks.value}, and the change against {first.policy}"
     yield ""
-    tasks = [outcome.tasks() for outcome in applied]
+    moved = [outcome.changes(applied[0]) for outcome in applied[1:]]
     # One block of columns for the job, then one for each policy.
     jobs = first.allocation.jobs
     fixed = [["job", *(shown(job.name) for job in jobs)]]
@@ -176,18 +180,19 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     fixed.append([first.policy, *(number(job.tasks) for job in jobs)])
     others = [
         (
-            [outcome.policy, *(number(after[job.name]) for job in jobs)],
-            ["", *(signed(change(job.tasks, after[job.name])) for job in jobs)],
+            [outcome.policy, *(number(tasks[job.name]) for job in jobs)],
+            ["", *(signed(changes[job.name]) for job in jobs)],
         )
-        for outcome, after in zip(applied[1:], tasks[1:], strict=True)
+        for outcome, changes in zip(applied[1:], moved, strict=True)
+        for tasks in [outcome.tasks()]
     ]
     for index, part in enumerate(_that_fit(fixed, others, screen)):
         header, *body = zip(*fixed, *(column for pair in part for column in pair), strict=True)
         yield from [""] * bool(index)
         yield from table(header, body, "<" * (len(fixed) - 1) + ">" + "><" * len(part), screen)
     yield ""
-    for outcome, after in zip(applied[1:], tasks[1:], strict=True):
-        yield from wrapped(verdict(outcome.policy, tasks[0], after), screen)
+    for outcome, changes in zip(applied[1:], moved, strict=True):
+        yield from wrapped(verdict(outcome.policy, changes), screen)
     for outcome in outcomes:
         if outcome.allocation is None:
             refused = sentence("; ".join(outcome.refused))
@@ -231,12 +236,11 @@ def signed(part: float | None) -> str:
     return f"{'+' if part > 0 else '-'}{number(abs(100 * part), 3)}%"
 
 
-def verdict(policy: str, before: dict[str, float], after: dict[str, float]) -> str:
+def verdict(policy: str, changes: dict[str, float | None]) -> str:
     """Who gains and who loses, those with the largest changes first."""
     from fairlead.cli.screen import shown
     from fairlead.model.words import counted, listing, plural
 
-    changes = {name: change(before[name], after[name]) for name in before}
     gains = {name: part for name, part in changes.items() if part is None or part > 0}
     losses = {name: part for name, part in changes.items() if part is not None and part < 0}
     if not gains and not losses:
@@ -248,7 +252,7 @@ def verdict(policy: str, before: dict[str, float], after: dict[str, float]) -> s
             names = [f"{shown(name)} {signed(found[name])}" for name in order]
             does = word if len(found) > 1 else word + "s"
             parts.append(f"{counted(len(found), 'job')} {does} ({listing(names, most=3)})")
-    same = len(before) - len(gains) - len(losses)
+    same = len(changes) - len(gains) - len(losses)
     if same:
         parts.append(f"{counted(same, 'job')} {plural('runs', same)} as many tasks")
     return f"{policy}: {listing(parts)}."

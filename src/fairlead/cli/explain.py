@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairlead.cli.inputs import add_files, add_policy, read, say
+from fairlead.cli.patience import patience
 
 if TYPE_CHECKING:
     from fairlead.model.allocation import Allocation
@@ -49,8 +50,9 @@ def run(args: argparse.Namespace) -> int:
 
     cluster, jobs = read(args.files)
     rule = parse(args.policy)
-    allocation = allocate(cluster, jobs, rule)
-    why, changes, tried = explained(cluster, jobs, allocation, args.job, args.policy)
+    with patience():
+        allocation = allocate(cluster, jobs, rule)
+        why, changes, tried = explained(cluster, jobs, allocation, args.job, args.policy)
     if args.json:
         from fairlead.model.report import json_text
 
@@ -84,9 +86,8 @@ def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, 
     """The explanation as `fairlead.explanation/1`."""
     from fairlead.model.names import compress
     from fairlead.model.report import nowhere_tree, rounded, stop_tree
-    from fairlead.sharing.changes import helps
 
-    vain = [change for change in changes if tried and not helps(change, why)]
+    vain = [change for change in changes if tried and not change.raises]
     return {
         "schema": SCHEMA,
         "policy": why.allocation.policy,

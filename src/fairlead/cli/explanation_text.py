@@ -20,7 +20,7 @@ from fairlead.model.words import (
     plural,
     sentence,
 )
-from fairlead.sharing.changes import SPREAD, Change, Kind, helps
+from fairlead.sharing.changes import SPREAD, Change, Kind
 from fairlead.sharing.explanation import Explanation, Scarce
 
 _DIGITS = 4  # significant digits of what is held and of what would be gained
@@ -57,7 +57,7 @@ def explanation_lines(
                 " room if there were more",
                 screen,
             )
-    useful = [change for change in changes if not tried or helps(change, why)]
+    useful = [change for change in changes if not tried or change.raises]
     vain = [change for change in changes if change not in useful]
     texts = list(advice(cluster, why, useful, tried))
     if texts or vain or (why.scarce and not why.satisfied):

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from fairlead.audit.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
 from fairlead.audit.finding import Input
-from fairlead.audit.tolerance import TOLERANCE, difference
 from fairlead.audit.whatif import Bottleneck, Kind, Level, Moved, WhatIf
 from fairlead.cli.allocation_text import who_froze
-from fairlead.cli.compare import change, signed
+from fairlead.cli.compare import signed
 from fairlead.cli.screen import Screen, shown, table, wrapped
 from fairlead.model.allocation import Allocation
 from fairlead.model.names import compress
@@ -113,25 +112,17 @@ def _jobs(found: WhatIf, screen: Screen) -> list[str]:
 
 
 def _change(moved: Moved) -> str:
-    """`+4.5%`, `=`, `new`, `gone`."""
-    now = moved.after if moved.compared is None else moved.compared
+    """`+4.5%`, `=`, `from 0`, and `new` or `gone` where it is not there before or after."""
     if moved.before is None:
         return "new"
-    if now is None:
+    if moved.after is None:
         return "gone"
-    if moved.change == 0:
-        return "="
-    return signed(change(moved.before, now))
+    return "from 0" if moved.part is None else signed(moved.part)
 
 
 def _tenants(found: WhatIf, screen: Screen) -> list[str]:
     """A row for each tenant; a column more where the scales change."""
-    moved = any(
-        tenant.compared is not None
-        and tenant.after is not None
-        and difference(tenant.compared, tenant.after) > TOLERANCE
-        for tenant in found.tenants
-    )
+    moved = any(tenant.rescaled for tenant in found.tenants)
     header = ["tenant", "share before", "after", *["by the scales of before"] * moved, "change"]
     rows = [
         [
@@ -184,7 +175,7 @@ def summary(found: WhatIf) -> Iterator[str]:
     for word, way in (("gain", 1), ("lose", -1)):
         who = [job for job in found.jobs if job.change == way]
         if who:
-            who.sort(key=lambda job: -abs((job.after or 0.0) - (job.before or 0.0)))
+            who.sort(key=lambda job: -abs(job.by))
             names = [f"{shown(job.name)} {_tasks_more(job)}" for job in who]
             does = word if len(who) > 1 else word + "s"
             parts.append(f"{counted(len(who), 'job')} {does} ({listing(names, most=3)})")
@@ -194,15 +185,13 @@ def summary(found: WhatIf) -> Iterator[str]:
     if parts:
         yield f"In tasks: {listing(parts)}."
     scaled = [
-        job
-        for job in found.jobs
-        if job.scale[0] is not None
-        and job.scale[1] is not None
-        and difference(job.scale[0], job.scale[1]) > TOLERANCE
+        job for job in found.jobs if job.scale[0] and job.scale[1] and job.scale[0] != job.scale[1]
     ]
     if scaled:
         names = [
-            f"{shown(job.name)} {number(job.scale[0])} to {number(job.scale[1])}" for job in scaled
+            f"{shown(job.name)} {number(float(job.scale[0] or 0))}"
+            f" to {number(float(job.scale[1] or 0))}"
+            for job in scaled
         ]
         yield (
             "The tasks that make a share of 1 change too:"
@@ -213,5 +202,4 @@ def summary(found: WhatIf) -> Iterator[str]:
 
 
 def _tasks_more(job: Moved) -> str:
-    by = (job.after or 0.0) - (job.before or 0.0)
-    return f"{'+' if by > 0 else '-'}{number(abs(by), _DIGITS + 1)}"
+    return f"{'+' if job.change > 0 else '-'}{number(abs(job.by), _DIGITS + 1)}"

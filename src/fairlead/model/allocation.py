@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from fairlead.model.proof import Proof
 from fairlead.model.report import (
@@ -24,6 +26,7 @@ from fairlead.model.shares import (
     Tasks,
     TenantShare,
 )
+from fairlead.model.unrounded import NONE, Unrounded, written
 from fairlead.model.wholes import Whole
 from fairlead.model.words import sentence
 
@@ -36,7 +39,8 @@ class Allocation:
 
     `prices` are a market's; `proof` is what `certificate` was checked by (None for a mechanism),
     and `freezes` are its rounds with their prices;
-    `whole` is there where tasks are whole.
+    `whole` is there where tasks are whole. `unrounded` are the numbers behind what is shown:
+    whatever compares answers compares these.
     """
 
     policy: str
@@ -51,6 +55,7 @@ class Allocation:
     proof: Proof | None = field(default=None, repr=False)
     freezes: tuple[Freeze, ...] = field(default=(), repr=False)
     whole: Whole | None = None
+    unrounded: Unrounded = field(default=NONE, repr=False, compare=False)
 
     def job(self, name: str) -> JobShare:
         """The share of the job with this name; KeyError if there is none."""
@@ -76,9 +81,16 @@ class Allocation:
         )
         return (*(sentence(text) for text in self.warnings), *nowhere)
 
-    def tree(self) -> dict[str, object]:
-        """The answer as `fairlead.allocation/1`: only dicts, lists, text, numbers and None."""
-        certificate = self.certificate
+    def tree(self, *, fractions: bool = False) -> dict[str, object]:
+        """The answer as `fairlead.allocation/1`: only dicts, lists, text, numbers and None. With
+        `fractions`, exact numbers are written out however long they are."""
+        certificate, unrounded = self.certificate, self.unrounded
+
+        def exact(name: str, **numbers: Mapping[str, Fraction]) -> dict[str, str | None] | None:
+            if unrounded.within or any(name not in each for each in numbers.values()):
+                return None
+            return {key: written(each[name], long=fractions) for key, each in numbers.items()}
+
         return {
             "schema": ALLOCATION_SCHEMA,
             "policy": self.policy,
@@ -90,10 +102,15 @@ class Allocation:
                     "weight": tenant.weight,
                     "share": tenant.share,
                     "level": tenant.level,
+                    "exact": exact(tenant.name, share=unrounded.tenant_share),
                 }
                 for tenant in self.tenants
             ],
-            "jobs": [job_tree(job) for job in self.jobs],
+            "jobs": [
+                job_tree(job)
+                | {"exact": exact(job.name, tasks=unrounded.tasks, share=unrounded.share)}
+                for job in self.jobs
+            ],
             "classes": [class_tree(group) for group in self.classes],
             "levels": [level_tree(level) for level in self.levels],
             "prices": [stop_tree(price) for price in self.prices],
@@ -109,9 +126,9 @@ class Allocation:
             **({} if self.whole is None else self.whole.tree()),
         }
 
-    def to_json(self) -> str:
+    def to_json(self, *, fractions: bool = False) -> str:
         """The answer as `fairlead.allocation/1`, the same bytes for the same answer."""
-        return json_text(self.tree())
+        return json_text(self.tree(fractions=fractions))
 
     def table(self) -> list[dict[str, str | float | int | None]]:
         """One row per job, with its tenant's share beside it, as pandas and polars take them."""

@@ -20,8 +20,8 @@ from fairlead.sharing.whole import Exact, exact_shares
 
 MILLION = 1_000_000
 
-# A cost below this is none: the certificate's tolerance. Costs are in parts of the level, if all
-# tasks of the job's exact share ran there.
+# Prices are doubles that explain and prove nothing: a cost below this is none. Costs are in parts
+# of the level, if all tasks of the job's exact share ran there.
 COST = 1e-9
 # Prices are looked for once more where they leave a pair open that the exact allocation does not
 # use. With more open pairs than this that would take longer than the filling.

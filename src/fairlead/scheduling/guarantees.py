@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.events import GuaranteesChanged
 from fairlead.sharing.policy import Policy
-from fairlead.sharing.problem import Floats
-from fairlead.sharing.whole import Exact, exact_shares
-
-# Shares carry rounding errors of about 1e-12: 2.9999999999 tasks are 3.
-ROUNDING = 1e-9
+from fairlead.sharing.problem import Ints
+from fairlead.sharing.whole import Exact, exact_shares, rounded_down
 
 
 def guarantee(
@@ -33,11 +28,9 @@ def guarantee(
 def guarantees_of(time: int, exact: Exact) -> GuaranteesChanged:
     """The event for an exact filling: each job's tasks, rounded down. Jobs with none are left
     out."""
-    tasks = exact.filling.tasks.sum(axis=1)
-    return GuaranteesChanged(time, whole_tasks(exact.problem.job_names, tasks))
+    return GuaranteesChanged(time, named(exact.problem.job_names, rounded_down(exact.tasks)))
 
 
-def whole_tasks(jobs: Sequence[str], tasks: Floats) -> FrozenMap[int]:
-    """The tasks of each job, rounded down; jobs with none are left out."""
-    whole = np.floor(tasks * (1 + ROUNDING) + ROUNDING).astype(np.int64).tolist()
-    return FrozenMap({job: count for job, count in zip(jobs, whole, strict=True) if count})
+def named(jobs: Sequence[str], whole: Ints) -> FrozenMap[int]:
+    """The whole tasks of each job; jobs with none are left out."""
+    return FrozenMap({job: count for job, count in zip(jobs, whole.tolist(), strict=True) if count})

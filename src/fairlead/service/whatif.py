@@ -160,7 +160,7 @@ def _sentences(found: WhatIf) -> Iterator[str]:
     """Who gains and who loses, those with the largest changes first."""
     for word, way in (("gain", 1), ("lose", -1)):
         who = [job for job in found.jobs if job.change == way]
-        who.sort(key=lambda job: -abs((job.after or 0.0) - (job.before or 0.0)))
+        who.sort(key=lambda job: -abs(job.by))
         if who:
             does = word if len(who) > 1 else word + "s"
             named = listing([f"{job.name} {_more(job)}" for job in who], most=3)
@@ -171,5 +171,4 @@ def _sentences(found: WhatIf) -> Iterator[str]:
 
 
 def _more(job: Moved) -> str:
-    by = (job.after or 0.0) - (job.before or 0.0)
-    return f"{'+' if by > 0 else '-'}{number(abs(by), 4)}"
+    return f"{'+' if job.change > 0 else '-'}{number(abs(job.by), 4)}"

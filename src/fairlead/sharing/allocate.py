@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from flint import fmpq
@@ -16,6 +17,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof, Round, Scale
 from fairlead.model.shares import Freeze, JobShare, Level, Stop, Tasks
+from fairlead.model.unrounded import EXACT, IN_DOUBLES
 from fairlead.sharing import answer as back
 from fairlead.sharing.alone import alone
 from fairlead.sharing.amounts import fraction, nearest, rationals
@@ -104,8 +106,8 @@ def _allocated(
             problem,
             rule.spec,
             found.tasks,
-            None if found.scale is None else np.array(list(map(nearest, found.scale))),
-            found.weight.weight,
+            found.scale,
+            found.weight,
             found.pooled,
         )
     answer = _in_words(cluster, jobs, problem, rule.spec, found)
@@ -127,6 +129,7 @@ class _Found:
     proof: Proof | None = None
     prices: tuple[Stop, ...] = ()
     pooled: bool = False
+    within: Fraction = EXACT
 
 
 def _by_policy(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
@@ -231,6 +234,7 @@ def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _
         weight=weights,
         scale=None,
         prices=prices,
+        within=IN_DOUBLES,
     )
 
 
@@ -258,10 +262,12 @@ def _in_words(
         alone=list(map(nearest, by_itself)),
     )
     warnings = (MAY_NOT_FIT.format(policy=spec),) if found.pooled else _divided(problem, tasks)
+    weight = found.weight.exact
+    tenant_share = back.of_tenants(problem, weight, share)
     return Allocation(
         policy=spec,
         tasks=Tasks.DIVISIBLE,
-        tenants=back.tenant_shares(names, found.weight.exact, share, reached),
+        tenants=back.tenant_shares(names, weight, tenant_share, reached),
         jobs=_with_reasons(cluster, jobs, shares),
         classes=names.classes(),
         levels=found.levels,
@@ -270,6 +276,9 @@ def _in_words(
         prices=found.prices,
         proof=found.proof,
         freezes=found.freezes,
+        unrounded=back.unrounded(
+            problem, found.total, unit, share, weight, tenant_share, found.within
+        ),
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
-from typing import Any
+from functools import lru_cache
+from math import inf, lcm, nextafter
+from numbers import Rational
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -90,9 +92,54 @@ def rationals(numbers: Iterable[Any]) -> list[fmpq]:
     return [rational(number) for number in numbers]
 
 
+class _LowestTerms:
+    """A rational in lowest terms. Python takes one as it is, where of two integers of thousands of
+    digits it would look for a common divisor first, for a millisecond each."""
+
+    __slots__ = ("denominator", "numerator")
+
+    def __init__(self, number: fmpq) -> None:
+        self.numerator, self.denominator = int(number.p), int(number.q)
+
+
+Rational.register(_LowestTerms)
+
+
 def fraction(number: fmpq) -> Fraction:
     """The rational as Python has it."""
-    return Fraction(int(number.p), int(number.q))
+    return Fraction(cast(Rational, _LowestTerms(number)))
+
+
+@lru_cache(maxsize=1 << 16)
+def simplest(number: float) -> Fraction:
+    """The fraction with the smallest denominator whose nearest double this is: what a quotient was
+    before it became a double, unless numerator and denominator have 25 bits or more."""
+    if number == int(number):
+        return Fraction(int(number))
+    p, q = number.as_integer_ratio()
+    # From the middle to the double below, to the middle to the one above.
+    (a, b), (c, d) = (
+        (p * v + u * q, 2 * q * v)
+        for u, v in (nextafter(number, end).as_integer_ratio() for end in (-inf, inf))
+    )
+    # Continued fractions: the whole part that both have, and the same of what is left, upside down.
+    before, last = (0, 1), (1, 0)
+    while True:
+        whole, rest = divmod(a, b)
+        if between := (whole + 1) * d < c:
+            whole += 1
+        before, last = last, (whole * last[0] + before[0], whole * last[1] + before[1])
+        if between:
+            return Fraction(*last)
+        if not rest:
+            whole = d // (c - whole * d) + 1
+            return Fraction(whole * last[0] + before[0], whole * last[1] + before[1])
+        a, b, c, d = d, c - whole * d, b, rest
+
+
+def quotients(numbers: Doubles) -> list[fmpq]:
+    """What these doubles were before they were rounded, as far as they tell."""
+    return [rational(simplest(number)) for number in numbers.tolist()]
 
 
 def nearest(number: fmpq | fmpz) -> float:
@@ -103,15 +150,6 @@ def nearest(number: fmpq | fmpz) -> float:
         return int(number.p) / int(number.q)
     except OverflowError:
         return np.inf if number > 0 else -np.inf
-
-
-def total(numbers: Sequence[fmpq]) -> fmpq:
-    """The sum, by halves: denominators that differ meet as late as they can."""
-    numbers = list(numbers)
-    while len(numbers) > 1:
-        odd = numbers[len(numbers) & ~1 :]
-        numbers = [a + b for a, b in zip(numbers[::2], numbers[1::2], strict=False)] + odd
-    return numbers[0] if numbers else fmpq(0)
 
 
 def _in_parts(rows: Sequence[Sequence[Fraction]], parts: Sequence[int]) -> Whole:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.model.proof import Places, Round, Scarce
 from fairlead.model.shares import (
@@ -18,11 +20,12 @@ from fairlead.model.shares import (
     Stop,
     TenantShare,
 )
-from fairlead.sharing.amounts import nearest, rationals
-from fairlead.sharing.amounts import total as added_up
+from fairlead.model.unrounded import EXACT, Unrounded
+from fairlead.sharing.amounts import fraction, nearest, rationals
 from fairlead.sharing.filling.corner import Row
 from fairlead.sharing.filling.rounds import Filling, FillingRound
 from fairlead.sharing.problem import Floats, Problem, jobs_below
+from fairlead.sharing.sums import total
 
 DIGITS = 12  # significant digits of every number that is shown
 
@@ -192,7 +195,7 @@ def _together(first: Level, then: Level) -> Level:
 def tenant_shares(
     names: Names, weight: Iterable[Any], share: Iterable[Any], reached: Sequence[Level]
 ) -> tuple[TenantShare, ...]:
-    """Every tenant's weighted share, from the shares (J,) of its jobs."""
+    """Every tenant's weight and its weighted share (T,)."""
     tree = names.problem.tree
     weight, share = rationals(weight), rationals(share)
     at = {name: index for index, level in enumerate(reached) for name in level.frozen}
@@ -201,12 +204,53 @@ def tenant_shares(
             name=name,
             parent=tree.names[tree.parent[t]] if tree.parent[t] >= 0 else None,
             weight=shown(nearest(weight[t])),
-            share=shown(nearest(added_up([share[j] for j in members]) / weight[t]))
-            if weight[t] > 0
-            else 0.0,
+            share=shown(nearest(share[t])),
             level=at.get(name),
         )
-        for t, (name, members) in enumerate(zip(tree.names, jobs_below(tree), strict=True))
+        for t, name in enumerate(tree.names)
+    )
+
+
+def of_tenants(problem: Problem, weight: Iterable[Any], share: Iterable[Any]) -> list[fmpq]:
+    """(T,) every tenant's weighted share, from the shares (J,) of its jobs."""
+    tree = problem.tree
+    parts: list[list[fmpq]] = [[] for _ in tree.names]
+    for tenant, each in zip(tree.job_tenant.tolist(), rationals(share), strict=True):
+        parts[tenant].append(each)
+    found = [fmpq(0)] * len(parts)
+    weights = rationals(weight)
+    for t in reversed(range(len(parts))):  # parents come before their children
+        together = total(parts[t])
+        if (above := int(tree.parent[t])) >= 0:
+            parts[above].append(together)
+        if weights[t] > 0:
+            found[t] = together / weights[t]
+    return found
+
+
+def unrounded(
+    problem: Problem,
+    tasks: Iterable[Any],
+    unit: Iterable[Any],
+    share: Iterable[Any],
+    weight: Iterable[Any],
+    tenant_share: Iterable[Any],
+    within: Fraction = EXACT,
+) -> Unrounded:
+    """The numbers by name: the tasks (J,) of the jobs, what makes one unit of share of each (J,)
+    and their shares (J,), and the tenants' weights (T,) and weighted shares (T,)."""
+
+    def named(names: Sequence[str], numbers: Iterable[Any]) -> dict[str, Fraction]:
+        return dict(zip(names, map(fraction, rationals(numbers)), strict=True))
+
+    jobs, tenants = problem.job_names, problem.tree.names
+    return Unrounded(
+        named(jobs, tasks),
+        named(jobs, unit),
+        named(jobs, share),
+        named(tenants, weight),
+        named(tenants, tenant_share),
+        within,
     )
 
 

@@ -16,6 +16,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.quantity import quantities
 from fairlead.model.shares import MachineClass
 from fairlead.model.tenant import Tenant
+from fairlead.model.unrounded import compared
 from fairlead.model.values import FrozenMap
 from fairlead.sharing.explanation import Explanation, fits
 
@@ -28,8 +29,9 @@ LESS = Fraction(9, 10)
 SPREAD = "spread"
 """How `spread` is called where the parts of a constraint are named."""
 
-GAIN = 1e-9
-"""Relative: a smaller rise is none."""
+NEAR = 1e-9
+"""Relative: prices are doubles that say where to look, and places whose costs are this close cost
+the same. What a change brings is decided by sharing again, in rationals."""
 
 
 class Kind(Enum):
@@ -48,7 +50,8 @@ class Change:
     """One change. `machines` are those that it is about; `own`: the job uses what is changed,
     rather than others who would make room for it.
 
-    `tasks` is what the job would run with it, where that was tried; `slope` what it would gain by
+    `tasks` is what the job would run with it, where that was tried, and `raises` whether that is
+    more than it runs, however little; `slope` what it would gain by
     the prices, None where they do not say. That is how it begins, while everybody's scale and the
     shares of those who froze earlier stay, and it is no promise: where several things are scarce
     at once, the true gain may be less or more. Of a demand, `amount` is what a task would need.
@@ -62,6 +65,7 @@ class Change:
     slope: float | None
     own: bool = True
     tasks: float | None = None
+    raises: bool = False
 
 
 Again = Callable[[Cluster, Sequence[Job]], Allocation]
@@ -73,12 +77,7 @@ def changes(
     """Changes that would raise the job, the best of each kind first. With `again` each one is
     tried, and those that would not help, or that the policy would refuse, are left out."""
     found = counterfactuals(cluster, jobs, why, again)
-    return found if again is None else tuple(change for change in found if helps(change, why))
-
-
-def helps(change: Change, why: Explanation) -> bool:
-    """Whether the job would run more with a change that was tried."""
-    return (change.tasks or 0.0) > why.share.tasks * (1 + GAIN)
+    return found if again is None else tuple(change for change in found if change.raises)
 
 
 def counterfactuals(
@@ -187,7 +186,7 @@ def _fewer_constraints(cluster: Cluster, why: Explanation, *, every: bool) -> It
         if not keeping or not fits(job, one):
             continue
         closed += group.machines
-        if len(keeping) == 1 and (every or _cost(why, group.index) < here * (1 - GAIN)):
+        if len(keeping) == 1 and (every or _cost(why, group.index) < here * (1 - NEAR)):
             opened.setdefault(keeping[0], []).extend(group.machines)
     several = len(opened) > 1 and every
     for part, names in list(opened.items())[: MOST["constraint"] - several]:
@@ -252,7 +251,10 @@ def _tried(
         # A job that can run nowhere needs no scale. Where the change lets it run, the policy may
         # have none for it: that is no mistake of who wrote the input, who did not ask for this.
         return change
-    return replace(change, tasks=next(j.tasks for j in found.jobs if j.name == why.job.name))
+    before, after = why.allocation.unrounded, found.unrounded
+    name = why.job.name
+    more = compared(before.tasks[name], after.tasks[name], max(before.within, after.within))
+    return replace(change, tasks=found.job(name).tasks, raises=more > 0)
 
 
 def apply(

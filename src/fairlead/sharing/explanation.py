@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.eligibility import excluded, may_use
@@ -12,9 +11,7 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.shares import Freeze, JobShare, Nowhere, Stop, TenantShare
-
-NOISE = 1e-9
-"""Relative: a job that is this close to all its tasks has them."""
+from fairlead.model.unrounded import compared
 
 
 @dataclass(frozen=True)
@@ -73,12 +70,15 @@ class Explanation:
     @property
     def satisfied(self) -> bool:
         """The job runs all the tasks that it has."""
-        return has_all(self.share, self.job.tasks)
+        return has_all(self.allocation, self.job)
 
 
-def has_all(share: JobShare, wanted: Fraction | None) -> bool:
+def has_all(allocation: Allocation, job: Job) -> bool:
     """Whether the job runs all the tasks that it has."""
-    return wanted is not None and share.tasks >= float(wanted) * (1 - NOISE)
+    numbers = allocation.unrounded
+    return (
+        job.tasks is not None and compared(job.tasks, numbers.tasks[job.name], numbers.within) >= 0
+    )
 
 
 def explain(

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.sharing.amounts import Whole, nearest
 from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.pools import tenant_weights
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem import Floats, Ints, Problem
 from fairlead.sharing.registry import parse
 from fairlead.sharing.views import pooled
-
-# Relative: 0.3 / 0.1 is less than 3 in doubles. Amounts that people write have fewer digits.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Exact:
     """The exact filling of a problem whose jobs may use the machines that hold a whole task.
 
-    The tasks that are placed are divisible; `scale` (J,) counts whole ones, and so does `weight`
-    (T,) where a pool says it.
+    The tasks that are placed are divisible; `scale` (J,) counts whole ones. `exact_scale` (J,) is
+    what was filled by.
     """
 
     problem: Problem
     scale: Floats
-    weight: Floats
     filling: Filling
+    exact_scale: Sequence[fmpq]
+
+    @property
+    def tasks(self) -> tuple[fmpq, ...]:
+        """(J,) the tasks of each job."""
+        pairs = zip(self.filling.share, self.exact_scale, strict=True)
+        return tuple(share * scale for share, scale in pairs)
+
+
+def rounded_down(tasks: Iterable[fmpq]) -> Ints:
+    """Divisible tasks as whole ones."""
+    return np.array([int(each.p // each.q) for each in tasks], np.int64)
 
 
 def exact_shares(cluster: Cluster, jobs: Sequence[Job], policy: str | Policy) -> Exact:
@@ -71,28 +81,33 @@ def fill_by_whole(problem: Problem, policy: Policy, devices: Collection[str] = (
     `devices` are resources that come in pieces of 1, as in `Cluster`.
     """
     whole = in_whole_tasks(problem, devices)
-    scale = policy.scale(pooled(whole) if policy.view is View.POOLED else whole)
-    weight = tenant_weights(whole, scale).weight
+    scale = policy.exact_scale(pooled(whole) if policy.view is View.POOLED else whole)
+    weight = tenant_weights(whole, scale).exact
     # What fits on a machine stays divisible, and only there is a number of tasks known to bind.
     divisible = replace(problem, usable=whole.usable)
-    return Exact(divisible, scale, weight, fill(divisible, scale, weight))
+    doubles = np.array([nearest(each) for each in scale])
+    return Exact(divisible, doubles, fill(divisible, scale, weight), scale)
 
 
 def in_whole_tasks(problem: Problem, devices: Collection[str] = ()) -> Problem:
     """The problem with `holds` in whole tasks; a job may use what holds one of them."""
-    holds = np.floor(problem.holds * (1 + ROUNDING))
+    amounts = problem.amounts
+    holds = np.where(problem.spread[:, None], 1.0, np.inf) * np.ones(problem.holds.shape)
     for r, resource in enumerate(problem.resources):
+        need, there = amounts.demand[:, r], amounts.capacity[:, r]
+        takes = np.flatnonzero(need)
         if resource in devices:
-            holds = np.minimum(holds, _in_pieces(problem.demand[:, r], problem.capacity[:, r]))
+            fit = _in_pieces(need[takes], there, amounts.parts[r])
+        else:
+            fit = there[None, :] // need[takes, None]
+        holds[takes] = np.minimum(holds[takes], fit.astype(np.float64))
     return replace(problem, holds=holds, usable=problem.eligible & (holds >= 1), whole=True)
 
 
-def _in_pieces(demand: Floats, capacity: Floats) -> Floats:
+def _in_pieces(demand: Whole, capacity: Whole, piece: int) -> Whole:
     """(J, C) tasks that a machine's pieces hold: part of one each, or whole ones."""
-    takes = demand > 0
-    need = np.where(takes, demand, 1.0)
-    on_one = np.floor(np.maximum(1.0 / need, 1.0) * (1 + ROUNDING))
-    pieces = np.floor(capacity * (1 + ROUNDING))
-    fit = np.floor(pieces[None, :] / np.maximum(need, 1.0)[:, None] * (1 + ROUNDING))
-    holds: Floats = np.where(takes[:, None], fit * on_one[:, None], np.inf)
+    one = np.full(len(demand), piece, dtype=object)
+    on_one = np.maximum(one // demand, 1)
+    pieces = capacity // piece * piece
+    holds: Whole = pieces[None, :] // np.maximum(demand, piece)[:, None] * on_one[:, None]
     return holds

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from fairlead.sharing.amounts import nearest, quotients
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.problem import Bools, Floats, Ints, Limit, Problem, Tree, tasks_that_fit
 from fairlead.sharing.whole import Exact as Filled
+from fairlead.sharing.whole import rounded_down
 from fairlead.simulation.workload import Words
 
 
@@ -55,16 +59,12 @@ class Exact:
     """
 
     tasks: Floats  # (J, C)
+    total: Floats  # (J,) the tasks of each job
+    whole: Ints  # (J,) the same rounded down, exactly
     machine_class: Ints  # (M,)
     filled: Filled
     group: Ints  # (J,) the job of `filled` that stands for each job
     members: Floats  # (G,) for how many jobs it stands
-
-    @property
-    def total(self) -> Floats:
-        """(J,) the tasks of each job."""
-        total: Floats = self.tasks.sum(axis=1)
-        return total
 
 
 def exact_now(now: Snapshot, tenants: Tenants) -> Exact:
@@ -104,11 +104,16 @@ def exact_now(now: Snapshot, tenants: Tenants) -> Exact:
         tree=tree,
     )
     scale = now.scale[first]
-    filling = fill(problem, scale, groups.weight)
+    exact_scale = quotients(scale)
+    filling = fill(problem, exact_scale, groups.exact_weight)
+    filled = Filled(problem, scale, filling, exact_scale)
+    each = [tasks / int(number) for tasks, number in zip(filled.tasks, members, strict=True)]
     return Exact(
         tasks=(filling.tasks / members[:, None])[groups.of_job],
+        total=np.array([nearest(tasks) for tasks in each])[groups.of_job],
+        whole=rounded_down(each)[groups.of_job],
         machine_class=classes.of_machine,
-        filled=Filled(problem, scale, groups.weight, filling),
+        filled=filled,
         group=groups.of_job,
         members=members,
     )
@@ -179,6 +184,7 @@ class _Groups:
     node: Ints  # (G,) of the tree: the tenants, and below them what the groups hang on
     parent: Ints
     weight: Floats
+    exact_weight: Sequence[Any]
     limits: tuple[Limit, ...]
 
 
@@ -220,6 +226,8 @@ def _groups(now: Snapshot, tenants: Tenants, classes: Classes) -> _Groups:
             for t, r in np.argwhere(tenants.limit >= 0)
         ]
     above = np.where(lone, -1, now.tenant)[first]
+    each = np.where(lone, own, 1.0)[first]
+    exact = zip(quotients(each), members.tolist(), strict=True)
     return _Groups(
         of_job=of_job,
         first=first,
@@ -228,7 +236,8 @@ def _groups(now: Snapshot, tenants: Tenants, classes: Classes) -> _Groups:
         usable=usable[first],
         node=tops + np.arange(len(first)),
         parent=np.concatenate([tenants.parent[:tops], above]).astype(np.int64),
-        weight=np.concatenate([tenants.weight[:tops], members * np.where(lone, own, 1.0)[first]]),
+        weight=np.concatenate([tenants.weight[:tops], members * each]),
+        exact_weight=[*quotients(tenants.weight[:tops]), *(one * int(many) for one, many in exact)],
         limits=tuple(limits),
     )
 

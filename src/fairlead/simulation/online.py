@@ -14,7 +14,7 @@ from fairlead.scheduling.book import Book
 from fairlead.scheduling.digest import digest
 from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
 from fairlead.scheduling.following import advice_changed
-from fairlead.scheduling.guarantees import whole_tasks
+from fairlead.scheduling.guarantees import named
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.invariants import check
 from fairlead.scheduling.kernels.happen import advance, before_change, change, end, join, leave
@@ -255,7 +255,7 @@ class Online:
             advice_changed(self.book, advice)
             yield advice
         if self.stopping is not None:
-            guarantees = GuaranteesChanged(moment.time, whole_tasks(jobs, exact.total))
+            guarantees = GuaranteesChanged(moment.time, named(jobs, exact.whole))
             self.stopping.told(self.book, guarantees)
             yield guarantees
         self.book.ids.jobs = {}

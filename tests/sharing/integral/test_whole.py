@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 
+from fairlead.model.eligibility import holds, may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
@@ -162,14 +164,55 @@ def test_every_whole_mechanism_fits_and_says_what_it_is(name: str, cases: int) -
             assert tasks in set(map(tuple, feasible(counts).tolist())), seed
 
 
-def test_the_moving_knife_gives_everybody_its_part(cases: int) -> None:
-    for seed in range(60 * cases):
-        cluster, jobs = drawn(seed)
-        counts = counted(cluster, jobs)
+def part_of_row(cluster: Cluster, jobs: Sequence[Job]) -> dict[str, int]:
+    """What the moving knife promises: an n-th, rounded down, of what the job could run alone on the
+    machines that it may use, and no more than its number and its tenant's limits allow."""
+    limit = {tenant.name: tenant.limit for tenant in cluster.tenants}
+    alone: dict[str, int] = {}
+    allowed: dict[str, int] = {}
+    for job in jobs:
+        alone[job.name] = sum(int(holds(job, m)) for m in cluster.machines if may_use(job, m))
+        most = [Fraction(alone[job.name])]
+        most += [] if job.tasks is None else [job.tasks]
+        most += [
+            amount / job.demand[name]
+            for name, amount in limit.get(job.tenant or job.name, {}).items()
+            if job.demand.get(name)
+        ]
+        allowed[job.name] = int(min(most))
+    taking_part = sum(most > 0 for most in allowed.values())
+    return {
+        name: min(alone[name] // taking_part, most) if most else 0 for name, most in allowed.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "what",
+    [Draw(), Draw(finite=True), Draw(finite=True, weights=True), Draw(finite=True, limits=True)],
+    ids=["open", "finite", "weights", "limits"],
+)
+def test_the_moving_knife_gives_everybody_its_part(what: Draw, cases: int) -> None:
+    for seed in range(100 * cases):
+        cluster, jobs = drawn(seed, what)
         answer = allocate(cluster, jobs, "moving-knife")
-        some = int((counts.usable > 0).sum())
-        for name, alone in zip(counts.problem.job_names, counts.usable.tolist(), strict=True):
-            assert answer.job(name).tasks >= alone // max(some, 1), seed
+        for name, least in part_of_row(cluster, jobs).items():
+            assert answer.job(name).tasks >= least, (seed, name)
+
+
+def test_a_job_of_one_task_has_its_part_of_the_row() -> None:
+    # An n-th of what it has is none: what counts is an n-th of what it could run.
+    full = Cluster([Machine("m", {"cpu": 4})], [], [])
+    jobs = [Job(f"j{i}", {"cpu": 1}, tasks=1 if i == 3 else None) for i in range(4)]
+    assert [job.tasks for job in allocate(full, jobs, "moving-knife").jobs] == [1, 1, 1, 1]
+    apart = Cluster([Machine(f"m{i}", {"cpu": size}) for i, size in enumerate((3, 4, 4))], [], [])
+    few = [
+        Job("a", {"cpu": 1}, tasks=3, machines=["m1"]),
+        Job("b", {"cpu": 1}, tasks=1, exclude=["m1"]),
+    ]
+    assert all(
+        job.tasks >= least
+        for job, least in zip(allocate(apart, few, "moving-knife").jobs, (2, 1), strict=True)
+    )
 
 
 def test_figure_2_of_the_moving_knife() -> None:

@@ -10,9 +10,9 @@ from fairlead.model.errors import FairleadError
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.advice import ranks
 from fairlead.scheduling.events import Advice
-from fairlead.scheduling.guarantees import ROUNDING
+from fairlead.scheduling.guarantees import named
 from fairlead.service.fair.interface import Answer, JobShares, Question, TenantShare
-from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.problem import Bools, Floats
 from fairlead.simulation.exact_now import Exact, Snapshot, exact_now
 
 
@@ -36,26 +36,18 @@ def _answer(question: Question) -> Answer:
         return empty
     exact = exact_now(among(now, up), question.tree) if up.any() else None
     tasks = np.zeros(len(now.job)) if exact is None else exact.total
-    whole = whole_tasks(tasks)
+    whole = np.zeros(len(now.job), np.int64) if exact is None else exact.whole
     with_all = whole
     if not up.all():
         # A job can be guaranteed less with more machines: others of its tenant need them too.
-        with_all = whole_tasks(exact_now(now, question.tree).total)
+        with_all = exact_now(now, question.tree).whole
     level = _levels(exact, len(now.job))
     share = _over(tasks, now.scale)
     return replace(
         empty,
         jobs=JobShares(question.jobs, tasks, whole, share, level, np.maximum(with_all - whole, 0)),
         tenants=_tenants(question, share, _over(whole.astype(np.float64), now.scale)),
-        guarantees=FrozenMap(
-            {
-                name: count
-                for name, count in zip(question.jobs, whole.tolist(), strict=True)
-                if count
-            }
-        )
-        if question.guarantees
-        else None,
+        guarantees=named(question.jobs, whole) if question.guarantees else None,
         advice=(() if exact is None else _advice(question, exact)) if question.advice else None,
     )
 
@@ -63,12 +55,6 @@ def _answer(question: Question) -> Answer:
 def among(now: Snapshot, machines: Bools) -> Snapshot:
     """The moment with these machines alone."""
     return replace(now, capacity=now.capacity[machines], satisfies=now.satisfies[machines])
-
-
-def whole_tasks(tasks: Floats) -> Ints:
-    """Divisible tasks as whole ones, rounded down."""
-    whole: Ints = np.floor(tasks * (1 + ROUNDING) + ROUNDING).astype(np.int64)
-    return whole
 
 
 def _over(tasks: Floats, scale: Floats) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -14,14 +15,16 @@ from fairlead.service.fair.causes import Cause, cause_of
 from fairlead.service.fair.history import Sample
 from fairlead.service.fair.interface import Answered, JobShare
 from fairlead.service.fair.question import columns, jobs_there, tenant_slots
-from fairlead.sharing.problem import Floats, Ints
+from fairlead.sharing.amounts import simplest
+from fairlead.sharing.problem import Bools, Floats, Ints
 
 EXPLAINED = 10
 """So many shortfalls at most are explained: to look at all machines for each takes the loop's
 time."""
 
-LEAST = 1e-9
-"""A shortfall below this is rounding."""
+CLOSE = 1e-9
+"""Sums of a hundred thousand quotients in doubles are wrong by less, relative: shares that are
+closer are compared as fractions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +61,42 @@ class Measured:
     @property
     def shortfall(self) -> Floats:
         """(T,) the share that each tenant is short of."""
-        below = np.maximum(self.owed - self.share, 0.0)
-        shortfall: Floats = np.where(below > LEAST, below, 0.0)
+        shortfall: Floats = np.maximum(self.owed - self.share, 0.0)
+        near = np.abs(self.owed - self.share) <= CLOSE * (self.owed + self.share)
+        shortfall[near] = 0.0
+        for t in np.flatnonzero(near & self._uneven).tolist():
+            weight = simplest(float(self.weight[t])) or 1
+            shortfall[t] = max(float(self._lacking(t) / weight), 0.0)
         return shortfall
+
+    @property
+    def _more(self) -> Ints:
+        """(J,) the tasks that each job is guaranteed more than it runs; below 0 where less."""
+        more: Ints = np.where(self.scale > 0, np.maximum(self.whole, 0) - self.running, 0)
+        return more
+
+    @property
+    def _uneven(self) -> Bools:
+        """(T,) whether any job below runs more or fewer tasks than it is guaranteed."""
+        uneven = np.zeros(len(self.parent), np.bool_)
+        uneven[self.owner[(self.owner >= 0) & (self._more != 0)]] = True
+        for t in range(len(self.parent) - 1, -1, -1):  # a parent comes before its children
+            if self.parent[t] >= 0:
+                uneven[self.parent[t]] |= uneven[t]
+        return uneven
+
+    def _lacking(self, tenant: int) -> Fraction:
+        """What the jobs below a tenant lack together, in shares of weight 1, exactly."""
+        below = np.zeros(len(self.parent) + 1, np.bool_)  # the last is that of none
+        below[tenant] = True
+        for t in range(tenant + 1, len(self.parent)):
+            below[t] = below[self.parent[t]]
+        jobs = below[self.owner] & (self._more != 0)
+        scales, of = np.unique(self.scale[jobs], return_inverse=True)
+        more = np.zeros(len(scales), np.int64)
+        np.add.at(more, of, self._more[jobs])
+        pairs = zip(more.tolist(), scales.tolist(), strict=True)
+        return sum((many / simplest(scale) for many, scale in pairs), Fraction(0))
 
     def sample(self, time: int) -> Sample:
         """What the history keeps of it."""

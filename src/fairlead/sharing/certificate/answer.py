@@ -12,11 +12,13 @@ from fairlead.model.allocation import Allocation
 from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Proof, Scarce
 from fairlead.model.shares import JobShare, Level, Stop, TenantShare
-from fairlead.sharing.certificate.arithmetic import NONE, nearest, rational, total
+from fairlead.model.unrounded import EXACT, IN_DOUBLES
+from fairlead.sharing.certificate.arithmetic import NONE, nearest, rational
 from fairlead.sharing.certificate.given import Filled, Input, Proved
 from fairlead.sharing.certificate.possible import placed_tasks, violation
 from fairlead.sharing.certificate.scales import Looks
 from fairlead.sharing.certificate.weights import tenant_weights
+from fairlead.sharing.sums import total
 
 SHOWN = 2e-11
 """An answer shows 12 digits, made from doubles: so close, relative, is each to what is proved."""
@@ -32,7 +34,9 @@ def check_answer(given: Input, answer: Allocation, proof: Proof, proved: Proved)
         raise CertificateError("the answer and its proof have different classes of machines")
     scale = given.alone if proved.scale is None else proved.scale
     _jobs(given, answer, proved.tasks, scale, stated=proved.scale is not None)
-    _tenants(given, answer, proved.weight, proved.tasks, scale)
+    tenant_share = _tenant_shares(given, proved.weight, proved.tasks, scale)
+    _tenants(given, answer, proved.weight, tenant_share)
+    _unrounded(given, answer, proved.weight, proved.tasks, scale, tenant_share, EXACT)
     for job in answer.jobs:
         if proved.looks is Looks.POOLED:
             if job.placements is not None:
@@ -71,7 +75,9 @@ def check_possible(given: Input, answer: Allocation) -> float:
         weight = tenant_weights(given.cluster, given.seen, given.tree, given.alone, ())
     elif tuple(each.name for each in answer.tenants) != given.tree.names:
         weight = _by_name(given, answer)
-    _tenants(given, answer, weight, tasks, given.alone)
+    tenant_share = _tenant_shares(given, weight, tasks, given.alone)
+    _tenants(given, answer, weight, tenant_share)
+    _unrounded(given, answer, weight, tasks, given.alone, tenant_share, IN_DOUBLES)
     if answer.levels or len(set(jobs)) != len(jobs):
         raise CertificateError(f"{answer.policy} has no levels")
     return violation(given, classes, placed)
@@ -111,8 +117,7 @@ def _tenants(
     given: Input,
     answer: Allocation,
     weight: Sequence[fmpq],
-    tasks: Sequence[fmpq],
-    scale: Sequence[fmpq],
+    shares: Sequence[fmpq],
 ) -> None:
     _complete("tenant", [tenant.name for tenant in answer.tenants], given.tree.names)
     for tenant in answer.tenants:
@@ -121,10 +126,60 @@ def _tenants(
         if tenant.parent != (given.tree.names[above] if above >= 0 else None):
             raise CertificateError(f"the parent of tenant {tenant.name} is not {tenant.parent}")
         _same(f"the weight of tenant {tenant.name}", tenant.weight, nearest(weight[node]))
-        own = given.tree.below[tenant.name]
-        together = total([tasks[job] / scale[job] for job in own if scale[job] > 0])
-        share = together / weight[node] if weight[node] > 0 else NONE
-        _same(f"the share of tenant {tenant.name}", tenant.share, nearest(share))
+        share = nearest(shares[node])
+        _same(f"the share of tenant {tenant.name}", tenant.share, share)
+
+
+def _tenant_shares(
+    given: Input, weight: Sequence[fmpq], tasks: Sequence[fmpq], scale: Sequence[fmpq]
+) -> list[fmpq]:
+    """(T,) what the jobs below each tenant have, for its weight."""
+    tree = given.tree
+    parts: list[list[fmpq]] = [[] for _ in tree.names]
+    for own, runs, unit in zip(tree.of_job.tolist(), tasks, scale, strict=True):
+        if unit > 0:
+            parts[own].append(runs / unit)
+    found = [NONE] * len(parts)
+    for top, below in tree.nodes.items():
+        for node in (*reversed(below), top):
+            together = total(parts[node])
+            if node != top:
+                parts[int(tree.parent[node])].append(together)
+            if weight[node] > 0:
+                found[node] = together / weight[node]
+    return found
+
+
+def _unrounded(
+    given: Input,
+    answer: Allocation,
+    weight: Sequence[fmpq],
+    tasks: Sequence[fmpq],
+    scale: Sequence[fmpq],
+    tenant_share: Sequence[fmpq],
+    within: Fraction,
+) -> None:
+    """The numbers before they were rounded are exactly what is proved, or where nothing is what
+    doubles make of it."""
+    stated, jobs, tenants = answer.unrounded, given.seen.names, given.tree.names
+    if stated.within != within:
+        raise CertificateError(f"the answer is said to be within {stated.within}, not {within}")
+    share = [a / b if b > 0 else NONE for a, b in zip(tasks, scale, strict=True)]
+    for what, names, numbers, right in (
+        ("tasks", jobs, stated.tasks, tasks),
+        ("unit", jobs, stated.unit, scale),
+        ("share", jobs, stated.share, share),
+        ("weight", tenants, stated.weight, weight),
+        ("share", tenants, stated.tenant_share, tenant_share),
+    ):
+        if numbers.keys() != set(names):
+            raise CertificateError(f"the answer does not have the {what} of each by name")
+        for name, each in zip(names, right, strict=True):
+            number = numbers[name]
+            if within:
+                _same(f"the {what} of {name}, unrounded", float(number), nearest(each))
+            elif (number.numerator, number.denominator) != (int(each.p), int(each.q)):
+                raise CertificateError(f"the {what} of {name}, unrounded, is not what is proved")
 
 
 def _levels(given: Input, levels: Sequence[Level], filled: Filled) -> None:

@@ -32,15 +32,6 @@ def nearest(number: fmpq) -> float:
         return float("inf") if number > 0 else float("-inf")
 
 
-def total(numbers: Sequence[fmpq]) -> fmpq:
-    """The sum, pair by pair: denominators that differ meet as late as they can."""
-    left = list(numbers)
-    while len(left) > 1:
-        pairs = [left[i] + left[i + 1] for i in range(0, len(left) - 1, 2)]
-        left = pairs + left[2 * len(pairs) :]
-    return left[0] if left else NONE
-
-
 def proportions(equations: Sequence[Equation], size: int) -> list[fmpz] | None:
     """The unknowns by which all of these equations add up to 0, which say them but for a factor;
     None where they say more or less than that."""

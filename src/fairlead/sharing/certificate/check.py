@@ -27,9 +27,10 @@ STATED = "the scales of `{policy}` are taken as stated: only its owner can compu
 UNKNOWN = "`{policy}` is not a policy that I know, so its scales cannot be computed again"
 
 
-def check_proof(given: Input, proof: Proof, *, as_stated: bool) -> Proved:
+def check_proof(given: Input, proof: Proof, *, as_stated: bool, exact: bool = False) -> Proved:
     """What the proof establishes for the input; of a policy that is not built in only if its scales
-    are to be taken `as_stated`. Raises CertificateError with the first thing that does not hold."""
+    are to be taken `as_stated`. `exact`: also where tasks are is solved in rationals. Raises
+    CertificateError with the first thing that does not hold."""
     known = rule(proof.policy)
     if known is not None:
         looks = known.looks
@@ -65,24 +66,27 @@ def check_proof(given: Input, proof: Proof, *, as_stated: bool) -> Proved:
     scale = _scale(given, proof, known, classes)
     weight = tenant_weights(given.cluster, given.seen, given.tree, scale, proof.pools)
     filling = check_rounds(rows, weight, scale, proof.rounds)
-    amounts = check_places(filling, proof)
+    amounts = check_places(filling, proof, exact=exact)
     tasks = tasks_of(filling)
     check_numbers(rows, tasks)
     _same_tasks(given, proof, tasks)
     active = frozenset(job for job, each in enumerate(scale) if each > 0)
     numbers = {column: number for number, column in classes.column.items()}
     placed: dict[str, dict[int, float]] = {}
+    parts: dict[str, dict[int, fmpq]] = {}
     by_entry: list[dict[int, fmpq]] = [{} for _ in proof.places]
     for (e, column), amount in amounts.items():
         if amount > 0:
             by_entry[e][column] = amount
     for places, on in zip(proof.places, by_entry, strict=True):
         whole = sum(nearest(amount) for amount in on.values())
+        by_number = {numbers[c]: x for c, x in on.items()}
         for name in places.jobs:
+            parts[name] = by_number
             each = nearest(tasks[given.seen.job[name]])
             placed[name] = {numbers[c]: each * (nearest(x) / whole) for c, x in on.items()}
     filled: dict[int | None, Filled] = {None: Filled(proof.rounds, tuple(filling.levels), active)}
-    return Proved(_assumed(proof, known), looks, weight, scale, tasks, placed, filled)
+    return Proved(_assumed(proof, known), looks, weight, scale, tasks, placed, filled, parts)
 
 
 def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
@@ -103,6 +107,7 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
     ]
     clock = Clock(seen, classes, given.tree, weight, scale)
     placed: dict[str, dict[int, float]] = {}
+    parts: dict[str, dict[int, fmpq]] = {}
     filled: dict[int | None, Filled] = {}
     for column, number in enumerate(order):
         rounds = tuple(each for each in proof.rounds if each.machine_class == number)
@@ -112,11 +117,13 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
         filled[number] = Filled(rounds, tuple(exact[each.share] for each in rounds), active)
         for job, much in clock.held[column].items():
             if much > 0:
-                there = nearest(much * clock.count[column])
-                placed.setdefault(seen.names[job], {})[number] = there
+                there = much * clock.count[column]
+                placed.setdefault(seen.names[job], {})[number] = nearest(there)
+                parts.setdefault(seen.names[job], {})[number] = there
     tasks = clock.tasks()
     _same_tasks(given, proof, tasks)
-    return Proved(_assumed(proof, known), Looks.EACH_MACHINE, weight, None, tasks, placed, filled)
+    looks = Looks.EACH_MACHINE
+    return Proved(_assumed(proof, known), looks, weight, None, tasks, placed, filled, parts)
 
 
 def _same_tasks(given: Input, proof: Proof, tasks: Sequence[fmpq]) -> None:

@@ -43,7 +43,8 @@ class Filled:
 class Proved:
     """What a proof establishes. `scale` is None where every machine has scales of its own, and
     `filled` is by the number of the class that is filled by itself; `placed` are the tasks of each
-    job on each class, by its number, in doubles."""
+    job on each class, by its number, in doubles, and `parts` the same in parts of what the job has,
+    of any size: exact where that was asked for."""
 
     assumed: tuple[str, ...]
     looks: Looks
@@ -52,6 +53,7 @@ class Proved:
     tasks: Sequence[fmpq]
     placed: dict[str, dict[int, float]]
     filled: dict[int | None, Filled]
+    parts: dict[str, dict[int, fmpq]]
 
 
 def read_input(cluster: Cluster, jobs: Sequence[Job]) -> Input:

@@ -12,9 +12,11 @@ from flint import fmpq
 
 from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Places, Proof
-from fairlead.sharing.certificate.arithmetic import NONE, Equation, nearest, solution, total
+from fairlead.sharing.certificate.arithmetic import NONE, Equation, nearest, solution
 from fairlead.sharing.certificate.rounds import Filling, Terms
 from fairlead.sharing.certificate.scarce import Row, Rows, described
+from fairlead.sharing.enclosed import FEW, NEAR, enclosed
+from fairlead.sharing.sums import total
 
 # Loads that doubles say are less than what there is by more than this, relative, are less.
 SURE = 1e-9
@@ -32,6 +34,10 @@ class Entry:
     has: Terms  # bundles in all
 
 
+Amounts = dict[tuple[int, int], fmpq]
+"""By entry and column."""
+
+
 def tasks_of(filling: Filling) -> list[fmpq]:
     """(J,) the tasks of each job."""
     found = [NONE] * len(filling.scale)
@@ -40,9 +46,10 @@ def tasks_of(filling: Filling) -> list[fmpq]:
     return found
 
 
-def check_places(filling: Filling, proof: Proof) -> dict[tuple[int, int], fmpq]:
-    """How many bundles of each entry of the proof are on each class (entry, column). Raises
-    CertificateError where that is not said, or not possible."""
+def check_places(filling: Filling, proof: Proof, *, exact: bool = False) -> Amounts:
+    """How many bundles of each entry of the proof are on each class, or (unless they are to be
+    `exact`) numbers as near to that as doubles can tell. Raises CertificateError where that is not
+    said, or not possible."""
     rows = filling.rows
     entries = [
         _entry(filling, places, f"entry {n} of the places")
@@ -57,9 +64,29 @@ def check_places(filling: Filling, proof: Proof) -> dict[tuple[int, int], fmpq]:
     for row, scarce in zip(full, proof.full, strict=True):
         if row[0] not in ("on", "spread"):
             raise CertificateError(f"what is full: {described(scarce)} says no place")
-    amounts = _solved(rows, entries, full)
-    _fits(rows, entries, amounts, set(full))
+    amounts, off = _solved(rows, entries, full, exact=exact)
+    used_up = _used_up(filling, full)
+    try:
+        _fits(rows, entries, amounts, off, used_up)
+    except CertificateError:
+        if not off:
+            raise
+        # Too near for doubles to tell, if not wrong.
+        amounts, off = _solved(rows, entries, full, exact=True)
+        _fits(rows, entries, amounts, off, used_up)
     return amounts
+
+
+def _used_up(filling: Filling, full: Sequence[Row]) -> set[Row]:
+    """What the tasks use up exactly: what they are solved for, and the last row of a round that had
+    a price for each. At its prices tasks cost what they are worth, in places that are open, which
+    in all is what there is (that is what the level says); so what is left costs nothing in all."""
+    found = set(full)
+    for rows in filling.priced:
+        missing = [row for row in rows if row not in found]
+        if len(missing) == 1:
+            found.add(missing[0])
+    return found
 
 
 def check_numbers(rows: Rows, tasks: Sequence[fmpq]) -> None:
@@ -120,9 +147,10 @@ def _there_is(rows: Rows, row: Row, size: int) -> fmpq:
 
 
 def _solved(
-    rows: Rows, entries: Sequence[Entry], full: Sequence[Row]
-) -> dict[tuple[int, int], fmpq]:
-    """The bundles in each place, by which all of `full` is used up."""
+    rows: Rows, entries: Sequence[Entry], full: Sequence[Row], exact: bool
+) -> tuple[Amounts, Amounts]:
+    """The bundles in each place, by which all of `full` is used up, and how far off those are that
+    are not exact."""
     unknowns = [(e, c) for e, entry in enumerate(entries) for c in entry.columns[1:]]
     number = {pair: index for index, pair in enumerate(unknowns)}
     size_of = {entry.jobs[0]: entry.size[0] for entry in entries}
@@ -154,18 +182,45 @@ def _solved(
         right.append(there - total([level * total(each) for level, each in taken.values()]))
         equations.append(equation)
     found: dict[int, fmpq] = {}
+    far: dict[int, fmpq] = {}
     for some, columns in _blocks(equations, len(unknowns)):
-        part = solution([equations[i] for i in some], [right[i] for i in some], columns)
-        if part is None:
-            raise CertificateError("what is full does not say how many tasks are where")
+        own, wanted = [equations[i] for i in some], [right[i] for i in some]
+        near = None if exact or len(some) < FEW else _near(own, wanted, columns)
+        if near is not None:
+            part, radius = near
+            far |= dict.fromkeys(columns, radius)
+        else:
+            solved = solution(own, wanted, columns)
+            if solved is None:
+                raise CertificateError("what is full does not say how many tasks are where")
+            part = solved
         found |= part
     amounts = {pair: found[index] for pair, index in number.items()}
+    off = {pair: far[index] for pair, index in number.items() if index in far}
     for e, entry in enumerate(entries):
         rest = sum((level * times for level, times in entry.has), NONE)
         for column in entry.columns[1:]:
             rest = rest - amounts[e, column]
+            if (e, column) in off:
+                first = e, entry.columns[0]
+                off[first] = off.get(first, NONE) + off[e, column]
         amounts[e, entry.columns[0]] = rest
-    return amounts
+    return amounts, off
+
+
+def _near(
+    equations: Sequence[Equation], right: Sequence[fmpq], unknowns: Sequence[int]
+) -> tuple[dict[int, fmpq], fmpq] | None:
+    at = {unknown: column for column, unknown in enumerate(unknowns)}
+    if len(equations) != len(at):
+        return None
+    cells = (
+        (row, at[unknown], factor)
+        for row, equation in enumerate(equations)
+        for unknown, factor in equation.items()
+    )
+    near = enclosed(cells, right)
+    return None if near is None else (dict(zip(unknowns, near[0], strict=True)), near[1])
 
 
 def _blocks(equations: Sequence[Equation], unknowns: int) -> list[tuple[list[int], list[int]]]:
@@ -194,20 +249,21 @@ def _blocks(equations: Sequence[Equation], unknowns: int) -> list[tuple[list[int
 
 
 def _fits(
-    rows: Rows, entries: Sequence[Entry], amounts: dict[tuple[int, int], fmpq], full: set[Row]
+    rows: Rows, entries: Sequence[Entry], amounts: Amounts, off: Amounts, full: set[Row]
 ) -> None:
-    """Raises CertificateError where a place has less than nothing, or a class has not enough. What
-    is `full` is used up, since the amounts solve that equation."""
+    """Raises CertificateError where a place may have less than nothing, or a class not enough, with
+    amounts that are so far off. What is `full` is used up: that is what the amounts solve."""
     names = rows.seen.names
     on: dict[int, list[tuple[int, fmpq]]] = {}
     for (e, column), amount in amounts.items():
         entry = entries[e]
-        if amount < 0:
+        more = off.get((e, column), NONE)
+        if amount < more * NEAR:
             raise CertificateError(f"job {names[entry.jobs[0]]} has less than no tasks on a class")
-        on.setdefault(column, []).append((e, amount))
+        on.setdefault(column, []).append((e, amount + more))
         if rows.seen.spread[entry.jobs[0]] and rows.spreads:
             most = fmpq(int(rows.classes.count[column]) * entry.size[0])
-            if amount > most:
+            if amount + more > most and ("spread", column, entry.jobs[0]) not in full:
                 raise CertificateError(
                     f"job {names[entry.jobs[0]]} has more tasks on a class than it has machines"
                 )

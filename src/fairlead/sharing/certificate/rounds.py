@@ -9,9 +9,10 @@ from flint import fmpq, fmpz
 
 from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Round
-from fairlead.sharing.certificate.arithmetic import NONE, nearest, proportions, total
+from fairlead.sharing.certificate.arithmetic import NONE, nearest, proportions
 from fairlead.sharing.certificate.scarce import Row, Rows
 from fairlead.sharing.certificate.seen import Ints
+from fairlead.sharing.sums import total
 
 # A cost is a sum of products without signs, so doubles are off by some roundings of its own size.
 # Costs further apart than this, relative, are in that order; the others are compared exactly.
@@ -44,6 +45,7 @@ class Filling:
         self._base: dict[int, fmpq] = {}  # share - rate * level of who rises, if not 0
         self.share: dict[int, Terms] = {}  # of who is frozen
         self.levels: list[fmpq] = []  # of each round
+        self.priced: list[tuple[Row, ...]] = []  # what machines had too little of, by rounds
 
     def terms(self, job: int) -> tuple[Terms, fmpq]:
         """A job's share: a sum, and what it grows by with the level."""
@@ -66,6 +68,7 @@ class Filling:
         else:
             price = self._prices(each, rows, where)
             worth, closed = self._by_machines(price)
+            self.priced.append(tuple(rows))
         level = self._level(price, worth, where)
         if level < self.level:
             raise CertificateError(f"{where}: its level is below that of the round before")

@@ -120,9 +120,11 @@ def held(
         whole = (need[own][:, None, :] <= one[None, :, :]).all(axis=2)
         fits[own] = whole.astype(np.bool_)
     once = np.where(fits, count, 0).sum(axis=1).tolist()
+    # No sum of products can pass 64 bits, or whole numbers of any length are added up.
+    short = one.size and int(count.max(initial=0)) * int(one.max()) * columns < 2**62
     for r in range(need.shape[1]):
         here = np.where((least == r) & ~fits, count, 0)
-        amount = (here.astype(object) @ classes.one[:, r]).tolist()
+        amount = (here @ one[:, r] if short else here.astype(object) @ classes.one[:, r]).tolist()
         for j in range(jobs):
             if amount[j]:
                 found[j] += fmpq(int(amount[j]), int(need[j, r]))

@@ -17,12 +17,12 @@ from fairlead.sharing.certificate.arithmetic import (
     nearest,
     rational,
     solution,
-    total,
 )
 from fairlead.sharing.certificate.scales import held
 from fairlead.sharing.certificate.scarce import Row, Rows
 from fairlead.sharing.certificate.seen import Seen
 from fairlead.sharing.certificate.tree import Tree
+from fairlead.sharing.sums import total
 
 
 def tenant_weights(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 import numpy as np
 
+from fairlead.model.errors import SolverError
 from fairlead.sharing.filling.corner import Corner, Row
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.prices import Priced
 from fairlead.sharing.problem import Bools, Floats, Ints
 from fairlead.sharing.solvers.rise import Basis, Rise, Risen, rise_at_once
-
-if TYPE_CHECKING:
-    from fairlead.sharing.solvers.interior import Ended
 
 # The simplex gives shares on few classes each, and is fast where there is little to choose. An
 # interior point method takes a few dense steps however much there is.
@@ -64,6 +62,14 @@ class Programs:
         self.groups = groups
         self._simplex = Simplex()
 
+    @cached_property
+    def _most_on(self) -> Floats:
+        """(G, C) the most bundles on a class; infinite where there is no such bound."""
+        found = np.full(self.groups.usable.shape, np.inf)
+        for pair, most in self.groups.most_on.items():
+            found[pair] = float(most)
+        return found
+
     def highest(self, part: Component, places: Bools, base: Floats, rate: Floats) -> None:
         """The component's corner at the highest level; SolverError where no program ends."""
         problem = self._problem(part, places, _LOWER, base[part.groups], rate[part.groups])
@@ -89,12 +95,7 @@ class Programs:
         groups, inside = self.groups, (part.groups[:, None], part.classes)
         most_on = None
         if groups.spreads[part.groups].any():
-            most_on = np.full((len(part.groups), len(part.classes)), np.inf)
-            at = {int(c): index for index, c in enumerate(part.classes)}
-            for row, g in enumerate(part.groups.tolist()):
-                for c, column in at.items():
-                    if (g, c) in groups.most_on:
-                        most_on[row, column] = float(groups.most_on[g, c])
+            most_on = self._most_on[inside]
         return Rise(
             use=groups.use[part.groups],
             pairs=places[inside],
@@ -122,33 +123,25 @@ class Programs:
                 part.hard = True
             if _is_flow(problem):
                 return self._by_columns(problem, None, _by_cuts(problem))
-            ended = interior.rise(problem)
-            if ended is not None:
-                return self._corner_near(problem, ended)
+            likely, start = interior.likely(problem)
+            return self._by_columns(problem, start, likely)
         risen = self._simplex.rise(problem)
         assert risen is not None
         return risen
 
-    def _corner_near(self, problem: Rise, ended: Ended) -> Risen:
-        """The corner next to where an interior point method ended."""
-        risen, basis = ended.risen, ended.risen.basis
-        assert basis is not None
-        others = np.count_nonzero(basis.pairs) - len(problem.use)
-        used_up = np.count_nonzero(~basis.slack & (problem.capacity > 0))
-        if (
-            basis.pairs.any(axis=1).all()
-            and used_up == others + 1
-            and not self._cheaper(problem, risen).any()
-        ):
-            return risen
-        return self._by_columns(problem, basis, ended.likely | basis.pairs)
-
     def _by_columns(self, problem: Rise, basis: Basis | None, columns: Bools) -> Risen:
         """The highest corner, from a basis next to it if there is one: the simplex has these
-        places, and then those that are cheaper by its prices."""
+        places, and then those that are cheaper by its prices. A lower one that fits where the
+        simplex fails later."""
+        risen: Risen | None = None
         while True:
             few = replace(problem, pairs=columns, basis=basis)
-            risen = self._simplex.rise(few)
+            try:
+                risen = self._simplex.rise(few)
+            except SolverError:
+                if risen is None:
+                    raise
+                return risen
             assert risen is not None and risen.basis is not None
             cheaper = self._cheaper(problem, risen) & ~columns
             if not cheaper.any():

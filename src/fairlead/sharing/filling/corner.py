@@ -15,6 +15,9 @@ Row = tuple[str, int, int]
 
 NONE = fmpq(0)
 
+# The inverse of a matrix of fewer rows is written down in no time.
+_SMALL = 64
+
 
 @dataclass(frozen=True)
 class Corner:
@@ -154,6 +157,18 @@ def null_vector(entries: Entries, rows: Sequence[int]) -> list[fmpz] | None:
     return None
 
 
+def without_one(groups: Groups, corner: Corner) -> tuple[Row, ...]:
+    """The rows that are used up without one that says nothing new when the level is known."""
+    entries = differences(groups, corner, corner.tight)
+    for equations, rows in blocks(entries, len(corner.tight)):
+        if len(rows) == len(equations) + 1:
+            found = null_vector([entries[number] for number in equations], rows)
+            if found is not None:
+                spare = next(row for row, each in zip(rows, found, strict=True) if each)
+                return corner.tight[:spare] + corner.tight[spare + 1 :]
+    return corner.tight
+
+
 def solve(entries: Entries, rows: Sequence[int], right: Sequence[fmpq]) -> list[fmpq] | None:
     """How much of each of these equations' places makes the rows add up to the right-hand sides,
     where there are as many equations as rows; None where the rows do not say."""
@@ -173,6 +188,11 @@ def solve(entries: Entries, rows: Sequence[int], right: Sequence[fmpq]) -> list[
         common = common.lcm(each.q)
     wanted = fmpz_mat(size, 1, [each.p * (common // each.q) for each in right])
     try:
+        if size < _SMALL:
+            # No number of thousands of digits is looked at more often than it must.
+            numbers, below = cast(fmpq_mat, matrix.inv()).numer_denom()
+            product = numbers * wanted
+            return [fmpq(product[index, 0], below * common) for index in range(size)]
         solved = matrix.solve(wanted)
     except ZeroDivisionError:
         return None

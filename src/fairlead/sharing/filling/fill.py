@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,15 @@ from fairlead.sharing.amounts import nearest, rationals
 from fairlead.sharing.filling.climb import Climb, NoRoomError
 from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.connected import connected, indices
-from fairlead.sharing.filling.corner import Corner, Row
+from fairlead.sharing.filling.corner import Corner, Row, without_one
 from fairlead.sharing.filling.groups import Groups, coalesce
 from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
 from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
-from fairlead.sharing.filling.tasks import Bundles, fits, place
-from fairlead.sharing.problem import Ints, Problem
-from fairlead.sharing.solvers.threads import one_thread
+from fairlead.sharing.filling.tasks import Bundles, placed
+from fairlead.sharing.problem import Floats, Ints, Problem
+from fairlead.sharing.threads import one_thread
+from fairlead.sharing.watched import tell
 
 # Components whose levels are this close in doubles are compared as rationals.
 _CLOSE = 1e-6
@@ -91,8 +94,12 @@ class _State:
 
     def all_rounds(self) -> Filling | None:
         """The filling; None, or NoRoomError, where a corner that was trusted does not fit."""
+        settled, told = 0, 0
         while self.progress.anyone:
+            tell(settled, len(self.scale))
             self.round()
+            settled += sum(len(each.frozen) for each in self.rounds[told:])
+            told = len(self.rounds)
         return self.filling()
 
     def round(self) -> None:
@@ -154,7 +161,7 @@ class _State:
                 try:
                     self.programs.again(part, self.places, progress.near_base, progress.near_rate)
                 except SolverError:
-                    part.corner = None
+                    break  # what there is may be a corner to climb from
             if part.corner is not None:
                 priced = price(self.groups, where, part.corner, progress)
                 if priced is not None and self._holds(part, part.corner, priced):
@@ -177,9 +184,8 @@ class _State:
         if not part.doubtful:
             return True
         tight = _without_one(corner, priced)
-        level = priced.level
-        found = place(self.groups, corner, tight, lambda g: self.progress.terms(g, level))
-        return found is not None and fits(self.groups, found, corner.tight)
+        wanted = partial(self.progress.terms, level=priced.level)
+        return placed(self.groups, corner, tight, wanted, corner.tight) is not None
 
     def _climb(self, part: Component, where: tuple[Ints, Ints]) -> Climb:
         progress = self.progress
@@ -208,23 +214,24 @@ class _State:
         self.rounds.append(self.telling.by_machines(priced, corner, stopped))
         group, machine_class = priced.closed
         self.places[group, machine_class] = False
+        before = progress.near_rate.copy()
         _, changed = progress.freeze(stopped, priced.level)
         self.parts.remove(part)
         self._split(part, corner, _without_one(corner, priced))
-        self._changed(changed)
+        self._forget(changed, before)
 
     def _number(self, row: Row, stopped: list[int], level: fmpq) -> None:
         """These have no more tasks, or are at a limit."""
-        told = self.telling.by_number(row, stopped, level, self.progress.rate)
-        _, changed = self.progress.freeze(stopped, level)
-        self.rounds.append(told)
         progress = self.progress
+        self.rounds.append(self.telling.by_number(row, stopped, level, progress.rate))
+        before = progress.near_rate.copy()
+        _, changed = progress.freeze(stopped, level)
         slower = set(stopped)
+        self._forget(changed | slower, before)
         for part in list(self.parts):
             own = set(part.groups.tolist())
             if not own & slower:
                 continue
-            part.forget(nearest(level))
             nothing = [g for g in stopped if g in own and not progress.base[g]]
             if nothing:
                 # They have no place, and keep nobody together.
@@ -236,15 +243,24 @@ class _State:
             elif not any(progress.rate[g] for g in own):
                 self.parts.remove(part)
                 self._settle(part)
-        self._changed(changed)
 
-    def _changed(self, groups: set[int]) -> None:
-        """These groups rise faster from now on."""
+    def _forget(self, groups: set[int], before: Floats) -> None:
+        """These groups rise otherwise from now on than before."""
         if groups:
-            level = nearest(self.progress.level)
             for part in self.parts:
                 if not groups.isdisjoint(part.groups.tolist()):
-                    part.forget(level)
+                    part.forget(self._room(part, before))
+
+    def _room(self, part: Component, before: Floats) -> float:
+        """A level at which all of a component have room still: nobody has more there than at the
+        level that was known, when all rose as before."""
+        level = nearest(self.progress.level)
+        known = part.reached if part.near is None else part.near
+        if part.priced is not None:
+            known = nearest(part.priced.level)
+        was, now = before[part.groups], self.progress.near_rate[part.groups]
+        part_of = np.divide(was, now, out=np.ones(len(was)), where=now > was)
+        return max(level, level + (known - level) * float(part_of.min(initial=1.0)))
 
     def _split(self, part: Component, corner: Corner | None, tight: tuple[Row, ...]) -> None:
         """The component as it hangs together now; where nobody rises any more it is done with."""
@@ -277,19 +293,16 @@ class _State:
                 np.flatnonzero(np.isin(part.groups, has)), np.arange(len(part.classes))
             ),
         )
-        corner = None
         if self.trust:
-            try:
+            with suppress(SolverError):
                 self.programs.settle(some, self.places, self.progress.near_base)
-                corner = some.corner
-            except SolverError:
-                corner = None
+        corner = some.corner
         if corner is not None:
-            found = place(self.groups, corner, corner.tight, self._terms)
-            if found is None or not fits(self.groups, found, corner.tight):
-                corner = None
-        if corner is None:
-            corner = self._climb(some, self._open(some)).settle()
+            tight = without_one(self.groups, corner)
+            if placed(self.groups, corner, tight, self._terms, corner.tight) is not None:
+                self.settled.append(_Settled(corner, tight))
+                return
+        corner = self._climb(some, self._open(some)).settle()
         self.settled.append(_Settled(corner, corner.tight))
 
     def _terms(self, g: int) -> Terms:
@@ -300,8 +313,8 @@ class _State:
         groups, progress = self.groups, self.progress
         bundles: Bundles = {}
         for each in self.settled:
-            found = place(groups, each.corner, each.tight, self._terms)
-            if found is None or not fits(groups, found, each.tight):
+            found = placed(groups, each.corner, each.tight, self._terms, each.corner.tight)
+            if found is None:
                 return None
             bundles |= found
         tasks = np.zeros(self.problem.usable.shape)
@@ -337,7 +350,8 @@ def _without_one(corner: Corner, priced: Priced) -> tuple[Row, ...]:
 def _piece(corner: Corner, tight: Iterable[Row], groups: Ints, classes: Ints) -> _Settled:
     """What of a corner is about these."""
     own, there = set(groups.tolist()), set(classes.tolist())
-    return _Settled(
-        corner.about(groups.tolist(), ()),
-        tuple(row for row in tight if (row[1] in there if row[0] == "on" else row[1] in own)),
-    )
+
+    def about(rows: Iterable[Row]) -> tuple[Row, ...]:
+        return tuple(row for row in rows if (row[1] in there if row[0] == "on" else row[1] in own))
+
+    return _Settled(corner.about(groups.tolist(), about(corner.tight)), about(tight))

@@ -49,7 +49,7 @@ class Groups:
 
     @cached_property
     def use(self) -> Floats:
-        """(G, R) `demand` in doubles, each group's divided by its largest."""
+        """(G, R) `demand` in doubles."""
         return self.demand.astype(np.float64)
 
     @cached_property

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq
 
-from fairlead.sharing.amounts import total
 from fairlead.sharing.filling.rates import NONE, Rates
 from fairlead.sharing.problem import Problem, jobs_below
+from fairlead.sharing.sums import total
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq, fmpz
 
-from fairlead.sharing.amounts import nearest, total
+from fairlead.sharing.amounts import nearest
 from fairlead.sharing.filling.corner import (
     Corner,
     Row,
@@ -20,6 +20,7 @@ from fairlead.sharing.filling.corner import (
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.progress import Progress
 from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.sums import total
 
 # A cost in doubles is a sum of products without signs: it is right to a dozen roundings. Costs
 # that differ by more than this, relative, differ in the same way as rationals.

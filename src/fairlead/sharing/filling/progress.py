@@ -8,16 +8,15 @@ from heapq import heappop, heappush
 import numpy as np
 from flint import fmpq
 
-from fairlead.sharing.amounts import nearest, total
+from fairlead.sharing.amounts import nearest
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.rates import NONE, Rates
 from fairlead.sharing.problem import Tree
+from fairlead.sharing.sums import Rounded, total
 
 Terms = list[tuple[fmpq, fmpq]]
 """A number of bundles as a sum of levels, each times something: (level, times). Few levels are
 shared by many groups, and times are short, so that sums are short as long as they can be."""
-
-ONE = fmpq(1)
 
 
 class Progress:
@@ -39,14 +38,17 @@ class Progress:
         self._start = [NONE] * len(scale)  # share - rate * level
         self.base = [NONE] * len(groups.members)
         self.rate = [NONE] * len(groups.members)
-        # The level at which a group froze, and its rate, if it rose at that from nothing.
-        self._once: dict[int, tuple[fmpq, fmpq]] = {}
+        # What the base is the sum of: whenever a rate changed, that level times by how much less.
+        self._terms: list[Terms] = [[] for _ in groups.members]
         # The level at which each finite group runs out of tasks, and a heap of them; what changed
         # is not the one that is kept.
         self._end: dict[int, fmpq] = {}
-        self._ends: list[tuple[fmpq, int]] = []
-        # The level at which each limit is reached, and those that have to be asked for again.
+        self._ends: list[tuple[float, fmpq, int]] = []  # doubles tell most of them apart
+        # The level at which each limit is reached, or one that is no higher; whether it is exact;
+        # and those that have to be asked for again.
         self._reached: list[fmpq | None] = [None] * len(groups.caps)
+        self._sure = [False] * len(groups.caps)
+        self._rounded = Rounded()
         self._stale: set[int] = set()
         self._capped: dict[int, list[int]] = {}
         for index, cap in enumerate(groups.caps):
@@ -64,37 +66,53 @@ class Progress:
         return bool(self._active.any())
 
     def terms(self, g: int, level: fmpq) -> Terms:
-        """The bundles of a group at a level: of one that froze all at once at a level, what that
-        level is multiplied by."""
-        if g in self._once:
-            return [self._once[g]]
-        return (
-            [(ONE, self.base[g]), (level, self.rate[g])]
-            if self.base[g]
-            else [(level, self.rate[g])]
-        )
+        """The bundles of a group at a level."""
+        return [*self._terms[g], (level, self.rate[g])] if self.rate[g] else self._terms[g]
 
     def out_of_tasks(self) -> tuple[fmpq | None, list[int]]:
         """The level at which groups run out of tasks next, and which; None where none ever does."""
         ends = self._ends
-        while ends and self._end.get(ends[0][1]) is not ends[0][0]:
+        while ends and self._end.get(ends[0][2]) is not ends[0][1]:
             heappop(ends)
         if not ends:
             return None, []
-        least = ends[0][0]
+        least = ends[0][1]
         # The heap has them in its own order.
         return least, sorted(g for g, level in self._end.items() if level == least)
 
     def at_limit(self) -> tuple[fmpq | None, int]:
         """The level at which a limit is reached next, and which; None where none ever is."""
         for index in self._stale:
-            cap = self.groups.caps[index]
-            rising = total([self.rate[g] * need for g, need in cap.takes.items()])
-            held = total([self.base[g] * need for g, need in cap.takes.items()])
-            self._reached[index] = (cap.amount - held) / rising if rising else None
+            self._reached[index], self._sure[index] = self._near_limit(index)
         self._stale = set()
-        levels = [(level, index) for index, level in enumerate(self._reached) if level is not None]
-        return min(levels, default=(None, -1))
+        while True:
+            levels = [
+                (level, index) for index, level in enumerate(self._reached) if level is not None
+            ]
+            level, index = min(levels, default=(None, -1))
+            if level is None or self._sure[index]:
+                return level, index
+            self._reached[index], self._sure[index] = self._limit(index), True
+
+    def _near_limit(self, index: int) -> tuple[fmpq | None, bool]:
+        """A level at which a limit is not passed, and whether it is reached there: sums of levels
+        of thousands of digits take their time. None where it never is reached."""
+        cap = self.groups.caps[index]
+        rising = total([self.rate[g] * need for g, need in cap.takes.items()])
+        if not rising:
+            return None, True
+        held, off = NONE, NONE
+        for g, need in cap.takes.items():
+            much, far = self._rounded.total(self._terms[g])
+            held, off = held + much * need, off + far * need
+        return (cap.amount - held - off) / rising, not off
+
+    def _limit(self, index: int) -> fmpq:
+        """The level at which a limit is reached."""
+        cap = self.groups.caps[index]
+        rising = total([self.rate[g] * need for g, need in cap.takes.items()])
+        held = total([self.base[g] * need for g, need in cap.takes.items()])
+        return (cap.amount - held) / rising
 
     def freeze(self, stopped: Iterable[int], level: fmpq) -> tuple[list[int], set[int]]:
         """At that level these groups freeze: they keep what they have, and their rates pass to
@@ -102,9 +120,6 @@ class Progress:
         than before."""
         self.level = level
         stopped = list(stopped)
-        for g in stopped:
-            if not self.base[g]:
-                self._once[g] = level, self.rate[g]
         frozen = [j for g in stopped for j in self.groups.members[g] if self._active[j]]
         rate = self._rates.rate
         for j in frozen:
@@ -117,7 +132,10 @@ class Progress:
                 self._start[j] += (before[j] - rate[j]) * level
                 changed.add(int(self.groups.group[j]))
         for g in {*stopped, *changed}:
+            was = self.rate[g]
             self._add_up(g)
+            if self.rate[g] != was:
+                self._terms[g].append((level, was - self.rate[g]))
             self.near_base[g], self.near_rate[g] = nearest(self.base[g]), nearest(self.rate[g])
         return frozen, changed
 
@@ -137,5 +155,5 @@ class Progress:
             self._end.pop(g, None)
             if self.rate[g]:
                 self._end[g] = level = (most - self.base[g]) / self.rate[g]
-                heappush(self._ends, (level, g))
+                heappush(self._ends, (nearest(level), level, g))
         self._stale.update(self._capped.get(g, ()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpz
 
-from fairlead.sharing.amounts import nearest, total
+from fairlead.sharing.amounts import nearest
+from fairlead.sharing.enclosed import FEW, NEAR, enclosed
 from fairlead.sharing.filling.corner import (
     NONE,
     Corner,
@@ -21,6 +23,7 @@ from fairlead.sharing.filling.corner import (
 )
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.progress import Terms
+from fairlead.sharing.sums import Rounded, total
 
 # Loads that are less than what there is by more than this, relative, are less as rationals.
 _SURE = 1e-9
@@ -29,66 +32,218 @@ Bundles = dict[tuple[int, int], fmpq]
 """By group and class."""
 
 
-def place(
-    groups: Groups, corner: Corner, tight: tuple[Row, ...], wanted: Callable[[int], Terms]
+def placed(
+    groups: Groups,
+    corner: Corner,
+    tight: tuple[Row, ...],
+    wanted: Callable[[int], Terms],
+    used_up: tuple[Row, ...] = (),
 ) -> Bundles | None:
-    """The bundles in each place, where these rows are used up and each group has as many as it is
-    wanted to; None where the rows do not say."""
-    entries = differences(groups, corner, tight)
-    if not all(entries):
-        return None
-    has = {g: wanted(g) for g in corner.first}
-    taken: list[dict[int, tuple[fmpq, list[fmpq]]]] = [{} for _ in tight]
-    on = rows_on(tight)
-    for g, first in corner.first.items():
-        for index in on.get(first, ()):
-            part = takes(groups, tight[index], g, first)
-            if part:
-                for level, times in has[g]:
-                    known = taken[index].setdefault(id(level), (level, []))
-                    known[1].append(times * part)
-    left = [
-        there_is(groups, row) - total([level * total(times) for level, times in by_level.values()])
-        for row, by_level in zip(tight, taken, strict=True)
-    ]
-    others = list(corner.beyond_first())
-    found: Bundles = {}
-    for equations, rows in blocks(entries, len(tight)):
-        if len(equations) != len(rows):
-            return None
-        amounts = solve([entries[e] for e in equations], rows, [left[row] for row in rows])
-        if amounts is None:
-            return None
-        for number, amount in zip(equations, amounts, strict=True):
-            found[others[number]] = amount
-    for g, first in corner.first.items():
-        rest = sum((level * times for level, times in has[g]), NONE)
-        for c in corner.others.get(g, ()):
-            rest = rest - found[g, c]
-        found[g, first] = rest
-    return found
+    """The bundles in each place, or numbers as near to them as doubles can tell, where these rows
+    (and `used_up` by construction) are used up and each group has as many as it is wanted to. None
+    where the rows do not say, something is below 0, or more is used than there is."""
+    found = _Placed(groups, corner, tight, wanted)
+    if found.solved() and found.fits({*tight, *used_up}):
+        return found.bundles
+    return None
 
 
-def fits(groups: Groups, bundles: Bundles, tight: Iterable[Row]) -> bool:
-    """Whether nothing is below 0, and nothing is used more than there is. `tight` are used up by
-    construction."""
-    if any(amount < 0 for amount in bundles.values()):
-        return False
-    known = set(tight)
-    on: dict[int, list[tuple[int, fmpq]]] = {}
-    for (g, c), amount in bundles.items():
-        if amount:
-            on.setdefault(c, []).append((g, amount))
-    for c, there in on.items():
-        members = np.array([g for g, _ in there])
-        amounts = np.array([nearest(amount) for _, amount in there])
-        load = amounts @ groups.use[members]
-        for r in np.flatnonzero(~(load < groups.room[c] * (1.0 - _SURE))).tolist():
-            if ("on", c, r) in known:
-                continue
-            used = sum((amount * int(groups.demand[g, r]) for g, amount in there), NONE)
-            if used > int(groups.capacity[c, r]):
+class _Placed:
+    """The bundles in each place: near them first, and exactly where that does not decide.
+
+    What is exact is in parts of the levels' common denominator, for rationals of thousands of
+    digits are slow to add up: each time common divisors are looked for.
+    """
+
+    def __init__(
+        self,
+        groups: Groups,
+        corner: Corner,
+        tight: tuple[Row, ...],
+        wanted: Callable[[int], Terms],
+    ) -> None:
+        self._groups, self._corner, self._tight = groups, corner, tight
+        self._has = {g: wanted(g) for g in corner.first}
+        self._entries = differences(groups, corner, tight)
+        self._others = list(corner.beyond_first())
+        self._blocks: list[tuple[list[int], list[int]]] = []
+        self._block_of: dict[tuple[int, int], int] = {}
+        self._rounded = Rounded()
+        self.bundles: Bundles = {}
+        self._off: Bundles = {}  # how far off those are that are not exact
+        self._parts: Bundles = {}  # those that were asked for exactly
+
+    def solved(self) -> bool:
+        """Whether the rows say how many bundles are where."""
+        if not all(self._entries):
+            return False
+        self._blocks = blocks(self._entries, len(self._tight))
+        if any(len(equations) != len(rows) for equations, rows in self._blocks):
+            return False
+        for number, (equations, _) in enumerate(self._blocks):
+            self._block_of |= {self._others[each]: number for each in equations}
+            if not self._near(number):
+                if not self._exact(number):
+                    return False
+                for each in equations:
+                    pair = self._others[each]
+                    self.bundles[pair] = self._parts[pair] / self._common
+        for g, first in self._corner.first.items():
+            rest, far = self._rounded.total(self._has[g])
+            for c in self._corner.others.get(g, ()):
+                rest = rest - self.bundles[g, c]
+                far += self._off.get((g, c), NONE)
+            self.bundles[g, first] = rest
+            if far:
+                self._off[g, first] = far
+        return True
+
+    @cached_property
+    def _taken(self) -> list[Terms]:
+        """What is taken of each row where all are in their first places."""
+        taken = [_Sum() for _ in self._tight]
+        on = rows_on(self._tight)
+        for g, first in self._corner.first.items():
+            for index in on.get(first, ()):
+                part = takes(self._groups, self._tight[index], g, first)
+                if part:
+                    taken[index].add(self._has[g], part)
+        return [each.terms() for each in taken]
+
+    @cached_property
+    def _common(self) -> fmpz:
+        """The common denominator of all levels."""
+        levels = {id(level): level for terms in self._has.values() for level, _ in terms}
+        found = fmpz(1)
+        for level in levels.values():
+            found = found.lcm(level.q)
+        return found
+
+    @cached_property
+    def _level_parts(self) -> dict[int, fmpz]:
+        return {}
+
+    def _exact_total(self, terms: Terms) -> fmpq:
+        found = NONE
+        for level, times in terms:
+            parts = self._level_parts.get(id(level))
+            if parts is None:
+                parts = self._level_parts[id(level)] = level.p * (self._common // level.q)
+            found += times * parts
+        return found
+
+    def _near(self, number: int) -> bool:
+        """Numbers near the bundles of a block; False where it is better solved exactly."""
+        equations, rows = self._blocks[number]
+        right, off = [], []
+        for row in rows:
+            much, far = self._rounded.total(self._taken[row])
+            right.append(there_is(self._groups, self._tight[row]) - much)
+            off.append(far)
+        if len(rows) < FEW and not any(off):
+            return False
+        at = {row: index for index, row in enumerate(rows)}
+        cells = (
+            (at[row], column, value)
+            for column, equation in enumerate(equations)
+            for row, value in self._entries[equation].items()
+        )
+        near = enclosed(cells, right, off)
+        if near is None:
+            return False
+        for equation, amount in zip(equations, near[0], strict=True):
+            self.bundles[self._others[equation]] = amount
+            self._off[self._others[equation]] = near[1]
+        return True
+
+    def _exact(self, number: int) -> bool:
+        """The bundles of a block; False where its rows do not say how many there are."""
+        equations, rows = self._blocks[number]
+        right = [
+            there_is(self._groups, self._tight[row]) * self._common
+            - self._exact_total(self._taken[row])
+            for row in rows
+        ]
+        found = solve([self._entries[equation] for equation in equations], rows, right)
+        if found is None:
+            return False
+        self._parts |= zip([self._others[each] for each in equations], found, strict=True)
+        return True
+
+    def _exactly(self, g: int, c: int) -> fmpq:
+        """The bundles of a group on a class, in parts."""
+        if (g, c) not in self._parts:
+            if (number := self._block_of.get((g, c))) is not None:
+                solved = self._exact(number)
+                assert solved, "what doubles enclose is said"
+            else:
+                others = [self._exactly(g, each) for each in self._corner.others.get(g, ())]
+                self._parts[g, c] = self._exact_total(self._has[g]) - sum(others, NONE)
+        return self._parts[g, c]
+
+    def fits(self, tight: set[Row]) -> bool:
+        """Whether nothing is below 0, and nothing is used more than there is. `tight` are used up
+        by construction."""
+        groups, off = self._groups, self._off
+        for pair, amount in list(self.bundles.items()):
+            if amount < off.get(pair, NONE) * NEAR:
+                exactly = self._exactly(*pair)
+                if exactly < 0:
+                    return False
+                self.bundles[pair] = exactly / self._common
+                del off[pair]
+        for pair, most in groups.most_on.items():
+            if (
+                pair in self.bundles
+                and ("spread", *pair) not in tight
+                and self.bundles[pair] + off.get(pair, NONE) > most
+                and self._exactly(*pair) > most * self._common
+            ):
                 return False
-    return all(
-        bundles.get(pair, NONE) <= most for pair, most in groups.most_on.items() if pair in bundles
-    )
+        on: dict[int, list[int]] = {}
+        for (g, c), amount in self.bundles.items():
+            if amount:
+                on.setdefault(c, []).append(g)
+        return all(self._holds(c, there, tight) for c, there in on.items())
+
+    def _holds(self, c: int, there: list[int], tight: set[Row]) -> bool:
+        """Whether a class has enough for the groups that are there."""
+        groups = self._groups
+        most = [self.bundles[g, c] + self._off.get((g, c), NONE) for g in there]
+        load = np.array([nearest(each) for each in most]) @ groups.use[there]
+        for r in np.flatnonzero(~(load < groups.room[c] * (1.0 - _SURE))).tolist():
+            if ("on", c, r) in tight:
+                continue
+            needs = [int(groups.demand[g, r]) for g in there]
+            used = sum((each * need for each, need in zip(most, needs, strict=True)), NONE)
+            room = int(groups.capacity[c, r])
+            if used > room and self._used(c, there, needs) > room * self._common:
+                return False
+        return True
+
+    def _used(self, c: int, there: list[int], needs: list[int]) -> fmpq:
+        """What these groups use of a class, in parts."""
+        alone = _Sum()
+        found = NONE
+        for g, need in zip(there, needs, strict=True):
+            if (g, c) in self._block_of or g in self._corner.others:
+                found += self._exactly(g, c) * need
+            else:
+                alone.add(self._has[g], need)
+        return found + self._exact_total(alone.terms())
+
+
+class _Sum:
+    """A sum of terms, level by level."""
+
+    def __init__(self) -> None:
+        self._by_level: dict[int, tuple[fmpq, list[fmpq]]] = {}
+
+    def add(self, terms: Terms, part: int) -> None:
+        """So many times these."""
+        for level, times in terms:
+            self._by_level.setdefault(id(level), (level, []))[1].append(times * part)
+
+    def terms(self) -> Terms:
+        """The sum, one term for each level."""
+        return [(level, total(times)) for level, times in self._by_level.values()]

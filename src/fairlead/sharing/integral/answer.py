@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from flint import fmpq
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.eligibility import nowhere
@@ -15,6 +17,7 @@ from fairlead.model.machine import Cluster
 from fairlead.model.shares import Certificate, JobShare, Placement, Tasks
 from fairlead.model.wholes import Chance, Distance, Packing, Whole
 from fairlead.sharing import answer as back
+from fairlead.sharing.amounts import nearest, rational, rationals
 from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.integral.alike import all_alike, dealt, in_slots
@@ -26,6 +29,7 @@ from fairlead.sharing.integral.point import Point
 from fairlead.sharing.integral.pools import with_pools
 from fairlead.sharing.integral.registry import parse_whole
 from fairlead.sharing.integral.rounding import rounded
+from fairlead.sharing.pools import Weights
 from fairlead.sharing.problem import Floats, Problem
 from fairlead.sharing.rates import rates
 
@@ -59,11 +63,12 @@ def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allo
             for one in outcome.lottery.allocations
         )
     )
-    weight = np.array([float(each) for each in counts.weight])
     point = outcome.point
     whole = Whole(_packings(names, outcome.machines, known), lottery=lottery, notes=outcome.notes)
     tasks = _by_class(counts, outcome.machines)
-    answer = _allocation(cluster, jobs, counts, names, mechanism.spec, tasks, None, weight, whole)
+    answer = _allocation(
+        cluster, jobs, counts, names, mechanism.spec, tasks, None, counts.weight, whole
+    )
     if point is not None:
         if lottery:
             check_mean(outcome, point, len(counts.demand))
@@ -80,14 +85,14 @@ def rounded_answer(
     problem: Problem,
     spec: str,
     tasks: Floats,
-    scale: Floats | None,
-    weight: Floats,
+    scale: Sequence[fmpq] | None,
+    weights: Weights,
     pooled: bool,
 ) -> Allocation:
     """The exact divisible tasks (J, C) of a policy rounded to whole ones."""
     counts = counts_of(cluster, jobs, problem)
-    unit = problem.alone if scale is None else scale
-    effective = rates(problem.tree, weight, (unit > 0) & (counts.usable > 0))
+    unit = problem.alone if scale is None else np.array(list(map(nearest, scale)))
+    effective = rates(problem.tree, weights.weight, (unit > 0) & (counts.usable > 0))
     placed = np.zeros(problem.usable.shape) if pooled else tasks
     divisible = tasks.sum(axis=1)
     names = _names(cluster, problem)
@@ -106,8 +111,10 @@ def rounded_answer(
         divisible=tuple(sorted((name, shown(each)) for name, each in exact)),
         notes=_notes(divisible, counts, whole_tasks, packed, bound),
     )
-    answer = _allocation(cluster, jobs, counts, names, spec, whole_tasks, scale, weight, whole)
-    distances = _distances(names, answer, divisible, bound, weight)
+    answer = _allocation(
+        cluster, jobs, counts, names, spec, whole_tasks, scale, weights.exact, whole
+    )
+    distances = _distances(names, answer, divisible, bound, weights.weight)
     answer = replace(answer, whole=replace(whole, distances=distances))
     Fits(cluster, jobs, answer.classes).check(whole.packings)
     return answer
@@ -120,14 +127,17 @@ def _distances(
     scale = {job.name: job.scale for job in answer.jobs}
     unit = [scale[name] for name in names.problem.job_names]
     each = np.array([1.0 / size if size else 0.0 for size in unit])
-    exact = back.tenant_shares(names, weight, divisible * each, ())
-    most = None if bound is None else back.tenant_shares(names, weight, bound * each, ())
+
+    def of_tenants(tasks: Floats) -> list[float]:
+        return [nearest(share) for share in back.of_tenants(names.problem, weight, tasks * each)]
+
+    exact, most = of_tenants(divisible), None if bound is None else of_tenants(bound)
     return tuple(
         Distance(
             tenant.name,
-            exact[t].share,
+            shown(exact[t]),
             tenant.share,
-            None if most is None else most[t].share,
+            None if most is None else shown(most[t]),
         )
         for t, tenant in enumerate(answer.tenants)
     )
@@ -209,15 +219,17 @@ def _allocation(
     names: Names,
     spec: str,
     tasks: Tasked,
-    scale: Floats | None,
-    weight: Floats,
+    scale: Sequence[fmpq] | None,
+    weight: Sequence[Any],
     whole: Whole,
 ) -> Allocation:
     problem = counts.problem
     total = [sum(each, start=Fraction(0)) for each in tasks]
-    unit = counts.usable.astype(np.float64) if scale is None else scale
-    had = np.array([float(each) for each in total])
-    share = np.divide(had, unit, out=np.zeros(len(had)), where=unit > 0)
+    unit = rationals(counts.usable if scale is None else scale)
+    share = [
+        rational(tasks) / each if each > 0 else fmpq(0)
+        for tasks, each in zip(total, unit, strict=True)
+    ]
     at = {name: j for j, name in enumerate(problem.job_names)}
     by_name = {job.name: job for job in jobs}
     shares = []
@@ -229,8 +241,8 @@ def _allocation(
                 tenant=job.tenant or job.name,
                 tasks=_number(total[j]),
                 alone=int(counts.alone[j]),
-                scale=shown(float(unit[j])) if unit[j] > 0 else None,
-                share=shown(float(share[j])),
+                scale=shown(nearest(unit[j])) if unit[j] > 0 else None,
+                share=shown(nearest(share[j])),
                 level=None,
                 placements=tuple(
                     Placement(names.show[c], _number(tasks[j][c]))
@@ -248,16 +260,18 @@ def _allocation(
         for j, name in enumerate(problem.job_names)
         if counts.usable[j] == 0 and problem.usable[j].any()
     ]
+    tenant_share = back.of_tenants(problem, weight, share)
     return Allocation(
         policy=spec,
         tasks=Tasks.WHOLE,
-        tenants=back.tenant_shares(names, weight, share, ()),
+        tenants=back.tenant_shares(names, weight, tenant_share, ()),
         jobs=tuple(shares),
         classes=names.classes(),
         levels=(),
         certificate=Certificate(0.0, None),
         warnings=tuple(sorted(too_large)),
         whole=whole,
+        unrounded=back.unrounded(problem, total, unit, share, weight, tenant_share),
     )
 
 

@@ -141,16 +141,20 @@ def _counted(of: Ints, packing: Ints) -> WholeOutcome:
 def moving_knife(counts: Counts) -> WholeOutcome:
     """Pieces of the row of machines, each worth an n-th of it to its job (CDRF Algorithm 1).
 
-    Everybody runs at least its n-th part, rounded down, of the tasks that it could run alone
-    (Friedman, Ghodsi, Psomas 2014, Theorem 2.3). Jobs have no weights here, and what a piece cannot
-    hold is lost. Limits are kept; where jobs share one, the last of them may have less.
+    Of n jobs that can run a task each runs at least ⌊s/n⌋ tasks, or all that its own number of
+    tasks and its tenant's limits allow where that is less; s is what it could run alone on the
+    machines that it may use, a task a machine where it spreads (Friedman, Ghodsi, Psomas 2014,
+    Theorem 2.3, whose proof asks only that a longer piece holds no fewer tasks). Where jobs share a
+    limit, the last of them may have less. Weights do not count, and what a piece cannot hold is
+    lost.
     """
     allowed = _Allowed(counts)
     jobs = [j for j in range(len(counts.demand)) if counts.usable[j] > 0]
     of = np.repeat(np.arange(len(counts.capacity)), counts.count)
     packing = np.zeros((len(of), len(counts.demand)), np.int64)
     size = _sizes(counts)
-    wanted = {j: min(int(counts.usable[j]), allowed.most(j)) // max(len(jobs), 1) for j in jobs}
+    # An n-th of what it could run, and then no more than it may: an n-th of a single task is none.
+    wanted = {j: min(int(counts.usable[j]) // len(jobs), allowed.most(j)) for j in jobs}
     marks = {j: list(_marks(counts, of, size, j, wanted[j], len(jobs) - 1)) for j in jobs}
     knife: Place = (0, Fraction(0))
     left = list(jobs)

@@ -1,4 +1,4 @@
-"""The highest level of many groups at once by an interior point method, tilted towards a corner."""
+"""Where many groups at once are at their highest level, nearly, by an interior point method."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import numpy as np
 
 from fairlead.sharing.problem import Bools, Floats
 from fairlead.sharing.solvers.by_group import GroupSystem
-from fairlead.sharing.solvers.rise import Basis, Rise, Risen
+from fairlead.sharing.solvers.rise import Basis, Rise
 from fairlead.sharing.solvers.scaled import Program, System
 
 _MOST_STEPS = 200
-# Relative gap, and errors of the equations, at which what is positive and what is zero differ.
-_GAP = 1e-11
-_OFF = 1e-6
+# Relative gap at which no step changes who is where.
+_GAP = 1e-9
+# A place that holds less than this part of what its group's fullest holds is none of the corner's.
+_LITTLE = 1e-2
+# So many places for each group are few: the simplex chooses among them in less than further steps.
+_FEW = 1.5
 # Where many corners are as high, the inside of all of them is no corner. Each place costs up to
 # this more, drawn at random: it decides between them, and is too little to leave the level.
 _TILT = 1e-3
 _SEED = 1
-# A place or a row is left open where the product of both sides is shared out within this factor.
-_OPEN = 1e-3
 # How far to go of the way to where something would be 0: more where that is long enough.
 _LONG, _CLOSE, _APART = 0.98, 0.9995, 0.9
 _CORRECTIONS = 2
@@ -42,39 +43,26 @@ class _Point:
     rc: Floats  # (G, C)
 
 
-@dataclass(frozen=True)
-class Ended:
-    """Where it ended: an answer, and the places that the corner next to it may have as well."""
-
-    risen: Risen
-    likely: Bools  # (G, C)
-
-
-def rise(problem: Rise) -> Ended | None:
-    """The highest level, next to a corner: its basis has what is not 0 there. None where the steps
-    did not come near."""
+def likely(problem: Rise) -> tuple[Bools, Basis]:
+    """(G, C) the places that a highest corner may have, few of them for each group where the steps
+    came near it; and where the way up to it may start: everybody in the place that holds most."""
     program = Program(problem)
     at = _start(program)
     random = np.random.default_rng(_SEED).random(program.pairs.shape)
     tilt = _TILT * random * program.inside
+    enough = _FEW * len(program.use) + program.row.sum()
     for _ in range(_MOST_STEPS):
-        if _near(program, at, tilt):
-            return _ended(program, at)
-        if not _advance(program, at, tilt):
+        number = np.count_nonzero(_held(at))
+        if number <= enough or _gap(program, at) < _GAP or not _advance(program, at, tilt):
             break
-    return None
+    fullest = np.zeros(program.pairs.shape, dtype=np.bool_)
+    fullest[np.arange(len(fullest)), at.z.argmax(axis=1)] = True
+    return _held(at), Basis(fullest, np.ones(program.row.shape, dtype=np.bool_))
 
 
-def _ended(program: Program, at: _Point) -> Ended:
-    basic, tight = program.pairs & (at.z > at.rc), program.row & (at.p > at.s)
-    risen = Risen(
-        level=at.level * program.level_unit,
-        share=np.where(basic, at.z, 0.0) * program.unit[:, None],
-        price=np.where(tight, at.p, 0.0) * program.inverse,
-        group=np.maximum(at.y, 0.0) / program.unit,
-        basis=Basis(basic, ~tight),
-    )
-    return Ended(risen, program.pairs & (at.z > _OPEN * at.rc))
+def _held(at: _Point) -> Bools:
+    held: Bools = at.z > _LITTLE * at.z.max(axis=1, keepdims=True)
+    return held
 
 
 def _start(program: Program) -> _Point:
@@ -101,12 +89,10 @@ def _residuals(program: Program, at: _Point, tilt: Floats) -> tuple[Floats, Floa
     )
 
 
-def _near(program: Program, at: _Point, tilt: Floats) -> bool:
-    """Whether the point is close enough to the optimum to see what is zero there."""
+def _gap(program: Program, at: _Point) -> float:
+    """How far the level may still be from the highest, relative."""
     products = float((at.z * at.rc).sum() + (at.s * at.p).sum())
-    share, capacity, price, total = _residuals(program, at, tilt)
-    off = max(abs(share).max(), abs(capacity).max(), abs(price).max(), abs(total) / program.number)
-    return products < _GAP * program.number * at.level and bool(off < _OFF)
+    return products / (program.number * at.level)
 
 
 def _advance(program: Program, at: _Point, tilt: Floats) -> bool:

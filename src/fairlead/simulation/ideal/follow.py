@@ -16,9 +16,6 @@ from fairlead.simulation.ideal.slots import Placed
 from fairlead.simulation.ideal.weights import Weights
 from fairlead.simulation.workload import Bools, Ints
 
-_WHOLE = 1e-6
-"""Tasks that a target may lack of a whole one and still count for it."""
-
 
 class Follow:
     """Jobs on machines with free amounts, and the exact tasks of each job on each class.
@@ -162,8 +159,7 @@ class Follow:
         )
         self._class = np.full(len(there), -1)
         self._class[there] = self._exact.machine_class
-        total = self._exact.total
-        self._count = {j: int(total[row] + _WHOLE) for j, row in self._row.items()}
+        self._count = {j: int(self._exact.whole[row]) for j, row in self._row.items()}
         if self.stays:
             classes = self._exact.tasks.shape[1]
             self._class_tasks = {

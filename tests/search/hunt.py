@@ -1,0 +1,191 @@
+"""The search: inputs of all kinds until the time is over. `./check search` runs it.
+
+What it finds is made smaller, written as a file that `fairlead allocate` reads, and told with the
+kind, the size and the seed that it came from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random, SystemRandom
+
+from fairlead.model.machine import Cluster
+from fairlead.model.writing import write
+from tests.search.asking import Finding, ask, policies_for
+from tests.search.kinds import KINDS, Input
+from tests.search.real import REAL
+
+LARGEST = 5_000  # jobs
+_SHRINK_SECONDS = 60.0
+SLOW = 120.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """An input, by what it is drawn from: the same one for the same question."""
+
+    kind: str
+    size: int
+    seed: int
+    data: Path | None = None
+
+    def drawn(self) -> tuple[Input, str, Random]:
+        """The input, a policy, and what else is drawn."""
+        random = Random(f"{self.kind} {self.size} {self.seed}")
+        if self.kind in KINDS:
+            case = KINDS[self.kind](random, self.size)
+        else:
+            assert self.data is not None
+            case = REAL[self.kind](random, self.size, self.data)
+        known = policies_for(case) or ["tsf"]
+        # What most people use is asked for most.
+        policy = "tsf" if random.random() < 0.4 and "tsf" in known else random.choice(known)
+        return case, policy, random
+
+    def asked(self) -> tuple[Finding | None, str]:
+        """What is wrong, and under which policy."""
+        case, policy, random = self.drawn()
+        return in_time(case, policy, random), policy
+
+
+def in_time(case: Input, policy: str, random: Random) -> Finding | None:
+    """What is wrong with the answer, or that it takes too long."""
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.setitimer(signal.ITIMER_REAL, SLOW)
+    try:
+        return ask(case, policy, random)
+    except _TooLongError:
+        return Finding("slow", f"no answer, or none that is proved, within {SLOW:.0f} s")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+class _TooLongError(BaseException):
+    """An answer took too long."""
+
+
+def _too_long(*_: object) -> None:
+    raise _TooLongError
+
+
+def sized(random: Random, largest: int) -> int:
+    """A number of jobs from 5 up: small ones, which are compared with the reference, most often."""
+    if random.random() < 0.5:
+        return random.randint(5, 8)
+    return int(5 * (largest / 5) ** (random.random() ** 2))
+
+
+def questions(seed: int, number: int, largest: int, data: Path | None) -> list[Question]:
+    """So many questions, each kind as often as the others."""
+    random = Random(seed)
+    kinds = [*KINDS, *(REAL if data is not None else ())]
+    return [
+        Question(kinds[n % len(kinds)], sized(random, largest), random.randrange(2**32), data)
+        for n in range(number)
+    ]
+
+
+def smaller(case: Input, policy: str, found: Finding) -> Input:
+    """The input without the jobs and machines that are not needed for what was found."""
+    end = time.monotonic() + _SHRINK_SECONDS
+    (cluster, jobs), part = case, max(len(case[0].machines), len(case[1]))
+    while part:
+        before = len(cluster.machines), len(jobs)
+        for start in range(0, max(before), part):
+            if time.monotonic() > end:
+                return cluster, jobs
+            fewer = jobs[:start] + jobs[start + part :]
+            if fewer and _shows((cluster, fewer), policy, found):
+                jobs = fewer
+            machines = cluster.machines[:start] + cluster.machines[start + part :]
+            without = Cluster(machines, cluster.tenants)
+            if machines and _shows((without, jobs), policy, found):
+                cluster = without
+        if before == (len(cluster.machines), len(jobs)):
+            part //= 2
+    return cluster, jobs
+
+
+def _shows(case: Input, policy: str, found: Finding) -> bool:
+    again = in_time(case, policy, Random(0))
+    return again is not None and again.what == found.what
+
+
+def told(question: Question, found: Finding, policy: str, folder: Path) -> str:
+    """What was found, with the file that shows it."""
+    case = question.drawn()[0]
+    if found.what != "slow":
+        case = smaller(case, policy, found)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{question.kind}-{question.size}-{question.seed}.yaml"
+    file.write_text(write(*case), encoding="utf-8")
+    return (
+        f"FOUND by {question.kind}, {question.size} jobs, seed {question.seed}: {found.sentence}\n"
+        f"  fairlead allocate {file} --policy '{policy}'"
+    )
+
+
+def hunt(seed: int, seconds: float, largest: int, data: Path | None, folder: Path) -> int:
+    """Asks until the time is over; how much was found."""
+    end, last = time.monotonic() + seconds, time.monotonic()
+    asked: Counter[str] = Counter()
+    number = 0
+    with ProcessPoolExecutor() as pool:
+        waiting: dict[Future[tuple[Finding | None, str]], Question] = {}
+        stream = iter(_stream(seed, largest, data))
+        while waiting or time.monotonic() < end:
+            while len(waiting) < 2 * (os.cpu_count() or 1) and time.monotonic() < end:
+                question = next(stream)
+                waiting[pool.submit(question.asked)] = question
+            for done in wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED).done:
+                question = waiting.pop(done)
+                asked[question.kind] += 1
+                found, policy = done.result()
+                if found is not None:
+                    number += 1
+                    print(told(question, found, policy, folder), flush=True)
+            if time.monotonic() > last + 60:
+                last = time.monotonic()
+                print(f"{asked.total()} inputs, {number} found", flush=True)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(asked.items()))
+    print(f"{asked.total()} inputs ({kinds}), {number} found; seed {seed}")
+    return number
+
+
+def _stream(seed: int, largest: int, data: Path | None) -> Iterator[Question]:
+    for batch in itertools.count():
+        yield from questions(seed + batch, 1000, largest, data)
+
+
+def main() -> int:
+    """The search; 1 where something was found."""
+    parser = argparse.ArgumentParser(prog="./check search", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long (default: 30)")
+    parser.add_argument("--seed", type=int, help="the same inputs again (default: new ones)")
+    parser.add_argument("--largest", type=int, default=LARGEST, help="jobs at most (default: 5000)")
+    parser.add_argument("--out", type=Path, default=Path("build/search"), help="for what is found")
+    asked = parser.parse_args()
+    named = os.environ.get("FAIRLEAD_DATA")
+    data = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
+    if not data.is_dir():
+        print("left out: the demands of real clusters, whose data is not there")
+    seed = SystemRandom().randrange(2**32) if asked.seed is None else asked.seed
+    print(f"seed {seed}", flush=True)
+    number = hunt(
+        seed, 60.0 * asked.minutes, asked.largest, data if data.is_dir() else None, asked.out
+    )
+    return 1 if number else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
