@@ -23,6 +23,7 @@ import numpy as np
 from fairlead.scheduling.kernels.briefs import BRIEF, NO_ROOM, SIGNS, beneath, brief
 from fairlead.scheduling.kernels.choice import TRIFLE
 from fairlead.scheduling.kernels.compiling import inner, kernel, small
+from fairlead.scheduling.kernels.levels import at_least, level
 from fairlead.scheduling.kernels.permission import (
     gang_fits,
     permitted,
@@ -235,10 +236,12 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
 
 @inner
 def _level_of(s: Handle, n: int, t: int) -> float:
-    """The least level below a node: of the tenants' trie, or of tenant t's."""
+    """The level of a job, or what the levels below another node are at least: one of the tenants'
+    trie, or of tenant t's."""
+    node = s.node[n]
     if t < 0:
-        return s.node[n].key
-    return s.tenant[t].offset + s.node[n].key / s.tenant[t].rate
+        return node.key
+    return at_least(s.tenant[t], node.key) if node.left >= 0 else level(s, int64(node.owner))
 
 
 @small
