@@ -37,7 +37,9 @@ def idle_units(world: World, job: PlainJob, scales: Mapping[int, float]) -> int:
 def levels(world: World, scales: Mapping[int, float]) -> dict[int, float]:
     """The level of every active job, rounded once; what is idle is counted in whole units."""
     rational = {seq: Fraction(scale) for seq, scale in scales.items()}
-    found = exact_levels(world, rational, lambda job: Fraction(idle_units(world, job, scales), SHARE))
+    found = exact_levels(
+        world, rational, lambda job: Fraction(idle_units(world, job, scales), SHARE)
+    )
     return {seq: float(level) for seq, level in found.items()}
 
 

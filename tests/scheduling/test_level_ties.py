@@ -29,8 +29,8 @@ def _next(
     """Who is next of jobs that hold so many tasks each, in the order in which they came, where
     room for one more comes, and for `beside` that nobody asks for."""
     core = Core([Unit("cpu")], checked=True)
-    for tenant in tenants:
-        core.handle(TenantChanged(0, tenant))
+    for each in tenants:
+        core.handle(TenantChanged(0, each))
     for name, _, held in jobs:
         core.handle(MachineJoined(0, Machine(f"of-{name}", {"cpu": held * unit})))
     for name, tenant, held in jobs:
@@ -74,7 +74,7 @@ def test_so_do_tenants_below_others(beside: int) -> None:
         Tenant("c", parent="a", weight=Fraction(1, 3)),
         Tenant("d", parent="a", weight=Fraction(2, 3)),
     ]
-    jobs = [("of-b", "b", 1), ("of-c", "c", 2), ("of-d", "d", 4)]
+    jobs: list[tuple[str, str | None, int]] = [("of-b", "b", 1), ("of-c", "c", 2), ("of-d", "d", 4)]
     for first in range(3):
         order = [*jobs[first:], *jobs[:first]]
         assert _next(tenants, order, beside) == order[0][0]

@@ -16,7 +16,7 @@ from fairlead.scheduling.events import JobSubmitted, MachineJoined
 from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.kernels.compiling import kernel
 from fairlead.scheduling.kernels.fractions import put_part, put_product, sign_of
-from fairlead.scheduling.kernels.state import Ints
+from fairlead.scheduling.kernels.state import Ints, int64
 from fairlead.scheduling.transitions import TaskState
 from tests.reference.online_scores import SCORES
 from tests.reference.online_state import Measure, PlainJob, PlainMachine, PlainTask, World
@@ -28,7 +28,7 @@ RESOURCES = ("cpu", "memory", "disk")
 def _sign(kinds: Ints, a: Ints, b: Ints, under: Ints, size: int) -> int:
     """The sign of the sum of a / under (kind 0) and a b / under^2 (kind 1)."""
     ones, twos, below = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    whole = np.int64(0)
+    whole = int64(0)
     for i in range(size):
         if kinds[i] == 0:
             whole += put_part(ones, twos, below, i, a[i], under[i])
@@ -55,7 +55,8 @@ def test_the_sign_of_a_sum_of_fractions_is_that_of_the_exact_sum(cases: int) -> 
         exact = sum((Fraction(a * b, u * u) if k else Fraction(a, u) for k, a, b, u in terms), 0)
         columns = np.array(terms or [(0, 0, 0, 1)], np.int64).T.copy()
         expected = (exact > 0) - (exact < 0)
-        assert _sign(*columns, len(terms)) == expected, terms
+        kinds, a, b, under = columns
+        assert _sign(kinds, a, b, under, len(terms)) == expected, terms
         signs.add(expected)
     assert signs == {-1, 0, 1}
 
@@ -125,8 +126,8 @@ def test_drawn_machines_are_chosen_as_fractions_choose(rule: str, cases: int) ->
             0, Job("asks", dict.fromkeys(RESOURCES, 1), tasks=1), [1, 1, 1], 1, 0, 0, 1, 0
         )
         keys = []
-        for seq, (have, rest) in enumerate(zip(capacity, free, strict=True)):
-            machine = PlainMachine(seq, Machine(str(seq), {}), list(have))
+        for seq, (all_of_it, rest) in enumerate(zip(capacity, free, strict=True)):
+            machine = PlainMachine(seq, Machine(str(seq), {}), list(all_of_it))
             keys.append((_score(rule, world, job, machine, list(rest)), seq))
         assert _placed(rule, free, capacity) == chr(ord("a") + min(keys)[1])
 

@@ -342,7 +342,9 @@ def tenants(state: State) -> Iterator[str]:
 
 def _weight(state: State, t: int) -> Fraction:
     """A tenant's weight, with what rounding took from it."""
-    return Fraction(float(state.tenant[t]["weight"])) + Fraction(float(state.tenant[t]["weight_low"]))
+    return Fraction(float(state.tenant[t]["weight"])) + Fraction(
+        float(state.tenant[t]["weight_low"])
+    )
 
 
 def caps(state: State) -> Iterator[str]:

@@ -28,7 +28,7 @@ from fairlead.scheduling.kernels.trie import (
     new_node,
     remove,
 )
-from fairlead.scheduling.kernels.twice import added, divided, multiplied, plus
+from fairlead.scheduling.kernels.twice import added, divided, multiplied
 
 UNDER = 1 - 2.0**-32
 """Offsets and rates are off by a few roundings for each tenant above and each child that is added

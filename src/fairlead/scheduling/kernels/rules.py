@@ -31,8 +31,9 @@ Compare = Callable[[Handle, int, int, int], int]
 
 CLOSE = 2.0**-44
 """Scores add up a term for each resource, of up to 65 (64 devices of which all but one were lost),
-each rounded four times, and once more when it is added: with R resources two of them are off by
-less than (R + 2)^2 times this, and by so much of themselves where machines were counted."""
+each rounded four times at most, and what was added up is rounded with it: with R resources a score
+is off by less than 65 (R + 2)^2 2^-53, two by a quarter of (R + 2)^2 times this; and by 2^-52 of
+themselves where machines were counted (docs/decisions/0184-ties-are-exact.md)."""
 
 
 @borrowed

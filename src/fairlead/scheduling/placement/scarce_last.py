@@ -13,7 +13,7 @@ from fairlead.scheduling.kernels.state import Handle, int64
 def rarity(s: Handle, m: int) -> int:
     """How many present machines have not what this one has, added up over all that it has."""
     present = s.whole[0].present
-    rare = int64(0)
+    rare: int = int64(0)
     for r in range(s.demand.shape[1]):
         if s.capacity[m, r] > 0:
             rare += present - s.have[r]
@@ -37,7 +37,8 @@ def equally_rare(s: Handle, a: int, b: int) -> bool:
     apart = np.uint64(0)
     for word in range(s.satisfies.shape[1]):
         apart |= s.satisfies[a, word] ^ s.satisfies[b, word]
-    return apart == np.uint64(0)
+    alike: bool = apart == np.uint64(0)
+    return alike
 
 
 def scarce_last(s: Handle, j: int, m: int) -> float:
