@@ -225,6 +225,26 @@ def all_different(random: Random, size: int) -> Input:
     return Cluster(machines), tuple(jobs)
 
 
+def everywhere(random: Random, size: int) -> Input:
+    """Most jobs run nearly everywhere, on classes that all differ: all depends on all."""
+    classes = random.randint(2, max(2, min(300, size // 2)))
+    resources = ("cpu", "memory", "disk", "gpu")[: random.randint(2, 4)]
+    machines: list[Machine] = []
+    for each in range(classes):
+        have = {r: short(random.lognormvariate(4, 0.7), 4) for r in resources}
+        machines += of_class(each, random.randint(1, 3), have)
+    jobs = [
+        Job(
+            f"j{j}",
+            {r: short(random.lognormvariate(0, 0.8), 3) for r in resources},
+            where=on(random.sample(range(classes), random.randint((classes + 1) // 2, classes))),
+        )
+        for j in range(size)
+    ]
+    cluster, owned = weighted(random, jobs, (1, 2, 4))
+    return Cluster(machines, cluster.tenants), owned
+
+
 KINDS: dict[str, Callable[[Random, int], Input]] = {
     each.__name__: each
     for each in (
@@ -237,5 +257,6 @@ KINDS: dict[str, Callable[[Random, int], Input]] = {
         deep_trees,
         pools,
         all_different,
+        everywhere,
     )
 }

@@ -21,6 +21,8 @@ _LOOSE = 0.5  # of all places of the component's groups and classes
 # In between the simplex goes first. If so many pivots for each row do not suffice, from nothing or
 # from where the last one ended, the interior point method takes less than the rest of them.
 _FIRST_PIVOTS, _NEXT_PIVOTS = 1.5, 0.25
+# Among likely places the simplex is lost if so many do not.
+_LOST = 4.0
 # A place that is cheaper by this part of what a group is worth is one that a program lacks.
 _CHEAPER = 1e-10
 # What is this close to nothing, or to what there is, relative, may be it.
@@ -116,33 +118,46 @@ class Programs:
         if (much or number > _LITTLE) and problem.most_on is None and problem.most == np.inf:
             if not much and not part.hard:
                 pivots = _NEXT_PIVOTS if problem.basis else _FIRST_PIVOTS
-                rows = len(problem.use) + problem.capacity.size
-                risen = self._simplex.rise(problem, int(pivots * rows))
+                risen = self._simplex.rise(problem, pivots)
                 if risen is not None:
                     return risen
                 part.hard = True
             if _is_flow(problem):
-                return self._by_columns(problem, None, _by_cuts(problem))
-            likely, start = interior.likely(problem)
-            return self._by_columns(problem, start, likely)
+                risen = self._by_columns(problem, None, _by_cuts(problem))
+                assert risen is not None
+                return risen
+            for likely in interior.likely(problem):
+                risen = self._by_columns(
+                    problem, likely.start, likely.places, None if likely.last else _LOST
+                )
+                if risen is not None:
+                    return risen
         risen = self._simplex.rise(problem)
         assert risen is not None
         return risen
 
-    def _by_columns(self, problem: Rise, basis: Basis | None, columns: Bools) -> Risen:
+    def _by_columns(
+        self,
+        problem: Rise,
+        basis: Basis | None,
+        columns: Bools,
+        most_pivots: float | None = None,  # for each row
+    ) -> Risen | None:
         """The highest corner, from a basis next to it if there is one: the simplex has these
         places, and then those that are cheaper by its prices. A lower one that fits where the
-        simplex fails later."""
+        simplex fails later. None if so many pivots do not suffice."""
         risen: Risen | None = None
         while True:
             few = replace(problem, pairs=columns, basis=basis)
             try:
-                risen = self._simplex.rise(few)
+                risen = self._simplex.rise(few, most_pivots)
             except SolverError:
                 if risen is None:
                     raise
                 return risen
-            assert risen is not None and risen.basis is not None
+            if risen is None:
+                return None
+            assert risen.basis is not None
             cheaper = self._cheaper(problem, risen) & ~columns
             if not cheaper.any():
                 return risen
@@ -167,13 +182,13 @@ class Programs:
         problem = self._problem(part, places, _LOWER, base[part.groups], rate[part.groups])
         if problem.basis is None or problem.most_on is not None:
             risen = self._simplex.rise(problem)
-            assert risen is not None
         else:
             first = np.zeros(problem.pairs.shape, dtype=np.bool_)
             group, machine_class = problem.places
             first[group[problem.first], machine_class[problem.first]] = True
             some = problem.basis.pairs.any(axis=1, keepdims=True)
             risen = self._by_columns(problem, problem.basis, problem.basis.pairs | (first & ~some))
+        assert risen is not None
         part.near = risen.level
         self._take(part, problem, risen)
 

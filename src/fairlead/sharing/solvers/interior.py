@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,10 @@ from fairlead.sharing.solvers.scaled import Program, System
 _MOST_STEPS = 200
 # Relative gap at which no step changes who is where.
 _GAP = 1e-9
-# A place that holds less than this part of what its group's fullest holds is none of the corner's.
+# A place that holds less than this part of what its group's fullest holds is none of the corner's,
 _LITTLE = 1e-2
+# unless it costs no more than this part over what the group is worth: at first, and near the end.
+_ROUGH, _SHARP = 1e-4, 1e-6
 # So many places for each group are few: the simplex chooses among them in less than further steps.
 _FEW = 1.5
 # Where many corners are as high, the inside of all of them is no corner. Each place costs up to
@@ -43,21 +46,38 @@ class _Point:
     rc: Floats  # (G, C)
 
 
-def likely(problem: Rise) -> tuple[Bools, Basis]:
-    """(G, C) the places that a highest corner may have, few of them for each group where the steps
-    came near it; and where the way up to it may start: everybody in the place that holds most."""
+@dataclass(frozen=True)
+class Likely:
+    """(G, C) the places that a highest corner may have, few of them for each group, and where the
+    way up to it may start: everybody in the place that holds most."""
+
+    places: Bools
+    start: Basis
+    last: bool
+
+
+def likely(problem: Rise) -> Iterator[Likely]:
+    """What is likely early on and, where the simplex is lost among that, at the end of the way."""
     program = Program(problem)
     at = _start(program)
     random = np.random.default_rng(_SEED).random(program.pairs.shape)
     tilt = _TILT * random * program.inside
-    enough = _FEW * len(program.use) + program.row.sum()
+    early: float = _FEW * len(program.use) + program.row.sum()
     for _ in range(_MOST_STEPS):
-        number = np.count_nonzero(_held(at))
-        if number <= enough or _gap(program, at) < _GAP or not _advance(program, at, tilt):
+        if np.count_nonzero(_held(at)) <= early:
+            yield _likely(program, at, _ROUGH, last=False)
+            early = 0.0
+        if _gap(program, at) < _GAP or not _advance(program, at, tilt):
             break
+    yield _likely(program, at, _SHARP, last=True)
+
+
+def _likely(program: Program, at: _Point, over: float, *, last: bool) -> Likely:
     fullest = np.zeros(program.pairs.shape, dtype=np.bool_)
     fullest[np.arange(len(fullest)), at.z.argmax(axis=1)] = True
-    return _held(at), Basis(fullest, np.ones(program.row.shape, dtype=np.bool_))
+    cheap = program.pairs & (at.rc < over * at.y[:, None])
+    start = Basis(fullest, np.ones(program.row.shape, dtype=np.bool_))
+    return Likely(_held(at) | cheap, start, last)
 
 
 def _held(at: _Point) -> Bools:

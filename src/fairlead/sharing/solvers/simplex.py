@@ -45,9 +45,9 @@ class Simplex:
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
         _set(self._highs, _OPTIONS)
 
-    def rise(self, problem: Rise, most_pivots: int = _NO_LIMIT) -> Risen | None:
-        """The highest level with its proof; None if so many pivots do not suffice. SolverError,
-        with status and gap, if there is no optimum.
+    def rise(self, problem: Rise, most_pivots: float | None = None) -> Risen | None:
+        """The highest level with its proof; None if so many pivots for each row do not suffice.
+        SolverError, with status and gap, if there is no optimum.
 
         Scaled: a group's share is about 1 at the answer, each capacity row has the mean
         coefficient 1, and the prices of the rising groups add up to their number.
@@ -76,7 +76,8 @@ class Simplex:
 
         highs = self._highs
         highs.clearModel()
-        highs.setOptionValue("simplex_iteration_limit", most_pivots)
+        most = None if most_pivots is None else int(most_pivots * (size + problem.capacity.size))
+        highs.setOptionValue("simplex_iteration_limit", _NO_LIMIT if most is None else most)
         rows_in_all = size + len(row)
         none = np.zeros(0, dtype=np.int32)
         highs.addRows(
