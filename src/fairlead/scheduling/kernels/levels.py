@@ -83,6 +83,17 @@ def at_least(tenant: Any, mu: float) -> float:
 
 
 @inner
+def leads(s: Handle, j: int, other: int, seq: int) -> bool:
+    """Does an active job come before another one, of this seq?"""
+    one, two = s.job[j], s.job[other]
+    least = at_least(s.tenant[one.tenant], one.mu)
+    if least * UNDER > at_least(s.tenant[two.tenant], two.mu) / UNDER:
+        return False  # mostly doubles tell
+    mine, its = level(s, j), level(s, other)
+    return mine < its or (mine == its and one.seq < seq)
+
+
+@inner
 def _copy_key(s: Handle, t: int) -> None:
     """Brings the place in line of a tenant's leaf up to its jobs."""
     tenant = s.tenant[t]

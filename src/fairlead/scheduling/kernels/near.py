@@ -236,12 +236,8 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
 
 @inner
 def _level_of(s: Handle, n: int, t: int) -> float:
-    """The level of a job, or what the levels below another node are at least: one of the tenants'
-    trie, or of tenant t's."""
-    node = s.node[n]
-    if t < 0:
-        return node.key
-    return at_least(s.tenant[t], node.key) if node.left >= 0 else level(s, int64(node.owner))
+    """What the levels below a node are at least: one of the tenants' trie, or of tenant t's."""
+    return s.node[n].key if t < 0 else at_least(s.tenant[t], s.node[n].key)
 
 
 @small
@@ -362,6 +358,8 @@ def next_near(s: Handle) -> int:
         n, t = int64(top.node), int64(top.tenant)
         here = node[n]
         key = _level_of(s, n, t)
+        if t >= 0 and here.left < 0 and key <= top.key and not s.tenant[t].single:
+            key = level(s, int64(here.owner))  # a job, which may be the next
         if key != top.key or here.seq != top.seq:
             _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
         elif t >= 0 and s.tenant[t].capped and held_back(s, n, t):

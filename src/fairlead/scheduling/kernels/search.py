@@ -172,7 +172,8 @@ def next_job(s: Handle, m: int) -> int:
             top = _open(s, faces, front, top, n, t, room, lacking, bound)
         elif t >= 0:
             leaf = node[n]
-            its = level(s, int64(leaf.owner))
+            if not s.tenant[t].single:
+                its = level(s, int64(leaf.owner))
             if its > bound or (its == bound and leaf.seq >= bound_seq):
                 continue
             if (leaf.plain and not reserved) or _allowed(s, int64(leaf.owner), m):
