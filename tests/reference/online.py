@@ -20,6 +20,7 @@ written to be read. Where the semantics leave room, it reads them like this:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.transitions import MachineState, TaskState
@@ -104,7 +105,7 @@ class Decider:
 
     def _key(
         self, job: PlainJob, machine: PlainMachine, level: float
-    ) -> tuple[int, int, float, int, float, int]:
+    ) -> tuple[int, int, float, int, Fraction, int]:
         tier, urgency = self._tier(job, machine)
         score = SCORES[self._placement](self.world, job, machine)
         return (tier, urgency, level, job.seq, score, machine.seq)

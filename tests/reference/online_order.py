@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from tests.reference.online_state import PlainJob, World, holds_empty, may_use
@@ -35,43 +35,21 @@ def idle_units(world: World, job: PlainJob, scales: Mapping[int, float]) -> int:
 
 
 def levels(world: World, scales: Mapping[int, float]) -> dict[int, float]:
-    """The level of every active job."""
-    active = active_jobs(world, scales)
-    busy = active_tenants(world, active)
-    found: dict[int, float] = {}
-
-    def descend(tenant: str, effective: float, above: float) -> None:
-        jobs = [j for j in world.jobs if j.job.tenant == tenant]
-        children = [t for t in world.tenants.values() if t.parent == tenant]
-        idle = sum(idle_units(world, j, scales) for j in jobs if j.seq not in active)
-        for child in children:
-            if child.name not in busy:
-                idle += sum(idle_units(world, j, scales) for j in world.holders(child.name))
-        offset = above + idle / SHARE / effective
-        total = 0.0
-        for child in children:
-            if child.name in busy:
-                total += weight(world, child.name)
-        total += sum(1 for j in jobs if j.seq in active)
-        for child in children:
-            if child.name in busy:
-                descend(child.name, effective * weight(world, child.name) / total, offset)
-        for j in jobs:
-            if j.seq in active:
-                share = len(world.tasks_of(j)) / scales[j.seq]
-                found[j.seq] = offset + share / (effective / total)
-
-    for tenant in world.tenants.values():
-        if tenant.parent is None and tenant.name in busy:
-            descend(tenant.name, weight(world, tenant.name), 0.0)
-    for j in world.jobs:
-        if j.job.tenant is None and j.seq in active:
-            found[j.seq] = len(world.tasks_of(j)) / scales[j.seq]
-    return found
+    """The level of every active job, rounded once; what is idle is counted in whole units."""
+    rational = {seq: Fraction(scale) for seq, scale in scales.items()}
+    found = exact_levels(
+        world, rational, lambda job: Fraction(idle_units(world, job, scales), SHARE)
+    )
+    return {seq: float(level) for seq, level in found.items()}
 
 
-def exact_levels(world: World, scales: Mapping[int, Fraction]) -> dict[int, Fraction]:
-    """The same in fractions, with the shares of idle holdings unrounded."""
+def exact_levels(
+    world: World,
+    scales: Mapping[int, Fraction],
+    counted: Callable[[PlainJob], Fraction] | None = None,
+) -> dict[int, Fraction]:
+    """The same in fractions. `counted`: what the idle holdings of a job count, its share unless
+    told."""
     active = active_jobs(world, scales)
     busy = active_tenants(world, active)
     found: dict[int, Fraction] = {}
@@ -80,14 +58,16 @@ def exact_levels(world: World, scales: Mapping[int, Fraction]) -> dict[int, Frac
         scale = scales[job.seq]
         return len(world.tasks_of(job)) / scale if scale > 0 else Fraction(0)
 
+    idly = held if counted is None else counted
+
     def below(tenant: str, effective: Fraction, above: Fraction) -> None:
         jobs = [j for j in world.jobs if j.job.tenant == tenant]
         children = [t for t in world.tenants.values() if t.parent == tenant]
-        idle = sum((held(j) for j in jobs if j.seq not in active), Fraction(0))
+        idle = sum((idly(j) for j in jobs if j.seq not in active), Fraction(0))
         rising = [t for t in children if t.name in busy]
         for child in children:
             if child.name not in busy:
-                idle += sum((held(j) for j in world.holders(child.name)), Fraction(0))
+                idle += sum((idly(j) for j in world.holders(child.name)), Fraction(0))
         total = sum((exact_weight(world, t.name) for t in rising), Fraction(0))
         total += sum(1 for j in jobs if j.seq in active)
         for child in rising:
@@ -110,8 +90,3 @@ def exact_weight(world: World, tenant: str) -> Fraction:
     """The tenant's weight; 1 if nothing is said."""
     weight = world.tenants[tenant].weight
     return Fraction(1) if weight is None else weight
-
-
-def weight(world: World, tenant: str) -> float:
-    """The tenant's weight, rounded."""
-    return float(exact_weight(world, tenant))

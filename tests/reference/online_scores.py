@@ -1,47 +1,48 @@
-"""How placement rules score a machine for a job, each written from its definition."""
+"""How placement rules score a machine for a job, each written from its definition, in fractions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from fairlead.scheduling.terms import satisfies, terms_of
 from tests.reference.online_state import PlainJob, PlainMachine, World, room
 
-Score = Callable[[World, PlainJob, PlainMachine], float]
+Score = Callable[[World, PlainJob, PlainMachine], Fraction]
 
 
-def first_fit(world: World, job: PlainJob, machine: PlainMachine) -> float:
+def first_fit(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
     """All machines are alike; the one that joined first is taken."""
     del world, job, machine
-    return 0.0
+    return Fraction(0)
 
 
-def best_fit(world: World, job: PlainJob, machine: PlainMachine) -> float:
+def best_fit(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
     """What is left of the resources that the job demands, as parts of the machine, added up."""
     free = room(world, machine).free
-    total = 0.0
+    total = Fraction(0)
     for r, d in enumerate(job.demand):
         if d > 0:
-            total += (free[r] - d) / machine.capacity[r]
+            total += Fraction(free[r] - d, machine.capacity[r])
     return total
 
 
-def worst_fit(world: World, job: PlainJob, machine: PlainMachine) -> float:
+def worst_fit(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
     """The opposite: the machine with most left."""
     return -best_fit(world, job, machine)
 
 
-def alignment(world: World, job: PlainJob, machine: PlainMachine) -> float:
+def alignment(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
     """Minus the product of what is demanded and what is free, in parts of the machine."""
     free = room(world, machine).free
-    product = 0.0
+    product = Fraction(0)
     for r, d in enumerate(job.demand):
         if d > 0:
-            product += (d / machine.capacity[r]) * (free[r] / machine.capacity[r])
+            product += Fraction(d * free[r], machine.capacity[r] ** 2)
     return -product
 
 
-def scarce_last(world: World, job: PlainJob, machine: PlainMachine) -> float:
+def scarce_last(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
     """How many machines have not what this one has: for each resource of which it has anything,
     and each term that it satisfies of those that any job asks for. Among equals the best
     fit."""

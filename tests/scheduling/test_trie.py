@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fairlead.scheduling.kernels import happen, people
+from fairlead.scheduling.kernels.levels import level
 from fairlead.scheduling.kernels.near import next_near
 from fairlead.scheduling.kernels.search import next_job
 from fairlead.scheduling.kernels.signature import signatures
@@ -57,10 +58,7 @@ def least(state: State, jobs: list[int], *machines: int) -> int:
     """Who is next on any of the machines, by looking at every job."""
     found = [
         (
-            float(
-                state.tenant["offset"][state.job["tenant"][j]]
-                + state.job["mu"][j] / state.tenant["rate"][state.job["tenant"][j]]
-            ),
+            level(state.handle, j),
             int(state.job["seq"][j]),
             j,
         )

@@ -280,7 +280,8 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
         amount if unit.name in tenant.limit else UNLIMITED
         for amount, unit in zip(amounts, book.ids.units, strict=True)
     ]
-    weight = 1.0 if tenant.weight is None else float(tenant.weight)
+    exactly = Fraction(1) if tenant.weight is None else tenant.weight
+    weight = float(exactly)
     _pass_to(book, time)
     if known is None:
         book.room_for(Full.TENANTS)
@@ -289,7 +290,7 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
         book.ids.tenants[tenant.name] = known
     book.ids.tenant_at[known] = tenant
     if tenant.pool is None:
-        people.weigh(book.state.handle, known, weight)
+        people.weigh(book.state.handle, known, weight, float(exactly - Fraction(weight)))
     book.pools_changed = True  # what a pool weighs follows before the next decision
     if book.state.limit[known].tolist() != limit:
         book.state.limit[known] = limit

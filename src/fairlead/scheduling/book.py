@@ -215,7 +215,7 @@ class Book:
         self.pools_changed = False
         for t, weight in pool_weights(self.state, self.ids, self.scaler).items():
             if self.state.tenant[t]["weight"] != weight:
-                weigh(self.state.handle, t, weight)
+                weigh(self.state.handle, t, weight, 0.0)
 
     def name_of(self, job: int) -> str:
         """A job's name; its slot's number where it was put in without a name."""

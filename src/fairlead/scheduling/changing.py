@@ -57,7 +57,8 @@ def changed(core: Core, time: int, policy: str | Policy, placement: str, options
     for i, j in enumerate(jobs.tolist()):
         rescale(handle, j, float(scaled.scale[i]), int(scaled.unit[i]), bool(scaled.usable[i]))
     for t in _top(book).tolist():  # levels of all below it
-        weigh(handle, t, float(book.state.tenant["weight"][t]))
+        tenant = book.state.tenant[t]
+        weigh(handle, t, float(tenant["weight"]), float(tenant["weight_low"]))
     for j in jobs.tolist():  # another rule may take what the one before declined
         freshen(handle, j)
     book.pools_changed = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -308,9 +309,8 @@ def tenants(state: State) -> Iterator[str]:
         children = [c for c in below[t] if busy[c]]
         moving = sum(int(job[j]["held"] * job[j]["unit"]) for j in active)
         moving += sum(held[c] for c in children)
-        weights = 0.0
-        for c in children:
-            weights += float(state.tenant[c]["weight"])
+        exactly = sum((_weight(state, c) for c in children), Fraction(0))
+        weights = float(exactly)
         found = {
             "held": held[t],
             "moving": moving,
@@ -338,6 +338,13 @@ def tenants(state: State) -> Iterator[str]:
         gather(t)
     for t in top:
         yield from compare(t, float(state.tenant[t]["weight"]), 0.0)
+
+
+def _weight(state: State, t: int) -> Fraction:
+    """A tenant's weight, with what rounding took from it."""
+    return Fraction(float(state.tenant[t]["weight"])) + Fraction(
+        float(state.tenant[t]["weight_low"])
+    )
 
 
 def caps(state: State) -> Iterator[str]:

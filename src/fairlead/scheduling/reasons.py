@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.ids import Ids
+from fairlead.scheduling.kernels.levels import level, levels_of
 from fairlead.scheduling.kernels.state import State
 from fairlead.scheduling.kernels.tables import NEVER, UNLIMITED
 from fairlead.scheduling.terms import written_term
@@ -283,9 +284,7 @@ class _Look:
 
     def level(self, slot: int) -> float:
         """The level of an active job."""
-        job = self.state.job[slot]
-        tenant = self.state.tenant[job["tenant"]]
-        return float(tenant["offset"] + job["mu"] / tenant["rate"])
+        return float(level(self.state.handle, slot))
 
     def _behind(self) -> list[Reason]:
         if not self.job["active"]:
@@ -293,12 +292,11 @@ class _Look:
         own = (self.level(self.slot), int(self.job["seq"]))
         job = self.state.job[: int(self.whole["jobs"])]
         active = np.flatnonzero((job["used"] == 1) & (job["active"] == 1))
-        tenant = self.state.tenant[job["tenant"][active]]
-        level = tenant["offset"] + job["mu"][active] / tenant["rate"]
+        found = levels_of(self.state.handle, active)
         seq = job["seq"][active]
-        ahead = np.flatnonzero((level < own[0]) | ((level == own[0]) & (seq < own[1])))
+        ahead = np.flatnonzero((found < own[0]) | ((found == own[0]) & (seq < own[1])))
         if not len(ahead):
             return []
-        order = ahead[np.lexsort((seq[ahead], level[ahead]))][:LISTED]
-        first = tuple((self._job(int(active[i])), float(level[i])) for i in order)
+        order = ahead[np.lexsort((seq[ahead], found[ahead]))][:LISTED]
+        first = tuple((self._job(int(active[i])), float(found[i])) for i in order)
         return [Behind(own[0], len(ahead), first)]

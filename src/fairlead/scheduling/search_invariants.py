@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairlead.scheduling.kernels.levels import UNDER
 from fairlead.scheduling.kernels.spots import pair, spot
 from fairlead.scheduling.kernels.state import State
 from fairlead.scheduling.kernels.tables import GRADES, NONE, RESOURCES, UPS, WORD
@@ -184,6 +185,7 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
     tenant = state.tenant[t]
     root = int(tenant["root"])
     level = float(tenant["offset"] + state.node[root]["key"] / tenant["rate"])
+    level *= 1.0 if tenant["single"] else UNDER
     if tenant["leaf"] != n:
         yield f"tenant {t} has another leaf than {n}"
     if (leaf["key"], leaf["seq"]) != (level, state.node[root]["seq"]):

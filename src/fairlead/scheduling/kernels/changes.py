@@ -6,7 +6,7 @@ import numpy as np
 
 from fairlead.scheduling.kernels.briefs import abridge
 from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.levels import hold, level, lift_level, lift_tenant, set_active
+from fairlead.scheduling.kernels.levels import hold, leads, lift_level, lift_tenant, set_active
 from fairlead.scheduling.kernels.permission import count
 from fairlead.scheduling.kernels.places import UP
 from fairlead.scheduling.kernels.rooms import give
@@ -178,8 +178,7 @@ def _line_up(s: Handle, j: int) -> None:
     if w.first == NONE or w.first_slot == j:
         w.relook = 1
         return
-    mine, its = level(s, j), level(s, w.first_slot)
-    if mine < its or (mine == its and s.job[j].seq < w.first):
+    if leads(s, j, int64(w.first_slot), w.first):
         w.relook = 1
 
 

@@ -21,6 +21,7 @@ from fairlead.scheduling.kernels.permission import (
     welcome,
 )
 from fairlead.scheduling.kernels.places import NOTHING, ONE, grade, least_of, lowest, within
+from fairlead.scheduling.kernels.rules import better, slack
 from fairlead.scheduling.kernels.state import Handle
 from fairlead.scheduling.kernels.tables import GRADES, NONE, RESOURCES, WORD
 
@@ -32,8 +33,10 @@ ALONE = 2
 
 
 @inner
-def _before(s: Handle, a: int, b: int) -> bool:
-    return s.score[a] < s.score[b] or (s.score[a] == s.score[b] and s.fits[a] < s.fits[b])
+def _before(s: Handle, rule: Any, j: int, a: int, b: int) -> bool:
+    """Does the candidate in one place come before that in another one?"""
+    score, other = s.score[a], s.score[b]
+    return better(s, rule, j, s.fits[a], score, s.fits[b], other, slack(s, rule, other))
 
 
 @inner
@@ -43,11 +46,11 @@ def _swap(s: Handle, a: int, b: int) -> None:
 
 
 @inner
-def _sink(s: Handle, at: int, size: int) -> None:
+def _sink(s: Handle, rule: Any, j: int, at: int, size: int) -> None:
     while True:
         least = at
         for child in (2 * at + 1, 2 * at + 2):
-            if child < size and _before(s, child, least):
+            if child < size and _before(s, rule, j, child, least):
                 least = child
         if least == at:
             return
@@ -63,10 +66,11 @@ def _score_all(s: Handle, rule: Any, j: int) -> None:
     while m >= 0:
         s.fits[size] = m
         s.score[size] = rule.score(s, j, m)
-        if size > 0 and _before(s, size, 0):
-            _swap(s, size, 0)
-        if size > 1 and _before(s, size, 1):
+        # Mostly it is not better than the second.
+        if size > 1 and _before(s, rule, j, size, 1):
             _swap(s, size, 1)
+        if size > 0 and (size == 1 or s.fits[1] == m) and _before(s, rule, j, 1, 0):
+            _swap(s, 1, 0)
         size += 1
         m = next_permitted(s, j, m + 1)
     s.whole[0].choices = size
@@ -80,12 +84,12 @@ def _tightest(s: Handle, rule: Any, j: int) -> None:
     while r < s.demand.shape[1] and s.demand[j, r] == 0:
         r += 1
     most = FEW if r < s.demand.shape[1] else len(s.machine)
-    best, least, scored = NONE, np.inf, 0
+    best, least, off, scored = NONE, np.inf, 0.0, 0
     m = first_permitted(s, j)
     while m >= 0 and scored < most:
         score = rule.score(s, j, m)
-        if best < 0 or score < least:
-            best, least = m, score
+        if best < 0 or better(s, rule, j, m, score, best, least, off):
+            best, least, off = m, score, slack(s, rule, score)
         scored += 1
         m = next_permitted(s, j, m + 1)
     if m >= 0:
@@ -100,7 +104,7 @@ def _tightest(s: Handle, rule: Any, j: int) -> None:
 def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: float) -> int:
     """The best of a machine of this score and of those of the places from `start` on, for which
     was asked: in the order of the grades of their room of resource r, as long as one may be it."""
-    need = s.demand[j, r]
+    need, off = s.demand[j, r], slack(s, rule, least)
     places = (s.whole[0].machines + WORD - 1) // WORD
     sets = s.sets
     for g in range(grade(need), GRADES):
@@ -122,8 +126,8 @@ def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: 
                 if not demand_fits(s, j, m):
                     continue
                 score = rule.score(s, j, m)
-                if (score < least or (score == least and m < best)) and welcome(s, j, m):
-                    best, least = m, score
+                if better(s, rule, j, m, score, best, least, off) and welcome(s, j, m):
+                    best, least, off = m, score, slack(s, rule, score)
         if more == NOTHING:
             break
     return best
@@ -154,10 +158,10 @@ def choose(s: Handle, rule: Any, j: int) -> int:
             w.choices -= 1
             _swap(s, 0, w.choices)
         if w.sorted:
-            _sink(s, 0, w.choices)
-        elif not fits or (w.choices > 1 and _before(s, 1, 0)):
+            _sink(s, rule, j, 0, w.choices)
+        elif not fits or (w.choices > 1 and _before(s, rule, j, 1, 0)):
             # Most jobs launch once, or stay on one machine: only now is a heap worth it.
             w.sorted = 1
             for at in range(w.choices // 2 - 1, -1, -1):
-                _sink(s, at, w.choices)
+                _sink(s, rule, j, at, w.choices)
     return s.fits[0] if w.choices > 0 else NONE

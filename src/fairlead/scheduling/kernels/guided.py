@@ -37,6 +37,7 @@ from fairlead.scheduling.kernels.permission import (
     permitted,
     within_caps,
 )
+from fairlead.scheduling.kernels.rules import better, slack
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE
 
@@ -185,7 +186,7 @@ def _best_machine(s: Handle, rule: Any, j: int, everywhere: bool) -> int:
     """The machine of least (rank, urgency, score, seq) for a job: of all, or of the dirty ones."""
     w = s.whole[0]
     best = NONE
-    least_tier, least_urgency, least = int64(0), int64(0), 0.0
+    least_tier, least_urgency, least, off = int64(0), int64(0), 0.0, 0.0
     i = int64(0)
     m = first_permitted(s, j) if everywhere else NONE
     while m >= 0 if everywhere else i < w.dirty:
@@ -194,13 +195,14 @@ def _best_machine(s: Handle, rule: Any, j: int, everywhere: bool) -> int:
             i += 1
         if everywhere or (s.machine[m].dirty and permitted(s, j, m)):
             rank, urgent, score = tier(s, j, m), urgency(s, j, m), rule.score(s, j, m)
-            better = best < 0 or rank < least_tier
-            if not better and rank == least_tier:
-                better = urgent < least_urgency or (
-                    urgent == least_urgency and (score < least or (score == least and m < best))
+            first = best < 0 or rank < least_tier
+            if not first and rank == least_tier:
+                first = urgent < least_urgency or (
+                    urgent == least_urgency and better(s, rule, j, m, score, best, least, off)
                 )
-            if better:
+            if first:
                 best, least_tier, least_urgency, least = m, rank, urgent, score
+                off = slack(s, rule, score)
         if everywhere:
             m = next_permitted(s, j, m + 1)
     return best

@@ -1,17 +1,23 @@
 """Who is active, and the level of everybody: shares, split by weights down the tree of tenants.
 
 The idle holdings of a tenant (of its jobs and children that are not active) are `held - moving`,
-in integers. All levels are computed from them anew, in the order of operations that
-docs/decisions/0070-online-order.md gives, never accumulated.
+in integers. All levels are computed from them anew, never accumulated.
+
+A level is a rational, rounded to a double once, at the end: so equal ones tie. The tries hold
+something quicker that is never above it: `offset` and `rate` are rounded at each step, and what
+they give is made less by more than that. Who comes next is told by the levels of leaves (see
+docs/decisions/0184-ties-are-exact.md).
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fairlead.scheduling.kernels.briefs import abridge
-from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.state import Handle, int64
+from fairlead.scheduling.kernels.compiling import inner, kernel, small
+from fairlead.scheduling.kernels.state import Floats, Handle, Ints, int64
 from fairlead.scheduling.kernels.tables import NONE, SHARE
 from fairlead.scheduling.kernels.trie import (
     LOW,
@@ -22,14 +28,69 @@ from fairlead.scheduling.kernels.trie import (
     new_node,
     remove,
 )
+from fairlead.scheduling.kernels.twice import added, divided, multiplied
+
+UNDER = 1 - 2.0**-32
+"""Offsets and rates are off by a few roundings for each tenant above and each child that is added
+up: by less than this for up to a million of both, multiplied."""
 
 
 @kernel
 def level(s: Handle, j: int) -> float:
     """The level of an active job: the least comes first."""
     job = s.job[j]
-    tenant = s.tenant[job.tenant]
-    return tenant.offset + job.mu / tenant.rate
+    if s.tenant[job.tenant].single or s.whole[0].fifo:
+        return job.mu
+    return _rounded_once(s, j)
+
+
+@inner
+def _rounded_once(s: Handle, j: int) -> float:
+    """The level of a job of a tenant, from the job up: times the weights beside it, and what is
+    idle, divided by the tenant's own weight, and so on. Only the last double is rounded."""
+    job, tenant = s.job[j], s.tenant
+    high, low = divided(np.float64(job.held), 0.0, job.scale, 0.0)
+    t = int64(job.tenant)
+    while t >= 0:
+        at = tenant[t]
+        beside, beside_low = added(at.weights, at.weights_low, np.float64(at.jobs), 0.0)
+        high, low = multiplied(high, low, beside, beside_low)
+        idle = at.held - at.moving
+        if idle > 0:
+            rounded = np.float64(idle)
+            left = np.float64(idle - np.int64(rounded))
+            high, low = added(high, low, rounded / SHARE, left / SHARE)
+        high, low = divided(high, low, at.weight, at.weight_low)
+        t = int64(at.parent)
+    return high
+
+
+@kernel
+def levels_of(s: Handle, jobs: Ints) -> Floats:
+    """The levels of active jobs."""
+    found = np.empty(len(jobs), np.float64)
+    for i in range(len(jobs)):
+        found[i] = level(s, jobs[i])
+    return found
+
+
+@small
+def at_least(tenant: Any, mu: float) -> float:
+    """What the level of a job of so large a share is at least: the level itself where the job has
+    no tenant."""
+    least: float = (tenant.offset + mu / tenant.rate) * (1.0 if tenant.single else UNDER)
+    return least
+
+
+@inner
+def leads(s: Handle, j: int, other: int, seq: int) -> bool:
+    """Does an active job come before another one, of this seq?"""
+    one, two = s.job[j], s.job[other]
+    least = at_least(s.tenant[one.tenant], one.mu)
+    if least * UNDER > at_least(s.tenant[two.tenant], two.mu) / UNDER:
+        return False  # mostly doubles tell
+    mine, its = level(s, j), level(s, other)
+    return mine < its or (mine == its and one.seq < seq)
 
 
 @inner
@@ -37,7 +98,7 @@ def _copy_key(s: Handle, t: int) -> None:
     """Brings the place in line of a tenant's leaf up to its jobs."""
     tenant = s.tenant[t]
     leaf, root = s.node[tenant.leaf], s.node[tenant.root]
-    leaf.key = tenant.offset + root.key / tenant.rate
+    leaf.key = at_least(tenant, root.key)
     leaf.seq = root.seq
     leaf.fresh = root.fresh
 
@@ -142,13 +203,15 @@ def relevel(s: Handle, top: int) -> None:
 def reweigh(s: Handle, t: int) -> None:
     """The weights of a tenant's active children together, added up in their order."""
     tenant = s.tenant
-    total = 0.0
+    total, low = 0.0, 0.0
     child = tenant[t].child
     while child >= 0:
-        if tenant[child].jobs + tenant[child].children > 0:
-            total += tenant[child].weight
-        child = tenant[child].sibling
+        at = tenant[child]
+        if at.jobs + at.children > 0:
+            total, low = added(total, low, at.weight, at.weight_low)
+        child = at.sibling
     tenant[t].weights = total
+    tenant[t].weights_low = low
 
 
 @inner

@@ -23,6 +23,7 @@ import numpy as np
 from fairlead.scheduling.kernels.briefs import BRIEF, NO_ROOM, SIGNS, beneath, brief
 from fairlead.scheduling.kernels.choice import TRIFLE
 from fairlead.scheduling.kernels.compiling import inner, kernel, small
+from fairlead.scheduling.kernels.levels import at_least, level
 from fairlead.scheduling.kernels.permission import (
     gang_fits,
     permitted,
@@ -32,6 +33,7 @@ from fairlead.scheduling.kernels.permission import (
 )
 from fairlead.scheduling.kernels.places import NOTHING, ONE, UP, lowest
 from fairlead.scheduling.kernels.rooms import satisfied
+from fairlead.scheduling.kernels.rules import better, slack
 from fairlead.scheduling.kernels.search import held_back, holds, owned
 from fairlead.scheduling.kernels.state import Handle, int64
 from fairlead.scheduling.kernels.tables import NONE, WORD
@@ -201,7 +203,7 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
     w = s.whole[0]
     if w.heap < 0:
         return s.dirty[0]  # `next_job` found the job for the only one
-    best, least = NONE, np.inf
+    best, least, off = NONE, np.inf, 0.0
     most = np.inf  # by a tight rule the best score so far: more of a resource left is a worse one
     wide = s.needs.shape[1] > 1
     demand, room, capacity = s.demand, s.room, s.capacity
@@ -216,8 +218,8 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
             ):
                 continue
             score = rule.score(s, j, m) if w.picky else 0.0
-            if (best < 0 or score < least) and welcome(s, j, m):
-                best, least = m, score
+            if (best < 0 or better(s, rule, j, m, score, best, least, off)) and welcome(s, j, m):
+                best, least, off = m, score, slack(s, rule, score)
                 if w.tight and w.changed == 0:
                     most = least
         if best >= 0 and not w.picky:
@@ -226,18 +228,16 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
     while i < w.dirty:
         m = s.dirty[i]
         score = rule.score(s, j, m) if w.picky else 0.0
-        if best < 0 or score < least or (score == least and m < best):
-            best, least = m, score
+        if best < 0 or better(s, rule, j, m, score, best, least, off):
+            best, least, off = m, score, slack(s, rule, score)
         i = _own_place(s, j, i + 1)
     return best
 
 
 @inner
 def _level_of(s: Handle, n: int, t: int) -> float:
-    """The least level below a node: of the tenants' trie, or of tenant t's."""
-    if t < 0:
-        return s.node[n].key
-    return s.tenant[t].offset + s.node[n].key / s.tenant[t].rate
+    """What the levels below a node are at least: one of the tenants' trie, or of tenant t's."""
+    return s.node[n].key if t < 0 else at_least(s.tenant[t], s.node[n].key)
 
 
 @small
@@ -358,6 +358,8 @@ def next_near(s: Handle) -> int:
         n, t = int64(top.node), int64(top.tenant)
         here = node[n]
         key = _level_of(s, n, t)
+        if t >= 0 and here.left < 0 and key <= top.key and not s.tenant[t].single:
+            key = level(s, int64(here.owner))  # a job, which may be the next
         if key != top.key or here.seq != top.seq:
             _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
         elif t >= 0 and s.tenant[t].capped and held_back(s, n, t):

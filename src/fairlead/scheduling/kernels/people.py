@@ -102,7 +102,9 @@ def new_tenant(s: Handle, parent: int, weight: float) -> int:
     tenant.held = 0
     tenant.moving = 0
     tenant.weight = weight
+    tenant.weight_low = 0.0
     tenant.weights = 0.0
+    tenant.weights_low = 0.0
     tenant.effective = weight
     tenant.offset = 0.0
     tenant.rate = weight
@@ -122,10 +124,11 @@ def new_tenant(s: Handle, parent: int, weight: float) -> int:
 
 
 @kernel
-def weigh(s: Handle, t: int, weight: float) -> None:
-    """A tenant has another weight."""
+def weigh(s: Handle, t: int, weight: float, low: float) -> None:
+    """A tenant has another weight: this, and what rounding took from it."""
     tenant = s.tenant[t]
     tenant.weight = weight
+    tenant.weight_low = low
     if tenant.jobs + tenant.children > 0:
         if tenant.parent >= 0:
             reweigh(s, int64(tenant.parent))

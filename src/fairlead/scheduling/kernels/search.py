@@ -2,8 +2,8 @@
 
 The least is that of (level, seq). A walk goes down the trie of tenants and into the tries of their
 jobs, the lesser child first, and leaves out whatever cannot come before the best one found: by its
-level, by the least demand below a node, by the terms that all below need. `near` does the same for
-several machines at once.
+level, by the least demand below a node, by the terms that all below need. A trie tells levels from
+below, a leaf's job exactly. `near` does the same for several machines at once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from fairlead.scheduling.kernels.ahead import fetch
 from fairlead.scheduling.kernels.briefs import BRIEF, SIGNS, beneath, brief
 from fairlead.scheduling.kernels.compiling import inner, kernel, small
+from fairlead.scheduling.kernels.levels import at_least, level
 from fairlead.scheduling.kernels.permission import (
     cap_room,
     gang_fits,
@@ -61,8 +62,7 @@ def _open(
     ahead = one < other
     tie = one == other and s.node[a].seq < s.node[b].seq
     if t >= 0:
-        tenant = s.tenant[t]
-        one, other = tenant.offset + one / tenant.rate, tenant.offset + other / tenant.rate
+        one, other = at_least(s.tenant[t], one), at_least(s.tenant[t], other)
     keep = np.uint64(_may_hold(left, room, lacking) & (one <= bound))
     keep_other = np.uint64(_may_hold(right, room, lacking) & (other <= bound))
     at = np.uint64(top)
@@ -172,6 +172,10 @@ def next_job(s: Handle, m: int) -> int:
             top = _open(s, faces, front, top, n, t, room, lacking, bound)
         elif t >= 0:
             leaf = node[n]
+            if not s.tenant[t].single:
+                its = level(s, int64(leaf.owner))
+            if its > bound or (its == bound and leaf.seq >= bound_seq):
+                continue
             if (leaf.plain and not reserved) or _allowed(s, int64(leaf.owner), m):
                 best = int64(leaf.owner)
                 bound, bound_seq = its, leaf.seq
@@ -212,6 +216,9 @@ def first_job(s: Handle) -> int:
             job = s.job[j]
             gang = job.gang if job.waiting >= job.gang else int64(1)
             if job.reserved > 0 or (gang > 1 and not within_caps(s, j, gang)):
+                continue
+            its = level(s, j)
+            if its > bound or (its == bound and node[n].seq >= bound_seq):
                 continue
             best = j
             bound, bound_seq = its, node[n].seq

@@ -39,6 +39,7 @@ from fairlead.scheduling.kernels.tables import (
 )
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 int64: Any = np.int64
 """To mypy, what it makes may stand where an int is wanted, as it may in a kernel."""

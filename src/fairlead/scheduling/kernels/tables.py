@@ -149,7 +149,9 @@ TENANT = np.dtype(
         ("held", np.int64),  # by all below it, in units of 1 / SHARE
         ("moving", np.int64),  # by its active jobs and active children
         ("weight", np.float64),
+        ("weight_low", np.float64),  # what rounding took from it
         ("weights", np.float64),  # of its active children, tenants only, in their order
+        ("weights_low", np.float64),
         ("effective", np.float64),  # E: its weight, split among active siblings
         ("offset", np.float64),  # A: its idle holdings and those above
         ("rate", np.float64),  # e of each of its jobs

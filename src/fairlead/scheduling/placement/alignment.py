@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.scheduling.kernels.fits import product_sign
 from fairlead.scheduling.kernels.state import Handle
 
 
@@ -21,3 +22,8 @@ def alignment(s: Handle, j: int, m: int) -> float:
             all_of_it = s.capacity[m, r]
             product += (need / all_of_it) * (s.free[m, r] / all_of_it)
     return -product
+
+
+def compare(s: Handle, j: int, a: int, b: int) -> int:
+    """The sign of the first machine's score less the second's, without rounding."""
+    return -product_sign(s, j, a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairlead.scheduling.kernels.fits import left_sign
 from fairlead.scheduling.kernels.state import Handle
 
 
@@ -14,3 +15,8 @@ def best_fit(s: Handle, j: int, m: int) -> float:
         if need > 0:
             left += (s.free[m, r] - need) / s.capacity[m, r]
     return left
+
+
+def compare(s: Handle, j: int, a: int, b: int) -> int:
+    """The sign of the first machine's score less the second's, without rounding."""
+    return left_sign(s, j, a, b, 0)

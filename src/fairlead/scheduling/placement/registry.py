@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.scheduling.kernels.rules import Rule, Score, make_rule
+from fairlead.scheduling.kernels.rules import Compare, Rule, Score, make_rule
 
 BUILT_IN = {
     "first-fit": "first_fit",
@@ -105,9 +105,18 @@ def _function(name: str) -> Score:
     return function
 
 
+def _exactly(name: str) -> Compare | None:
+    """What tells close scores of a built-in rule apart, if it has any that are rounded."""
+    if name not in BUILT_IN:
+        return None
+    page = importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
+    compare: Compare | None = getattr(page, "compare", None)
+    return compare
+
+
 def _compile(name: str, function: Score, *, keep: bool) -> Rule:
     try:
-        return make_rule(function, keep=keep)
+        return make_rule(function, _exactly(name), keep=keep)
     except Exception as error:
         if name in BUILT_IN:
             raise

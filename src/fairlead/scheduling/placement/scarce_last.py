@@ -4,7 +4,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.state import Handle
+from fairlead.scheduling.kernels.compiling import inner
+from fairlead.scheduling.kernels.fits import left_sign
+from fairlead.scheduling.kernels.state import Handle, int64
+
+
+@inner
+def rarity(s: Handle, m: int) -> int:
+    """How many present machines have not what this one has, added up over all that it has."""
+    present = s.whole[0].present
+    rare: int = int64(0)
+    for r in range(s.demand.shape[1]):
+        if s.capacity[m, r] > 0:
+            rare += present - s.have[r]
+    for word in range(s.satisfies.shape[1]):
+        bits = s.satisfies[m, word]
+        k = word * 64
+        while bits:
+            if bits & np.uint64(1):
+                rare += present - s.satisfied[k]
+            bits >>= np.uint64(1)
+            k += 1
+    return rare
+
+
+@inner
+def equally_rare(s: Handle, a: int, b: int) -> bool:
+    """Are two machines plainly equally rare: have they the same resources and terms?"""
+    for r in range(s.demand.shape[1]):
+        if (s.capacity[a, r] > 0) != (s.capacity[b, r] > 0):
+            return False
+    apart = np.uint64(0)
+    for word in range(s.satisfies.shape[1]):
+        apart |= s.satisfies[a, word] ^ s.satisfies[b, word]
+    alike: bool = apart == np.uint64(0)
+    return alike
 
 
 def scarce_last(s: Handle, j: int, m: int) -> float:
@@ -18,24 +52,19 @@ def scarce_last(s: Handle, j: int, m: int) -> float:
     TSF's paper, Table II: the job without constraints must leave nodes to those that can use no
     others. Choosy, section 6.2: a picky job waits long where anybody may sit on its machines.
     """
-    present = s.whole[0].present
-    resources = s.demand.shape[1]
-    rare = 0
     left = 0.0
-    for r in range(resources):
-        if s.capacity[m, r] > 0:
-            rare += present - s.have[r]
+    for r in range(s.demand.shape[1]):
         need = s.demand[j, r]
         if need > 0:
             left += (s.free[m, r] - need) / s.capacity[m, r]
-    for word in range(s.satisfies.shape[1]):
-        bits = s.satisfies[m, word]
-        k = word * 64
-        while bits:
-            if bits & np.uint64(1):
-                rare += present - s.satisfied[k]
-            bits >>= np.uint64(1)
-            k += 1
     # What is left is at most 1 for each resource: less than 1 together decides among equals only.
-    score: float = rare + left / (2 * resources)
+    score: float = rarity(s, m) + left / (2 * s.demand.shape[1])
     return score
+
+
+def compare(s: Handle, j: int, a: int, b: int) -> int:
+    """The sign of the first machine's score less the second's, without rounding."""
+    more = int64(0)
+    if not equally_rare(s, a, b):
+        more = (rarity(s, a) - rarity(s, b)) * 2 * s.demand.shape[1]
+    return left_sign(s, j, a, b, more)
