@@ -13,7 +13,7 @@ import numpy as np
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem, Tree
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem, Tree
 
 NAMED_RESOURCES = ("cpu", "memory", "gpu", "disk")
 CLASS_LABEL = "class"

@@ -16,7 +16,7 @@ from ray import cloudpickle
 
 from benchmarks.cases import Measured
 from fairlead.engines.interface import Assignment, Attempt, Ended, Started
-from fairlead.engines.remote import RemoteEngine
+from fairlead.engines.supervised.remote import RemoteEngine
 from fairlead.model.values import FrozenMap
 
 CPUS = 2

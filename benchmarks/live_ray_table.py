@@ -152,7 +152,7 @@ class Speed:
 
 KINDS = {
     "service": "fairlead serve",
-    "driver of the engine": "fairlead.engines.driver",
+    "driver of the engine": "fairlead.engines.supervised.driver",
     "launcher": "ray::Launcher",
     "worker": "ray::",
     "raylet": "raylet/raylet",

@@ -20,7 +20,7 @@ from benchmarks.live_service import LIMITS, TENANTS, batches
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.service.journal.places import open_store
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
 from fairlead.service.requests import Caller, Refused, SubmitJobs
 from fairlead.service.settings import Settings
 

@@ -22,14 +22,14 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
-from fairlead.service.fair.answering import answer
-from fairlead.service.fair.audit import measure
-from fairlead.service.fair.interface import Answered
-from fairlead.service.fair.observer import Counted, Timed
-from fairlead.service.fair.question import question
+from fairlead.service.fairness.interface import Answered
+from fairlead.service.fairness.observer import Counted, Timed
+from fairlead.service.fairness.question import question
+from fairlead.service.fairness.shortfalls import measure
+from fairlead.service.fairness.solve import answer
 from fairlead.service.journal.entry import Entry, Store
 from fairlead.service.journal.places import open_store
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
 from fairlead.service.requests import Caller, Refused, SubmitJobs
 from fairlead.service.settings import Limits, Retention, Settings
 

@@ -20,13 +20,13 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src")]
 
-from fairlead.scheduling.kernels.briefs import BRIEF  # noqa: E402  the path comes first
-from fairlead.scheduling.kernels.state import State  # noqa: E402
-from fairlead.scheduling.kernels.tables import NONE  # noqa: E402
+from fairlead.scheduling.kernels.memory.briefs import BRIEF  # noqa: E402  the path comes first
+from fairlead.scheduling.kernels.memory.state import State  # noqa: E402
+from fairlead.scheduling.kernels.memory.tables import NONE  # noqa: E402
 from fairlead.scheduling.transitions import HELD  # noqa: E402
-from fairlead.simulation.driver import Driver  # noqa: E402
-from fairlead.simulation.options import Options  # noqa: E402
-from fairlead.simulation.progress import progress  # noqa: E402
+from fairlead.simulation.engine.driver import Driver  # noqa: E402
+from fairlead.simulation.engine.options import Options  # noqa: E402
+from fairlead.simulation.engine.progress import progress  # noqa: E402
 from fairlead.simulation.workloads.registry import generate  # noqa: E402
 
 

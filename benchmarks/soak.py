@@ -27,7 +27,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.places import open_store
 from fairlead.service.journal.sql import SqlStore
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
 from fairlead.service.requests import Caller, Done, SubmitJobs
 from fairlead.service.settings import Retention, Settings
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parent.parent
 
 EXPECTED_SKIPS: dict[str, str] = {
-    "tests/cli/test_completion.py::test_the_shell_itself_can_read_the_script": (
+    "tests/cli/commands/test_completion.py::test_the_shell_itself_can_read_the_script": (
         "bash is everywhere, zsh and fish are not: their scripts are read by them where they are"
     ),
     "tests/test_packaging.py::test_systemd_finds_nothing_wrong_with_the_unit": (

@@ -17,7 +17,7 @@ from fairlead.cli.main import COMMANDS, Exit, parser_of
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.registry import mechanism_names, policy_names
+from fairlead.sharing.rules.registry import mechanism_names, policy_names
 from tests.transcripts import EXAMPLES, ROOT, Shell, blocks, entries, play
 
 DOCS = ROOT / "docs"

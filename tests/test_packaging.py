@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import Exit, parser_of
-from fairlead.cli.serve_plan import plan_of
+from fairlead.cli.serving.plan import plan_of
 from tests.transcripts import ROOT
 
 UNIT = ROOT / "packaging" / "fairlead.service"

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from benchmarks.baselines.pairs import BaselineError, Pairs, pairs, runnable, stuck
-from fairlead.sharing.problem import Bools, Floats, Problem
+from fairlead.sharing.problem.problem import Bools, Floats, Problem
 
 SAME_SHARE = 1e-7  # relative: the test "s' = s_t" in floating point
 OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from benchmarks.baselines.pairs import runnable
-from fairlead.sharing.problem import Bools, Floats, Problem
+from fairlead.sharing.problem.problem import Bools, Floats, Problem
 
 LARGEST = 2**30  # the whole flow, in units; SciPy counts in 32 bits
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem
 
 
 class BaselineError(Exception):

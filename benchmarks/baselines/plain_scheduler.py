@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlead.model.machine import Machine
-from fairlead.scheduling.terms import satisfies
+from fairlead.scheduling.state.terms import satisfies
 from fairlead.simulation.workload import MachineEvent, Workload
 
 Amounts = tuple[int, ...]

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.baselines.pairs import BaselineError, Pairs, pairs, runnable
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem.problem import Floats, Problem
 
 TIGHT = 1e-5  # a dual above this is positive; the duals of the active jobs add up to their number
 DUAL, PRIMAL = 1, 4  # HiGHS's numbers of the simplex methods

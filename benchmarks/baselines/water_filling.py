@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.baselines.pairs import BaselineError, Pairs, pairs, runnable
-from fairlead.sharing.problem import Bools, Floats, Problem
+from fairlead.sharing.problem.problem import Bools, Floats, Problem
 
 ABOVE = 1e-4  # Gavel's slack, relative: a job that is no bottleneck must get so far above the level
 LP_OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}

@@ -43,7 +43,7 @@ def month(spec: str, seed: int) -> Measured:
     """A whole run under TSF, in which the workload is drawn batch by batch."""
     import resource
 
-    from fairlead.simulation.run import simulate
+    from fairlead.simulation.engine.run import simulate
     from fairlead.simulation.workloads.registry import generate
 
     simulate(generate("month(machines=20, jobs=100, tasks=2000, days=1)", 1))

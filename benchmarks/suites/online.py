@@ -189,9 +189,9 @@ def ours(
 ) -> Measured:
     """A whole run, from the workload in memory to the digest. Gives the sum of the starting times
     of each job's tasks, in seconds."""
-    from fairlead.simulation.options import Options as Chosen
-    from fairlead.simulation.run import simulate
-    from fairlead.simulation.sinks import Kept
+    from fairlead.simulation.engine.options import Options as Chosen
+    from fairlead.simulation.engine.run import simulate
+    from fairlead.simulation.measure.sinks import Kept
     from fairlead.simulation.workloads.registry import generate
 
     options = Chosen() if reserve else Chosen(reserve_after=None)
@@ -218,10 +218,10 @@ def steady(spec: str, seed: int, placement: str) -> Measured:
 
     import numpy as np
 
-    from fairlead.simulation.moment import Moment
-    from fairlead.simulation.options import Options as Chosen
-    from fairlead.simulation.run import simulate
-    from fairlead.simulation.sinks import Sink, TaskRecords
+    from fairlead.simulation.engine.options import Options as Chosen
+    from fairlead.simulation.engine.run import simulate
+    from fairlead.simulation.measure.moment import Moment
+    from fairlead.simulation.measure.sinks import Sink, TaskRecords
     from fairlead.simulation.workloads.registry import generate
 
     tenth = 600_000_000
@@ -271,10 +271,10 @@ def baseline(spec: str, seed: int, function: str) -> Measured:
 def study(spec: str, repeat: int, seed: int) -> Measured:
     """All runs of a study, its workloads generated where they are run."""
     from fairlead.scheduling.placement.registry import DEFAULT
-    from fairlead.simulation.run import simulate
-    from fairlead.simulation.source import source_of
-    from fairlead.simulation.study import Study
-    from fairlead.simulation.workers import run_study
+    from fairlead.simulation.engine.run import simulate
+    from fairlead.simulation.studies.source import source_of
+    from fairlead.simulation.studies.study import Study
+    from fairlead.simulation.studies.workers import run_study
     from fairlead.simulation.workloads.registry import generate
 
     planned = Study(

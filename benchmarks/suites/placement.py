@@ -136,10 +136,10 @@ def _case(name: str, prepare: str, rule: str, options: Options, **told: Any) -> 
 def distance(of: dict[str, Any], rule: str, seed: int) -> Measured:
     """A run's distance from the exact allocation of each moment, under TSF: over the samples that
     are taken while jobs come (`until`). Of several seeds, means, and the least and largest RMSE."""
-    from fairlead.simulation.distance import Summary
-    from fairlead.simulation.distances import Distances
-    from fairlead.simulation.options import Options as Chosen
-    from fairlead.simulation.run import simulate
+    from fairlead.simulation.engine.options import Options as Chosen
+    from fairlead.simulation.engine.run import simulate
+    from fairlead.simulation.measure.distance import Summary
+    from fairlead.simulation.measure.distances import Distances
 
     workloads = _workloads(of, seed)
 
@@ -171,10 +171,10 @@ def reserving(of: dict[str, Any], rule: str, seed: int, after: int | None) -> Me
     that are over when the run ends. Of several seeds, means, and the most."""
     import numpy as np
 
-    from fairlead.simulation.distances import Distances
-    from fairlead.simulation.options import Options as Chosen
-    from fairlead.simulation.run import simulate
-    from fairlead.simulation.sinks import NEVER, Kept
+    from fairlead.simulation.engine.options import Options as Chosen
+    from fairlead.simulation.engine.run import simulate
+    from fairlead.simulation.measure.distances import Distances
+    from fairlead.simulation.measure.sinks import NEVER, Kept
 
     workloads = _workloads(of, seed)
 
@@ -213,8 +213,8 @@ def reserving(of: dict[str, Any], rule: str, seed: int, after: int | None) -> Me
 
 def table_ii(rule: str, seed: int, repeat: int) -> Measured:
     """TSF Table II: the shares of the jobs from 185 to 240 s, means over the seeds and the time."""
+    from fairlead.simulation.engine.run import simulate
     from fairlead.simulation.ideal.compare import Allocations
-    from fairlead.simulation.run import simulate
     from fairlead.simulation.workloads.registry import generate
 
     def run() -> dict[str, float]:
@@ -236,10 +236,10 @@ def table_ii(rule: str, seed: int, repeat: int) -> Measured:
 def choosy(spec: str, rule: str, seed: int, repeat: int) -> Measured:
     """Choosy 7.1: the distance from the restricted ideal scheduler while jobs come, means over
     the seeds; `largest` is the largest of the means of a run."""
+    from fairlead.simulation.engine.run import simulate
     from fairlead.simulation.ideal.compare import Allocations, apart
     from fairlead.simulation.ideal.kinds import Kind
     from fairlead.simulation.ideal.run import run_ideal
-    from fairlead.simulation.run import simulate
     from fairlead.simulation.workloads.registry import generate
 
     def run() -> dict[str, float]:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from fairlead.model.writing import write as write
     from fairlead.sharing.allocate import allocate as allocate
     from fairlead.sharing.certificate import verify as verify
-    from fairlead.sharing.registry import policy as policy
-    from fairlead.simulation.run import simulate as simulate
+    from fairlead.sharing.rules.registry import policy as policy
+    from fairlead.simulation.engine.run import simulate as simulate
     from fairlead.version import __version__ as __version__
 
 # Importing any module of the package runs this file, so it imports nothing before it is asked:
@@ -47,8 +47,8 @@ _HOME = {
     "Tenant": "fairlead.model.tenant",
     "allocate": "fairlead.sharing.allocate",
     "load": "fairlead.files",
-    "policy": "fairlead.sharing.registry",
-    "simulate": "fairlead.simulation.run",
+    "policy": "fairlead.sharing.rules.registry",
+    "simulate": "fairlead.simulation.engine.run",
     "verify": "fairlead.sharing.certificate",
     "write": "fairlead.model.writing",
 }

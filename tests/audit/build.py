@@ -10,7 +10,7 @@ from fairlead.audit.change import apply
 from fairlead.audit.finding import Finding, Input, Verdict, Witness
 from fairlead.audit.lottery import asked, measured
 from fairlead.audit.outcome import Options, Outcome, Shown, solve
-from fairlead.audit.registry import PROPERTIES
+from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine

@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.audit.finding import Verdict
 from fairlead.audit.outcome import Outcome
-from fairlead.audit.registry import PROPERTIES
+from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.job import Job
 from fairlead.model.tenant import Tenant
 from fairlead.model.unrounded import IN_DOUBLES

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Finding, Input, Verdict
 from fairlead.audit.outcome import Options, Outcome, solve
-from fairlead.audit.registry import PROPERTIES
-from fairlead.audit.replay import Again, replay
-from fairlead.audit.witness import witness_from_json, witness_json
+from fairlead.audit.properties.registry import PROPERTIES
+from fairlead.audit.witness.file import witness_from_json, witness_json
+from fairlead.audit.witness.replay import Again, replay
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.registry import mechanism_names, policy_names
+from fairlead.sharing.rules.registry import mechanism_names, policy_names
 from tests.audit.build import given, made, shown_again, witness_of
 from tests.papers.cases import job, machines
 from tests.papers.test_tsf import FIGURE_3, SEVEN

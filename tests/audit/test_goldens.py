@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.audit.finding import Added, Grown, Input, Left, Removed, Verdict, Witness
 from fairlead.audit.outcome import Options, solve
-from fairlead.audit.registry import PROPERTIES
+from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant

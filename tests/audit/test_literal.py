@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.audit.finding import Finding, Input
 from fairlead.audit.outcome import Outcome, solve
-from fairlead.audit.registry import PROPERTIES
+from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.eligibility import may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job

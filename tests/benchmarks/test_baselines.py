@@ -15,7 +15,7 @@ from benchmarks.baselines.warm_lp import warm_lp, warm_lp_closing
 from benchmarks.baselines.water_filling import water_filling, water_filling_lean
 from benchmarks.instances import Kind, Spec, model, problem
 from fairlead.sharing.filling.fill import fill
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem.problem import Floats, Problem
 
 SAME = 1e-6
 Baseline = Callable[[Problem, Floats, Floats], Floats]

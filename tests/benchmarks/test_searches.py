@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import searches
-from fairlead.scheduling.kernels.search import next_job
+from fairlead.scheduling.kernels.search.search import next_job
 from fairlead.scheduling.transitions import HELD
 
 WORKLOAD = "overload(machines=30, jobs=60, each=40)"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli import allocate as allocate_command
+from fairlead.cli.commands import allocate as allocate_command
 from fairlead.cli.main import COMMANDS, Exit, main
 from fairlead.model.errors import CertificateError, SolverError
 from fairlead.version import __version__

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fairlead.engines.ray import line
-from tests.engines.ray_ground import Ground, RayBed
-from tests.engines.ray_lines import LONG
+from tests.engines.ray.ground import Ground, RayBed
+from tests.engines.ray.lines import LONG
 
 
 @pytest.fixture(scope="session")

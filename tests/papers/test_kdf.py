@@ -13,7 +13,7 @@ import pytest
 
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
-from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
 from tests.papers.cases import job, machines, tasks
 
 # Section 1.1 and 4.3.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from fairlead.scheduling.terms import satisfies, terms_of
+from fairlead.scheduling.state.terms import satisfies, terms_of
 from tests.reference.online_state import PlainJob, PlainMachine, World, room
 
 Score = Callable[[World, PlainJob, PlainMachine], Fraction]

@@ -11,8 +11,8 @@ from itertools import combinations
 from fairlead.model.errors import InputError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import Event
-from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.options import Options
+from fairlead.scheduling.state.ids import Unit
 from tests.reference.online import Decider
 from tests.reference.online_apply import RefusedError, apply
 from tests.reference.online_order import exact_levels

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from fairlead.scheduling.held import Held, HeldJob, HeldMachine, HeldTask
-from fairlead.scheduling.plan import Plan
+from fairlead.scheduling.preemption.picture import Held, HeldJob, HeldMachine, HeldTask
+from fairlead.scheduling.preemption.plan import Plan
 
 
 @dataclass

@@ -29,8 +29,8 @@ from fairlead.scheduling.events import (
     TenantChanged,
     TimePassed,
 )
-from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.options import Options
+from fairlead.scheduling.state.ids import Unit
 
 SECOND = 10**6
 UNITS = [Unit("cpu", Fraction(1, 2)), Unit("memory"), Unit("gpu", Fraction(1, 4), 4)]

@@ -22,9 +22,9 @@ from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch, Stop
 from fairlead.scheduling.dump import LEFT_OUT, START, dump, load, take
-from fairlead.scheduling.ids import Unit
-from fairlead.scheduling.kernels.state import FIELDS
+from fairlead.scheduling.kernels.memory.state import FIELDS
 from fairlead.scheduling.options import Options
+from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.agreement import core_refuses, make_core
 from tests.scheduling.draw import draw
 

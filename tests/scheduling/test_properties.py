@@ -14,8 +14,8 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TaskFinished
-from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.options import Options
+from fairlead.scheduling.state.ids import Unit
 from fairlead.sharing.allocate import allocate
 from tests.scheduling.loop import run
 

@@ -15,7 +15,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import Event
-from fairlead.scheduling.ids import Unit
+from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.transitions import (
     MachineChange,
     MachineState,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.scheduling.core import Core
 from fairlead.service.journal.entry import Store
 from fairlead.service.records.book import Records
-from fairlead.service.recovery import follow, newest
+from fairlead.service.recovery.recover import follow, newest
 
 
 def recover(store: Store) -> tuple[Core | None, Records]:

@@ -17,7 +17,7 @@ import pytest
 
 from fairlead.client.client import Client
 from fairlead.client.errors import ServiceError
-from tests.cli.live import Served, serving, start
+from tests.cli.live.place import Served, serving, start
 
 CLUSTER = """\
 machines:

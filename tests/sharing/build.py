@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairlead.sharing.problem import Limit, Problem, Tree, tasks_that_fit
+from fairlead.sharing.problem.problem import Limit, Problem, Tree, tasks_that_fit
 
 
 def build(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem.problem import Floats, Problem
 from tests.sharing.build import build
 
 

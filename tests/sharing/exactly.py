@@ -11,18 +11,18 @@ from flint import fmpq
 
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.sharing.alone import alone
-from fairlead.sharing.amounts import fraction
-from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.filling.per_machine import parts
+from fairlead.sharing.filling.pool_weights import tenant_weights
 from fairlead.sharing.filling.rounds import Filling
+from fairlead.sharing.numbers.amounts import fraction
 from fairlead.sharing.policy import Policy, View
-from fairlead.sharing.pools import tenant_weights
-from fairlead.sharing.problem import Problem
-from fairlead.sharing.registry import parse
-from fairlead.sharing.views import one_class, pooled
-from tests.sharing.filling_proof import proved
+from fairlead.sharing.problem.alone import alone
+from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.problem.problem import Problem
+from fairlead.sharing.rules.registry import parse
+from fairlead.sharing.rules.views import one_class, pooled
+from tests.sharing.filling.proof import proved
 
 
 @dataclass(frozen=True)

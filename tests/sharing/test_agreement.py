@@ -14,7 +14,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.shares import Level
 from fairlead.sharing.allocate import allocate
-from fairlead.sharing.compile import compile_problem
+from fairlead.sharing.problem.compile import compile_problem
 from tests.reference import filling as reference
 from tests.reference.filling import Looks, Shares, exact_shares
 from tests.reference.instances import Instance, Kind, instance, instances

@@ -17,8 +17,8 @@ import pytest
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.problem import Problem
+from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.problem.problem import Problem
 from tests.reference.instances import Instance, Kind, instance
 from tests.sharing.exactly import Exact, exact_tasks, exactly
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.events import Advice
-from fairlead.service.fair.interface import Answer, Answered, Question
+from fairlead.service.fairness.interface import Answer, Answered, Question
 from tests.vopr.faults import SECOND, Chance, Fault, Trace
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
 from fairlead.service.records.book import Records
 from tests.vopr.faults import BrokenPromiseError
 from tests.vopr.ledger import Ledger

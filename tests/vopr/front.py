@@ -15,9 +15,9 @@ from fairlead.service.api.gate import Gate
 from fairlead.service.api.live import Live
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.visit import Api
-from fairlead.service.door import Door, answer
-from fairlead.service.first_token import make_first
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
+from fairlead.service.mailbox import Door, answer
+from fairlead.service.process.first_token import make_first
 from fairlead.service.requests import Reply, Request
 from tests.vopr.eventloop import SimLoop
 from tests.vopr.faults import BrokenPromiseError, Chance, Trace

@@ -12,22 +12,34 @@ from fairlead.engines.interface import Assignment, Attempt, Engine, Lost, Report
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineChanged, TaskFailed
-from fairlead.scheduling.kernels.tables import UNLIMITED
-from fairlead.service import loop, machines, reach, reports, snapshots, submitting, taking
-from fairlead.service.api import events, jobs
+from fairlead.scheduling.kernels.memory.tables import UNLIMITED
 from fairlead.service.api.feed import CHUNK, OLDEST, Feed, GoneError
-from fairlead.service.draft import Draft
+from fairlead.service.api.routes import events, jobs
 from fairlead.service.journal.entry import (
     CorruptJournalError,
     JournalError,
     Store,
     TakenJournalError,
 )
-from fairlead.service.keeping import Keeper, Made
-from fairlead.service.loop import Service
-from fairlead.service.reach import Reach
+from fairlead.service.loop import (
+    engine_link as reach,
+)
+from fairlead.service.loop import (
+    intake as taking,
+)
+from fairlead.service.loop import (
+    loop,
+    machines,
+    reports,
+    submitting,
+)
+from fairlead.service.loop.commit import Keeper, Made
+from fairlead.service.loop.engine_link import Reach
+from fairlead.service.loop.loop import Service
+from fairlead.service.loop.step import Draft
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
+from fairlead.service.recovery import snapshots
 
 Planted = Callable[[], AbstractContextManager[object]]
 

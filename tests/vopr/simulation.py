@@ -11,15 +11,15 @@ from fairlead.engines.interface import Engine, EngineError
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.transitions import MachineState
-from fairlead.service.fair.interface import Adviser
+from fairlead.service.fairness.interface import Adviser
 from fairlead.service.journal.entry import (
     CorruptJournalError,
     JournalError,
     Store,
     TakenJournalError,
 )
-from fairlead.service.loop import Service
-from fairlead.service.replay import replay
+from fairlead.service.loop.loop import Service
+from fairlead.service.recovery.replay import replay
 from fairlead.service.requests import DrainMachine
 from fairlead.service.settings import Settings
 from tests.vopr.adviser import SimAdviser

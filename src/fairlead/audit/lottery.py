@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from fairlead.audit.finding import Finding, Moment, Verdict, Witness
 from fairlead.audit.outcome import Options, Outcome, Shown
-from fairlead.audit.property import Property
+from fairlead.audit.properties.base import Property
 from fairlead.model.wholes import Chance
 
 BEFORE = "Before the draw: "

@@ -12,10 +12,10 @@ from fairlead.model.allocation import Allocation
 from fairlead.model.shares import Tasks
 from fairlead.model.unrounded import IN_DOUBLES, Unrounded
 from fairlead.sharing.allocate import allocate
-from fairlead.sharing.integral.registry import is_whole, parse_whole
-from fairlead.sharing.mechanism import Mechanism
 from fairlead.sharing.policy import Policy
-from fairlead.sharing.registry import parse
+from fairlead.sharing.rules.mechanism import Mechanism
+from fairlead.sharing.rules.registry import parse
+from fairlead.sharing.whole_tasks.registry import is_whole, parse_whole
 
 
 @dataclass(frozen=True)

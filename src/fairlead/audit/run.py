@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fairlead.audit.finding import Finding, Input
 from fairlead.audit.lottery import asked
 from fairlead.audit.outcome import Options, Outcome, Rule, solve
-from fairlead.audit.registry import PROPERTIES
+from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.machine import Cluster
 from fairlead.model.tenant import Tenant

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from fairlead.cli.inputs import forget_stdout
+from fairlead.cli.common.inputs import forget_stdout
 from fairlead.client.errors import (
     BusyError,
     NotAllowedError,
@@ -39,39 +39,78 @@ class Exit(IntEnum):
 
 
 SHARING = {
-    "allocate": ("fairlead.cli.allocate", "share a cluster: who gets what, and what stops them"),
-    "explain": ("fairlead.cli.explain", "why a job gets what it gets, in sentences"),
-    "compare": ("fairlead.cli.compare", "who gains and who loses under other policies"),
-    "whatif": ("fairlead.cli.whatif", "who gains and loses if machines, weights or jobs change"),
-    "audit": ("fairlead.cli.audit", "are the promises of fairness kept here? with witnesses"),
-    "verify": ("fairlead.cli.verify", "check the proof of an allocation from the input alone"),
-    "trace": ("fairlead.cli.trace", "what is in a trace, and the same in Fairlead's own format"),
-    "report": ("fairlead.cli.report", "what a study found: a page with plots, and a table"),
-    "simulate": ("fairlead.cli.simulate", "replay a trace or a drawn workload under policies"),
-    "policies": ("fairlead.cli.policies", "list the policies and their parameters"),
-    "demo": ("fairlead.cli.demo", "a cluster of three GPU generations, shared and explained"),
+    "allocate": (
+        "fairlead.cli.commands.allocate",
+        "share a cluster: who gets what, and what stops them",
+    ),
+    "explain": ("fairlead.cli.commands.explain", "why a job gets what it gets, in sentences"),
+    "compare": ("fairlead.cli.commands.compare", "who gains and who loses under other policies"),
+    "whatif": (
+        "fairlead.cli.commands.whatif",
+        "who gains and loses if machines, weights or jobs change",
+    ),
+    "audit": (
+        "fairlead.cli.commands.audit",
+        "are the promises of fairness kept here? with witnesses",
+    ),
+    "verify": (
+        "fairlead.cli.commands.verify",
+        "check the proof of an allocation from the input alone",
+    ),
+    "trace": (
+        "fairlead.cli.commands.trace",
+        "what is in a trace, and the same in Fairlead's own format",
+    ),
+    "report": (
+        "fairlead.cli.commands.report",
+        "what a study found: a page with plots, and a table",
+    ),
+    "simulate": (
+        "fairlead.cli.commands.simulate",
+        "replay a trace or a drawn workload under policies",
+    ),
+    "policies": ("fairlead.cli.commands.policies", "list the policies and their parameters"),
+    "demo": (
+        "fairlead.cli.commands.demo",
+        "a cluster of three GPU generations, shared and explained",
+    ),
 }
 
 SERVICE = {
-    "serve": ("fairlead.cli.serve", "run the service: it shares machines among those who ask"),
-    "start": ("fairlead.cli.start", "an example service with tenants at work, shown live"),
-    "stop": ("fairlead.cli.stop", "stop the service that runs here; tasks go on running"),
-    "submit": ("fairlead.cli.submit", "submit jobs from files, or one command"),
-    "jobs": ("fairlead.cli.jobs", "the jobs that the service knows"),
-    "job": ("fairlead.cli.job", "one job with its tasks"),
-    "why": ("fairlead.cli.why", "why a job waits, and what would start it"),
-    "logs": ("fairlead.cli.logs", "what the tasks of a job wrote"),
-    "cancel": ("fairlead.cli.cancel", "drop what waits of jobs, stop what runs"),
-    "forget": ("fairlead.cli.forget", "forget jobs that are over; their names are free again"),
-    "top": ("fairlead.cli.top", "shares, machines and who waits, live in the terminal"),
-    "shares": ("fairlead.cli.shares", "what each tenant has now, and what would be fair"),
-    "machines": ("fairlead.cli.machines", "the machines, what is used of them, and how they are"),
-    "drain": ("fairlead.cli.drain", "give machines nothing new"),
-    "undrain": ("fairlead.cli.drain", "let machines take tasks again"),
-    "tenants": ("fairlead.cli.tenants", "the tenants, and changes of them"),
-    "journal": ("fairlead.cli.journal", "check, export or replay what the service wrote down"),
-    "token": ("fairlead.cli.token", "who may ask the service for what"),
-    "completion": ("fairlead.cli.completion", "completion of commands for bash, zsh and fish"),
+    "serve": (
+        "fairlead.cli.commands.serve",
+        "run the service: it shares machines among those who ask",
+    ),
+    "start": ("fairlead.cli.commands.start", "an example service with tenants at work, shown live"),
+    "stop": ("fairlead.cli.commands.stop", "stop the service that runs here; tasks go on running"),
+    "submit": ("fairlead.cli.commands.submit", "submit jobs from files, or one command"),
+    "jobs": ("fairlead.cli.commands.jobs", "the jobs that the service knows"),
+    "job": ("fairlead.cli.commands.job", "one job with its tasks"),
+    "why": ("fairlead.cli.commands.why", "why a job waits, and what would start it"),
+    "logs": ("fairlead.cli.commands.logs", "what the tasks of a job wrote"),
+    "cancel": ("fairlead.cli.commands.cancel", "drop what waits of jobs, stop what runs"),
+    "forget": (
+        "fairlead.cli.commands.forget",
+        "forget jobs that are over; their names are free again",
+    ),
+    "top": ("fairlead.cli.commands.top", "shares, machines and who waits, live in the terminal"),
+    "shares": ("fairlead.cli.commands.shares", "what each tenant has now, and what would be fair"),
+    "machines": (
+        "fairlead.cli.commands.machines",
+        "the machines, what is used of them, and how they are",
+    ),
+    "drain": ("fairlead.cli.commands.drain", "give machines nothing new"),
+    "undrain": ("fairlead.cli.commands.drain", "let machines take tasks again"),
+    "tenants": ("fairlead.cli.commands.tenants", "the tenants, and changes of them"),
+    "journal": (
+        "fairlead.cli.commands.journal",
+        "check, export or replay what the service wrote down",
+    ),
+    "token": ("fairlead.cli.commands.token", "who may ask the service for what"),
+    "completion": (
+        "fairlead.cli.commands.completion",
+        "completion of commands for bash, zsh and fish",
+    ),
 }
 
 COMMANDS = {**SHARING, **SERVICE}

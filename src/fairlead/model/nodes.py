@@ -11,8 +11,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.hints import Known
+from fairlead.model.misplaced_keys import example, meant
 from fairlead.model.names import expand
-from fairlead.model.shapes import example, meant
 
 DEEPEST = 50
 """Levels of nesting. What people write has six; each level costs a stack frame of the reader."""

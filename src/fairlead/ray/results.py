@@ -15,7 +15,7 @@ from typing import Any
 from ray import cloudpickle, exceptions
 
 from fairlead.client import Client, ServiceError
-from fairlead.engines.ray.looping import rest_of
+from fairlead.engines.ray.launcher.threads import rest_of
 from fairlead.model.plain import Plain
 from fairlead.ray import store
 from fairlead.ray.errors import CallError, failed

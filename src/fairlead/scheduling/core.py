@@ -6,25 +6,26 @@ from collections.abc import Sequence
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
-from fairlead.scheduling import applying, events
-from fairlead.scheduling.book import Book
+from fairlead.scheduling import apply as applying
+from fairlead.scheduling import events
+from fairlead.scheduling.advice.apply import advice_changed
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
-from fairlead.scheduling.digest import digest
 from fairlead.scheduling.events import Event
-from fairlead.scheduling.following import advice_changed
-from fairlead.scheduling.held import pieces_of
-from fairlead.scheduling.ids import Ids, Unit
-from fairlead.scheduling.invariants import check
+from fairlead.scheduling.kernels.change.machine_events import advance
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
-from fairlead.scheduling.kernels.happen import advance
-from fairlead.scheduling.kernels.state import State
-from fairlead.scheduling.kernels.tables import NEVER, NONE, Full, Said
+from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, Full, Said
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, find
-from fairlead.scheduling.reasons import why
-from fairlead.scheduling.stopping import Stopping, guarantees_changed
-from fairlead.scheduling.waiting import Why
+from fairlead.scheduling.preemption.adapter import Stopping, guarantees_changed
+from fairlead.scheduling.preemption.picture import pieces_of
+from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.state.digest import digest
+from fairlead.scheduling.state.ids import Ids, Unit
+from fairlead.scheduling.state.invariants import check
+from fairlead.scheduling.why.collect import why
+from fairlead.scheduling.why.values import Why
 from fairlead.sharing.policy import Policy
 
 

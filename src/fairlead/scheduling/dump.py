@@ -30,14 +30,14 @@ from fairlead.model.plain import (
 )
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
-from fairlead.scheduling.ids import Ids, Unit
-from fairlead.scheduling.kernels.state import FIELDS, State
-from fairlead.scheduling.kernels.tables import ROWS, TABLES
+from fairlead.scheduling.kernels.memory.state import FIELDS, State
+from fairlead.scheduling.kernels.memory.tables import ROWS, TABLES
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.preemption import Memory
-from fairlead.scheduling.terms import Listed, NotListed, Term
+from fairlead.scheduling.preemption.rule import Memory
+from fairlead.scheduling.state.ids import Ids, Unit
+from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.scheduling.transitions import HELD
-from fairlead.sharing.spec import read
+from fairlead.sharing.rules.spec import read
 
 VERSION = 1
 START = b"fairlead core\n"

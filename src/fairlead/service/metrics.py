@@ -22,17 +22,17 @@ from prometheus_client import (
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.transitions import MachineState
-from fairlead.service.fair.audit import Measured
-from fairlead.service.fair.observer import Counted, Timed
-from fairlead.service.fair.told import measured
-from fairlead.service.fair.waiting_why import waiting_tasks
-from fairlead.service.fair.watch import Watch
+from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.observer import Counted, Timed
+from fairlead.service.fairness.shortfalls import Measured
+from fairlead.service.fairness.to_wire import measured
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
+from fairlead.service.why.waiting_counts import waiting_tasks
 from fairlead.version import __version__
 
 if TYPE_CHECKING:
-    from fairlead.service.loop import Service
+    from fairlead.service.loop.loop import Service
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 

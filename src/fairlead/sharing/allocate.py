@@ -18,21 +18,21 @@ from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof, Round, Scale
 from fairlead.model.shares import Freeze, JobShare, Level, Stop, Tasks
 from fairlead.model.unrounded import EXACT, IN_DOUBLES
-from fairlead.sharing import answer as back
-from fairlead.sharing.alone import alone
-from fairlead.sharing.amounts import fraction, nearest, rationals
-from fairlead.sharing.answer import Names, shown
 from fairlead.sharing.certificate import certify
-from fairlead.sharing.compile import compile_problem
+from fairlead.sharing.filling import names as back
 from fairlead.sharing.filling.fill import fill
+from fairlead.sharing.filling.names import Names, shown
 from fairlead.sharing.filling.per_machine import parts
-from fairlead.sharing.integral.registry import is_whole
-from fairlead.sharing.mechanism import Mechanism
+from fairlead.sharing.filling.pool_weights import Weights, tenant_weights
+from fairlead.sharing.numbers.amounts import fraction, nearest, rationals
 from fairlead.sharing.policy import Policy, View
-from fairlead.sharing.pools import Weights, tenant_weights
-from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.registry import parse
-from fairlead.sharing.views import one_class, pooled
+from fairlead.sharing.problem.alone import alone
+from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.problem.problem import Floats, Problem
+from fairlead.sharing.rules.mechanism import Mechanism
+from fairlead.sharing.rules.registry import parse
+from fairlead.sharing.rules.views import one_class, pooled
+from fairlead.sharing.whole_tasks.registry import is_whole
 
 MAY_NOT_FIT = (
     "{policy} looks at one machine that holds everything: the tasks may not fit the real machines,"
@@ -61,7 +61,7 @@ def allocate(
     cluster = with_implied_tenants(cluster, jobs)
     check(cluster, jobs)
     if isinstance(policy, str) and is_whole(policy):
-        from fairlead.sharing.integral.answer import by_whole_mechanism
+        from fairlead.sharing.whole_tasks.answer import by_whole_mechanism
 
         return by_whole_mechanism(cluster, jobs, policy)
     rule = parse(policy) if isinstance(policy, str) else policy
@@ -98,7 +98,7 @@ def _allocated(
     else:
         found = _by_policy(cluster, problem, rule)
     if tasks is Tasks.WHOLE:
-        from fairlead.sharing.integral.answer import rounded_answer
+        from fairlead.sharing.whole_tasks.answer import rounded_answer
 
         return rounded_answer(
             cluster,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.problem import Bools, Floats, Problem
+from fairlead.sharing.problem.problem import Bools, Floats, Problem
 
 if TYPE_CHECKING:
     from flint import fmpq
@@ -44,7 +44,7 @@ class Policy:
 
     def exact_scale(self, problem: Problem) -> list[fmpq]:
         """The scale in rationals. That of a user's own policy is what its doubles stand for."""
-        from fairlead.sharing.amounts import rationals
+        from fairlead.sharing.numbers.amounts import rationals
 
         return rationals(self.scale(problem)) if self.rational is None else self.rational(problem)
 

@@ -12,16 +12,16 @@ from fairlead.model.check import with_implied_tenants
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.sharing.amounts import Whole, nearest
-from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling.fill import fill
+from fairlead.sharing.filling.pool_weights import tenant_weights
 from fairlead.sharing.filling.rounds import Filling
-from fairlead.sharing.mechanism import Mechanism
+from fairlead.sharing.numbers.amounts import Whole, nearest
 from fairlead.sharing.policy import Policy, View
-from fairlead.sharing.pools import tenant_weights
-from fairlead.sharing.problem import Floats, Ints, Problem
-from fairlead.sharing.registry import parse
-from fairlead.sharing.views import pooled
+from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.problem.problem import Floats, Ints, Problem
+from fairlead.sharing.rules.mechanism import Mechanism
+from fairlead.sharing.rules.registry import parse
+from fairlead.sharing.rules.views import pooled
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.sharing.amounts import nearest, quotients
 from fairlead.sharing.filling.fill import fill
-from fairlead.sharing.problem import Bools, Floats, Ints, Limit, Problem, Tree, tasks_that_fit
+from fairlead.sharing.numbers.amounts import nearest, quotients
+from fairlead.sharing.problem.problem import (
+    Bools,
+    Floats,
+    Ints,
+    Limit,
+    Problem,
+    Tree,
+    tasks_that_fit,
+)
 from fairlead.sharing.whole import Exact as Filled
 from fairlead.sharing.whole import rounded_down
 from fairlead.simulation.workload import Words

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from fairlead.model.constraint import Label
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.terms import Term
+from fairlead.scheduling.state.terms import Term
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

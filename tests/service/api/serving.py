@@ -12,20 +12,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairlead.cli.service import complain
+from fairlead.cli.common.remote import complain
 from fairlead.engines.fake import Call, FakeEngine, Planted
 from fairlead.engines.world import World, lasting
 from fairlead.model.errors import FairleadError
 from fairlead.model.machine import Machine
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.places import open_store
-from fairlead.service.loop import Service
-from fairlead.service.runner import wall_clock
-from fairlead.service.server import Serving, serve
+from fairlead.service.loop.loop import Service
+from fairlead.service.process.runner import wall_clock
+from fairlead.service.process.server import Serving, serve
 from fairlead.service.settings import Settings
 from tests.conftest import ROOT
 from tests.service.api.stage import TENANTS
-from tests.service.fair.at_once import AtOnce
+from tests.service.fairness.at_once import AtOnce
 
 
 class Served:

@@ -20,12 +20,12 @@ from fairlead.service.api.app import application
 from fairlead.service.api.live import Live
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.memory import MemoryStore, Place
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
 from fairlead.service.metrics import Metrics
 from fairlead.service.requests import Caller, MakeToken, Reply, Request, Role
 from fairlead.service.settings import Limits, Settings
 from fairlead.service.tokens import make
-from tests.service.fair.at_once import AtOnce
+from tests.service.fairness.at_once import AtOnce
 
 T = TypeVar("T")
 

@@ -20,8 +20,8 @@ import psutil
 import pytest
 
 from fairlead.model.errors import InputError
-from fairlead.service.server import check_listening
-from tests.cli.live import until
+from fairlead.service.process.server import check_listening
+from tests.cli.live.place import until
 from tests.conftest import ROOT
 from tests.service.api.serving import Served, served
 from tests.service.api.stage import job

@@ -8,8 +8,8 @@ from typing import Any
 
 from fairlead.engines.fake import Call, Planted
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.door import DoorClosedError
 from fairlead.service.journal.entry import Entry, JournalError
+from fairlead.service.mailbox import DoorClosedError
 from tests.service.api.stage import Answer, Stage, call, job
 
 FULL = "the disk is full; make room"

@@ -12,26 +12,26 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import Event, TaskFinished, TenantChanged, TimePassed
-from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.options import Options as CoreOptions
+from fairlead.scheduling.state.ids import Unit
 from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import Place
 from fairlead.service.journal.places import open_store
 from fairlead.service.records.book import Records
-from fairlead.service.recovery import Recovery
+from fairlead.service.recovery.bootstrap import start_body
+from fairlead.service.recovery.recover import Recovery
+from fairlead.service.recovery.snapshots import take
 from fairlead.service.requests import CancelJob, DrainMachine, PutTenant
 from fairlead.service.settings import Settings
-from fairlead.service.snapshots import take
-from fairlead.service.starting import start_body
-from fairlead.simulation.options import Options
-from fairlead.simulation.result import Result
-from fairlead.simulation.run import simulate
-from fairlead.simulation.sinks import Kept
+from fairlead.simulation.engine.options import Options
+from fairlead.simulation.engine.run import simulate
+from fairlead.simulation.measure.result import Result
+from fairlead.simulation.measure.sinks import Kept
 from fairlead.simulation.workloads.registry import generate
-from tests.service.fair.at_once import AtOnce
+from tests.service.fairness.at_once import AtOnce
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
-from tests.simulation.test_replay import jobs_of, machine_events, that_jobs_can_write
+from tests.simulation.engine.test_replay import jobs_of, machine_events, that_jobs_can_write
 
 GOOD, BAD = Fate(SECOND), Fate(SECOND // 2, code=3)
 

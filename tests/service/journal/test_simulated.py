@@ -14,21 +14,21 @@ from fairlead.engines.interface import Assignment, Report, Started
 from fairlead.engines.world import Fate, World
 from fairlead.model.job import Job
 from fairlead.scheduling.events import MachineJoined, TenantChanged
-from fairlead.scheduling.ids import Unit
 from fairlead.scheduling.options import Options as CoreOptions
+from fairlead.scheduling.state.ids import Unit
 from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import MemoryStore, Place
-from fairlead.service.loop import Service
-from fairlead.service.replay import replay
+from fairlead.service.loop.loop import Service
+from fairlead.service.recovery.bootstrap import start_body
+from fairlead.service.recovery.replay import replay
 from fairlead.service.requests import Caller, Done, SubmitJobs
 from fairlead.service.settings import Settings
-from fairlead.service.starting import start_body
-from fairlead.simulation.options import Options
-from fairlead.simulation.run import simulate
-from fairlead.simulation.sinks import Kept
+from fairlead.simulation.engine.options import Options
+from fairlead.simulation.engine.run import simulate
+from fairlead.simulation.measure.sinks import Kept
 from fairlead.simulation.workloads.registry import generate
-from tests.simulation.test_replay import jobs_of, machine_events, that_jobs_can_write
+from tests.simulation.engine.test_replay import jobs_of, machine_events, that_jobs_can_write
 
 Placed = tuple[int, str, int, str]
 """Time, job, task, machine."""

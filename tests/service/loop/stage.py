@@ -10,10 +10,10 @@ from fairlead.engines.interface import Attempt
 from fairlead.engines.world import Fate, World
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
-from fairlead.service.fair.interface import Adviser
+from fairlead.service.fairness.interface import Adviser
 from fairlead.service.journal.entry import Entry, Store
 from fairlead.service.journal.memory import MemoryStore, Place
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
 from fairlead.service.records.tasks import TaskRecord
 from fairlead.service.requests import (
     Caller,

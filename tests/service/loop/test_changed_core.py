@@ -12,12 +12,12 @@ from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
 from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError
 from fairlead.service.records.jobs import JobState
-from fairlead.service.recovery import Recovery
-from fairlead.service.replay import replay
+from fairlead.service.recovery.recover import Recovery
+from fairlead.service.recovery.replay import replay
+from fairlead.service.recovery.snapshots import load, take
+from fairlead.service.recovery.verify import verify
 from fairlead.service.requests import PutTenant
 from fairlead.service.settings import Settings
-from fairlead.service.snapshots import load, take
-from fairlead.service.verify import verify
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.recovered import recover
 

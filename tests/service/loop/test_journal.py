@@ -21,9 +21,10 @@ from fairlead.service.journal.entry import (
     TakenJournalError,
 )
 from fairlead.service.journal.memory import NAME, MemoryStore, Place
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
 from fairlead.service.records.book import Records
-from fairlead.service.recovery import DisagreementError, Recovery
+from fairlead.service.recovery.recover import DisagreementError, Recovery
+from fairlead.service.recovery.snapshots import load, take
 from fairlead.service.requests import (
     CancelJob,
     Done,
@@ -34,7 +35,6 @@ from fairlead.service.requests import (
     Wrong,
 )
 from fairlead.service.settings import Retention, Settings
-from fairlead.service.snapshots import load, take
 from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job
 from tests.service.recovered import recover
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.serve_config import read_config
+from fairlead.cli.serving.config import read_config
 from fairlead.scheduling.options import MICROSECONDS, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import DAY, Limits, Retention, Settings

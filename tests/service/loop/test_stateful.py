@@ -22,7 +22,7 @@ from fairlead.engines.world import Fate, Happening
 from fairlead.model.machine import Machine
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.memory import MemoryStore, Place
-from fairlead.service.loop import Service
+from fairlead.service.loop.loop import Service
 from fairlead.service.requests import CancelJob, ChangeJob, Done, DrainMachine, SubmitJobs
 from fairlead.service.settings import Settings
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job

@@ -12,13 +12,13 @@ from fairlead.engines.world import Fate
 from fairlead.model.machine import Machine
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.transitions import TaskState
-from fairlead.service.reach import AT_ONCE
+from fairlead.service.loop.engine_link import AT_ONCE
+from fairlead.service.loop.reports import _time
 from fairlead.service.records.jobs import JobState
 from fairlead.service.records.tasks import Outcome
-from fairlead.service.reports import _time
 from fairlead.service.requests import CancelJob, ForgetJob
 from fairlead.service.settings import Settings
-from tests.service.fair.at_once import AtOnce
+from tests.service.fairness.at_once import AtOnce
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 
 BAD = Fate(SECOND // 2, code=3, message="it says why")

@@ -6,8 +6,8 @@ import pytest
 
 from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.journal.memory import MemoryStore
-from fairlead.service.recovery import follow, newest
-from fairlead.service.snapshots import START, load
+from fairlead.service.recovery.recover import follow, newest
+from fairlead.service.recovery.snapshots import START, load
 from tests.service.loop.stage import Stage, job
 
 

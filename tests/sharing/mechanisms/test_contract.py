@@ -11,11 +11,11 @@ import pytest
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.compile import compile_problem
-from fairlead.sharing.mechanism import Mechanism, Outcome
-from fairlead.sharing.pools import tenant_weights
-from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.registry import MECHANISMS, parse
+from fairlead.sharing.filling.pool_weights import tenant_weights
+from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.problem.problem import Floats, Problem
+from fairlead.sharing.rules.mechanism import Mechanism, Outcome
+from fairlead.sharing.rules.registry import MECHANISMS, parse
 from tests.reference.instances import Instance, instance
 from tests.tolerances import EXACT, close
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairlead.sharing.mechanisms.independent import independent
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem.problem import Floats, Problem
 from tests.sharing.build import build
 from tests.tolerances import EXACT
 

@@ -7,12 +7,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling.fill import fill
-from fairlead.sharing.mechanism import Outcome
+from fairlead.sharing.filling.pool_weights import tenant_weights
 from fairlead.sharing.mechanisms.market import market
-from fairlead.sharing.pools import tenant_weights
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.problem.problem import Floats, Problem
+from fairlead.sharing.rules.mechanism import Outcome
 from tests.reference.instances import PLAIN, instance
 from tests.sharing.build import build
 from tests.tolerances import EXACT

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairlead.sharing.mechanisms.most_tasks import most_tasks
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem.problem import Floats, Problem
 from tests.reference.simplex import Simplex
 from tests.sharing.build import build
 from tests.tolerances import EXACT

@@ -7,12 +7,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.filling.fill import fill
+from fairlead.sharing.filling.pool_weights import tenant_weights
 from fairlead.sharing.mechanisms.ps_dsf import distance, ps_dsf
 from fairlead.sharing.mechanisms.weights import job_weights, runnable
-from fairlead.sharing.pools import tenant_weights
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.problem.problem import Floats, Problem
 from tests.reference.instances import Kind, instance
 from tests.sharing.build import build
 from tests.tolerances import EXACT

@@ -8,9 +8,9 @@ import pytest
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.sharing.compile import compile_problem
 from fairlead.sharing.mechanisms.slots import slots
-from fairlead.sharing.problem import Floats, Problem
+from fairlead.sharing.problem.compile import compile_problem
+from fairlead.sharing.problem.problem import Floats, Problem
 from tests.sharing.build import build
 
 

@@ -14,7 +14,7 @@ from fairlead.model.allocation import Allocation
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.sharing import registry
+from fairlead.sharing.rules import registry
 from tests.sharing.policies.claims import MECHANISMS, POLICIES, Claims
 
 EVERY = [c for entries in (POLICIES | MECHANISMS).values() for c in entries]

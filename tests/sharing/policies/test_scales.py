@@ -11,12 +11,12 @@ import pytest
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.sharing import registry
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.policy import Policy, View
-from fairlead.sharing.problem import Floats, Problem, tasks_that_fit
-from fairlead.sharing.registry import parse
-from fairlead.sharing.views import one_class, pooled
+from fairlead.sharing.problem.problem import Floats, Problem, tasks_that_fit
+from fairlead.sharing.rules import registry
+from fairlead.sharing.rules.registry import parse
+from fairlead.sharing.rules.views import one_class, pooled
 from tests.sharing.build import build
 from tests.sharing.policies.claims import POLICIES, Claims
 

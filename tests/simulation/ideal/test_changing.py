@@ -12,12 +12,12 @@ from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
-from fairlead.simulation.result import Result
-from fairlead.simulation.sinks import NEVER, Kept
+from fairlead.simulation.measure.result import Result
+from fairlead.simulation.measure.sinks import NEVER, Kept
 from fairlead.simulation.workload import MachineEvent, Workload
 from fairlead.simulation.workloads.registry import generate
 from tests.simulation.by_hand import SECOND, workload
-from tests.simulation.test_run import conserved
+from tests.simulation.engine.test_run import conserved
 
 KINDS = (Kind.RESTRICTED, Kind.PERIODIC, Kind.PREEMPTION)
 

@@ -12,7 +12,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.simulation.ideal.compare import Allocations, Bin, apart, slowdowns
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
-from fairlead.simulation.sinks import JobRecords, Kept
+from fairlead.simulation.measure.sinks import JobRecords, Kept
 from fairlead.simulation.workload import Workload
 from fairlead.simulation.workloads.registry import generate
 from tests.simulation.by_hand import SECOND, workload

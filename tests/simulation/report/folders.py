@@ -6,10 +6,10 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from fairlead.simulation.distances import Distances
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
-from fairlead.simulation.measures import Jobs, Shares, Tasks, Utilisation
+from fairlead.simulation.measure.distances import Distances
+from fairlead.simulation.measure.measures import Jobs, Shares, Tasks, Utilisation
 from fairlead.simulation.workloads.registry import generate
 
 STEP = 5_000_000  # microseconds between samples
@@ -24,7 +24,8 @@ def study(
     """The folder of a study with these runs (policy, kind of ideal scheduler, seed)."""
     path.mkdir(parents=True, exist_ok=True)
     (path / "study.json").write_text(
-        json.dumps({"schema": "fairlead.simulation.study/1", "settings": {}}), encoding="utf-8"
+        json.dumps({"schema": "fairlead.simulation.studies.study/1", "settings": {}}),
+        encoding="utf-8",
     )
     for policy, kind, seed in runs:
         workload = generate(spec, seed)
@@ -38,7 +39,7 @@ def study(
         ]
         result = run_ideal(workload, kind, policy, seed=seed, sinks=sinks)
         content = {
-            "schema": "fairlead.simulation.run/1",
+            "schema": "fairlead.simulation.engine.run/1",
             "workload": workload.name,
             "notes": list(workload.notes),
             "settings": {},

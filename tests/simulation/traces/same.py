@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.terms import Term
+from fairlead.scheduling.state.terms import Term
 from fairlead.simulation.workload import JobBatch, Workload
 
 

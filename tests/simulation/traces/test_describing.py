@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.machine import label_values
 from fairlead.model.tenant import Tenant
-from fairlead.scheduling.terms import Listed, NotListed, Term
+from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.simulation.traces.build import in_batches
 from fairlead.simulation.traces.describing import PERCENTS, STEPS, Description, describe
 from fairlead.simulation.traces.percentiles import Counted

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.model.errors import InputError
-from fairlead.simulation.traces.google2011_tasks import (
+from fairlead.simulation.traces.public.google2011_tasks import (
     FINISH,
     KILL,
     SCHEDULE,

@@ -20,10 +20,10 @@ from fairlead.model.errors import InputError, OutputError
 from fairlead.model.machine import label_values
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.terms import Listed, NotListed, Term
+from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.simulation.traces.build import in_batches
-from fairlead.simulation.traces.own_form import Form
-from fairlead.simulation.traces.own_writing import write
+from fairlead.simulation.traces.own.form import Form
+from fairlead.simulation.traces.own.writing import write
 from fairlead.simulation.traces.registry import load
 from fairlead.simulation.workload import JobBatch, MachineTable, Resource, Words, Workload
 from tests.simulation.traces.same import assert_same, jobs_of

@@ -11,8 +11,8 @@ import pytest
 from fairlead.model.errors import InputError
 from fairlead.simulation.traces.describing import PERCENTS, Description, describe
 from fairlead.simulation.traces.matching import at_start
-from fairlead.simulation.traces.own_form import Form
-from fairlead.simulation.traces.own_writing import write
+from fairlead.simulation.traces.own.form import Form
+from fairlead.simulation.traces.own.writing import write
 from fairlead.simulation.traces.registry import load
 from fairlead.simulation.workload import JobBatch, Workload
 from tests.simulation.traces.same import assert_same

@@ -18,7 +18,7 @@ import pytest
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.terms import satisfies
+from fairlead.scheduling.state.terms import satisfies
 from fairlead.simulation.workload import JobBatch, MachineEvent, Workload
 from fairlead.simulation.workloads import registry
 from fairlead.simulation.workloads.jobs import BATCH

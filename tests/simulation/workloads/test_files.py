@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairlead.simulation.traces.own import load
-from fairlead.simulation.traces.own_form import Form
-from fairlead.simulation.traces.own_writing import write
+from fairlead.simulation.traces.own.form import Form
+from fairlead.simulation.traces.own.reading import load
+from fairlead.simulation.traces.own.writing import write
 from fairlead.simulation.workloads.registry import generate
 
 TRACES = Path(__file__).resolve().parents[3] / "examples" / "traces"

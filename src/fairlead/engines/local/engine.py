@@ -29,13 +29,13 @@ from fairlead.engines.interface import (
 )
 from fairlead.engines.local import hardware
 from fairlead.engines.local.environment import RUN, CannotRunError
-from fairlead.engines.local.following import Following, Phase, Task
 from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.memory import INTERVAL, MemoryWatch
-from fairlead.engines.local.ordering import Orders
 from fairlead.engines.local.processes import alive, kill, owner, processes, variable
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
-from fairlead.engines.local.starting import Order, Spawner, Word
+from fairlead.engines.local.spawn_request import Orders
+from fairlead.engines.local.spawner_link import Order, Spawner, Word
+from fairlead.engines.local.supervisor import Following, Phase, Task
 from fairlead.model.machine import Cluster, Machine
 
 UNWRITTEN = 0.5

@@ -26,26 +26,32 @@ from fairlead.engines.interface import (
     Started,
     Stream,
 )
-from fairlead.engines.ray import (
+from fairlead.engines.ray import line
+from fairlead.engines.ray.cluster import node_of_row, options_of
+from fairlead.engines.ray.launcher import (
     book,
-    command,
-    desk,
-    driving,
     exchange,
-    files,
-    function,
     launcher,
     leases,
-    line,
-    looping,
     probing,
-    sightings,
     verdict,
 )
-from fairlead.engines.ray import pinning as pins
-from fairlead.engines.ray.cluster import node_of_row, options_of
-from fairlead.engines.ray.ear import Ear
-from fairlead.engines.ray.ways import Way, got, way_to
+from fairlead.engines.ray.launcher import (
+    driver_api as driving,
+)
+from fairlead.engines.ray.launcher import (
+    node_names as sightings,
+)
+from fairlead.engines.ray.launcher import pinning as pins
+from fairlead.engines.ray.launcher import (
+    threads as looping,
+)
+from fairlead.engines.ray.launcher import (
+    worker_api as desk,
+)
+from fairlead.engines.ray.node import command, files, function
+from fairlead.engines.ray.reports_inbox import Ear
+from fairlead.engines.ray.transport import Way, got, way_to
 from fairlead.whole_file import sync_folder
 
 BY_VALUE = (

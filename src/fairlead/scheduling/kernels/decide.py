@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.scheduling.kernels.changes import settle
-from fairlead.scheduling.kernels.choice import choose
-from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.change.counts import settle
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     at_once,
@@ -22,11 +20,13 @@ from fairlead.scheduling.kernels.launching import (
     loosen,
     please,
 )
-from fairlead.scheduling.kernels.near import choose_near, forget_near, next_near
-from fairlead.scheduling.kernels.permission import gang_fits, spent
-from fairlead.scheduling.kernels.search import next_job
-from fairlead.scheduling.kernels.state import Handle
-from fairlead.scheduling.kernels.tables import NONE
+from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.scheduling.kernels.memory.state import Handle
+from fairlead.scheduling.kernels.memory.tables import NONE
+from fairlead.scheduling.kernels.room.choice import choose
+from fairlead.scheduling.kernels.room.permission import gang_fits, spent
+from fairlead.scheduling.kernels.search.best_first import choose_near, forget_near, next_near
+from fairlead.scheduling.kernels.search.search import next_job
 
 
 @inner

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.changes import freshen, freshen_all, settle
-from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.change.counts import freshen, freshen_all, settle
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     at_once,
@@ -29,17 +28,18 @@ from fairlead.scheduling.kernels.launching import (
     loosen,
     please,
 )
-from fairlead.scheduling.kernels.levels import level
-from fairlead.scheduling.kernels.permission import (
+from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NONE
+from fairlead.scheduling.kernels.room.permission import (
     first_permitted,
     gang_fits,
     next_permitted,
     permitted,
     within_caps,
 )
-from fairlead.scheduling.kernels.rules import better, slack
-from fairlead.scheduling.kernels.state import Handle, int64
-from fairlead.scheduling.kernels.tables import NONE
+from fairlead.scheduling.kernels.room.rules import better, slack
+from fairlead.scheduling.kernels.search.levels import level
 
 MILLION = 1_000_000
 UNNAMED = -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.changes import (
+from fairlead.scheduling.kernels.change.counts import (
     LAUNCHED,
     freshen,
     link,
@@ -15,15 +15,15 @@ from fairlead.scheduling.kernels.changes import (
     unreserve,
     use,
 )
-from fairlead.scheduling.kernels.compiling import inner, kernel
-from fairlead.scheduling.kernels.levels import hold
-from fairlead.scheduling.kernels.line import hope, look
-from fairlead.scheduling.kernels.permission import spent
-from fairlead.scheduling.kernels.places import drop_near
-from fairlead.scheduling.kernels.rooms import take
-from fairlead.scheduling.kernels.state import Handle, int64
-from fairlead.scheduling.kernels.tables import NONE, UNLIMITED, Full, Said
-from fairlead.scheduling.kernels.trail import mix
+from fairlead.scheduling.kernels.change.reservations import hope, look
+from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, Said
+from fairlead.scheduling.kernels.memory.trail import mix
+from fairlead.scheduling.kernels.room.permission import spent
+from fairlead.scheduling.kernels.room.places import drop_near
+from fairlead.scheduling.kernels.room.rooms import take
+from fairlead.scheduling.kernels.search.levels import hold
 
 LAUNCH = int(Said.LAUNCH)
 NOT_FULL = int(Full.NOT)

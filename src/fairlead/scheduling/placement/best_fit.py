@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.fits import left_sign
-from fairlead.scheduling.kernels.state import Handle
+from fairlead.scheduling.kernels.memory.state import Handle
+from fairlead.scheduling.kernels.room.fits import left_sign
 
 
 def best_fit(s: Handle, j: int, m: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.state import Handle
+from fairlead.scheduling.kernels.memory.state import Handle
 
 
 def first_fit(s: Handle, j: int, m: int) -> float:  # noqa: ARG001  all rules take the same

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.scheduling.kernels.rules import Compare, Rule, Score, make_rule
+from fairlead.scheduling.kernels.room.rules import Compare, Rule, Score, make_rule
 
 BUILT_IN = {
     "first-fit": "first_fit",
@@ -49,7 +49,7 @@ def placement(name: str) -> Callable[[Score], Score]:
     """Registers a rule: a function (state, job, machine) -> float, the least is best.
 
     It is compiled (Numba's nopython mode): it reads the arrays of the state (`free`, `capacity`,
-    `demand` by machine or job and resource; see `fairlead.scheduling.kernels.tables`) and changes
+    `demand` by machine or job and resource; see `fairlead.scheduling.kernels.memory.tables`) and changes
     nothing. It may depend on the job and the machine, not on other machines' free room.
     """
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.compiling import inner
-from fairlead.scheduling.kernels.fits import left_sign
-from fairlead.scheduling.kernels.state import Handle, int64
+from fairlead.scheduling.kernels.memory.compiling import inner
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.room.fits import left_sign
 
 
 @inner

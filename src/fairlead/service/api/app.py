@@ -16,7 +16,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.model.errors import InputError
-from fairlead.service.api import (
+from fairlead.service.api.gate import Gate
+from fairlead.service.api.live import Entrance
+from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
+from fairlead.service.api.routes import (
     events,
     fairness,
     jobs,
@@ -27,9 +30,6 @@ from fairlead.service.api import (
     tenants,
     tokens,
 )
-from fairlead.service.api.gate import Gate
-from fairlead.service.api.live import Entrance
-from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.visit import Api
 from fairlead.version import __version__

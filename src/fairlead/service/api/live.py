@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from fairlead.engines.interface import Attempt, Node, Output, Stream
 from fairlead.scheduling.core import Core
-from fairlead.service.fair.watch import Watch
+from fairlead.service.fairness.monitor import Watch
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
 from fairlead.service.requests import Reply, Request

@@ -26,7 +26,7 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
-from fairlead.service.door import DoorClosedError
+from fairlead.service.mailbox import DoorClosedError
 from fairlead.service.requests import Caller, Done, Refused, Role
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind

@@ -14,11 +14,11 @@ from fairlead.model.proof import Proof, Scarce
 from fairlead.model.shares import JobShare, Level, Stop, TenantShare
 from fairlead.model.unrounded import EXACT, IN_DOUBLES
 from fairlead.sharing.certificate.arithmetic import NONE, nearest, rational
-from fairlead.sharing.certificate.given import Filled, Input, Proved
+from fairlead.sharing.certificate.input import Filled, Input, Proved
 from fairlead.sharing.certificate.possible import placed_tasks, violation
 from fairlead.sharing.certificate.scales import Looks
 from fairlead.sharing.certificate.weights import tenant_weights
-from fairlead.sharing.sums import total
+from fairlead.sharing.numbers.sums import total
 
 SHOWN = 2e-11
 """An answer shows 12 digits, made from doubles: so close, relative, is each to what is proved."""

@@ -13,14 +13,14 @@ from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof
 from fairlead.model.shares import Certificate
 from fairlead.sharing.certificate.arithmetic import NONE, nearest, rational
+from fairlead.sharing.certificate.arrays import Classes
 from fairlead.sharing.certificate.files import proof_from_json
-from fairlead.sharing.certificate.given import Filled, Input, Proved, read_input
+from fairlead.sharing.certificate.input import Filled, Input, Proved, read_input
 from fairlead.sharing.certificate.per_machine import Clock, check_stops
 from fairlead.sharing.certificate.places import check_numbers, check_places, tasks_of
 from fairlead.sharing.certificate.rounds import check_rounds
 from fairlead.sharing.certificate.scales import Looks, Rule, rule
 from fairlead.sharing.certificate.scarce import Rows
-from fairlead.sharing.certificate.seen import Classes
 from fairlead.sharing.certificate.weights import tenant_weights
 
 STATED = "the scales of `{policy}` are taken as stated: only its owner can compute them"

@@ -10,9 +10,9 @@ from flint import fmpq
 from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Round
 from fairlead.sharing.certificate.arithmetic import NONE, nearest
-from fairlead.sharing.certificate.seen import Classes, Seen
+from fairlead.sharing.certificate.arrays import Classes, Seen
 from fairlead.sharing.certificate.tree import Tree
-from fairlead.sharing.sums import total
+from fairlead.sharing.numbers.sums import total
 
 
 class Clock:

@@ -9,8 +9,8 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof
 from fairlead.sharing.certificate.check import check_proof
-from fairlead.sharing.certificate.given import read_input
-from fairlead.sharing.sums import total
+from fairlead.sharing.certificate.input import read_input
+from fairlead.sharing.numbers.sums import total
 
 Placed = dict[str, dict[int, Fraction]]
 """By job and number of a class of machines."""

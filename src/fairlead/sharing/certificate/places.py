@@ -15,8 +15,8 @@ from fairlead.model.proof import Places, Proof
 from fairlead.sharing.certificate.arithmetic import NONE, Equation, nearest, solution
 from fairlead.sharing.certificate.rounds import Filling, Terms
 from fairlead.sharing.certificate.scarce import Row, Rows, described
-from fairlead.sharing.enclosed import FEW, NEAR, enclosed
-from fairlead.sharing.sums import total
+from fairlead.sharing.numbers.enclosed import FEW, NEAR, enclosed
+from fairlead.sharing.numbers.sums import total
 
 # Loads that doubles say are less than what there is by more than this, relative, are less.
 SURE = 1e-9

@@ -6,8 +6,8 @@ import numpy as np
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.errors import CertificateError
-from fairlead.sharing.certificate.given import Input
-from fairlead.sharing.certificate.seen import Classes, Floats
+from fairlead.sharing.certificate.arrays import Classes, Floats
+from fairlead.sharing.certificate.input import Input
 
 ROUNDING = 1e-9
 """Relative, of everything that has a bound: such answers are doubles, sums of up to 100,000 of

@@ -10,9 +10,9 @@ from flint import fmpq, fmpz
 from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Round
 from fairlead.sharing.certificate.arithmetic import NONE, nearest, proportions
+from fairlead.sharing.certificate.arrays import Ints
 from fairlead.sharing.certificate.scarce import Row, Rows
-from fairlead.sharing.certificate.seen import Ints
-from fairlead.sharing.sums import total
+from fairlead.sharing.numbers.sums import total
 
 # A cost is a sum of products without signs, so doubles are off by some roundings of its own size.
 # Costs further apart than this, relative, are in that order; the others are compared exactly.

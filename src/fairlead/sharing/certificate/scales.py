@@ -13,7 +13,7 @@ from flint import fmpq
 
 from fairlead.model.errors import CertificateError
 from fairlead.sharing.certificate.arithmetic import NONE, ONE, rational
-from fairlead.sharing.certificate.seen import Bools, Classes, Ints, Seen
+from fairlead.sharing.certificate.arrays import Bools, Classes, Ints, Seen
 
 
 class Looks(Enum):

@@ -8,7 +8,7 @@ from flint import fmpq
 
 from fairlead.model.errors import CertificateError
 from fairlead.model.proof import Scarce
-from fairlead.sharing.certificate.seen import Classes, Seen
+from fairlead.sharing.certificate.arrays import Classes, Seen
 from fairlead.sharing.certificate.tree import Tree
 
 Row = tuple[str, int, int]

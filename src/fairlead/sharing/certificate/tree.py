@@ -11,7 +11,7 @@ from flint import fmpq
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.sharing.certificate.arithmetic import NONE, rational
-from fairlead.sharing.certificate.seen import Floats, Ints, Seen
+from fairlead.sharing.certificate.arrays import Floats, Ints, Seen
 
 
 @dataclass(frozen=True)

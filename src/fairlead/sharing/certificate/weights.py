@@ -18,11 +18,11 @@ from fairlead.sharing.certificate.arithmetic import (
     rational,
     solution,
 )
+from fairlead.sharing.certificate.arrays import Seen
 from fairlead.sharing.certificate.scales import held
 from fairlead.sharing.certificate.scarce import Row, Rows
-from fairlead.sharing.certificate.seen import Seen
 from fairlead.sharing.certificate.tree import Tree
-from fairlead.sharing.sums import total
+from fairlead.sharing.numbers.sums import total
 
 
 def tenant_weights(

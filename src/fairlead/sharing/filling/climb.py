@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from fairlead.sharing.amounts import nearest
 from fairlead.sharing.filling.corner import NONE, Corner, Row, there_is
 from fairlead.sharing.filling.groups import Groups
-from fairlead.sharing.problem import Floats
+from fairlead.sharing.numbers.amounts import nearest
+from fairlead.sharing.problem.problem import Floats
 
 # After so many pivots by which the level did not rise, the first that gains is taken instead of
 # what gains most, until it rises: that ends for sure (Bland 1977).

@@ -11,8 +11,8 @@ from fairlead.model.errors import SolverError
 from fairlead.sharing.filling.corner import Corner, Row
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.prices import Priced
-from fairlead.sharing.problem import Bools, Floats, Ints
-from fairlead.sharing.solvers.rise import Basis, Rise, Risen, rise_at_once
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
+from fairlead.sharing.solvers.step import Basis, Rise, Risen, rise_at_once
 
 # The simplex gives shares on few classes each, and is fast where there is little to choose. An
 # interior point method takes a few dense steps however much there is.

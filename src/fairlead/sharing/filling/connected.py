@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlead.sharing.problem import Bools, Ints
+from fairlead.sharing.problem.problem import Bools, Ints
 
 
 def connected(pairs: Bools) -> tuple[Ints, Ints]:

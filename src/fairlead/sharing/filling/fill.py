@@ -12,7 +12,6 @@ import numpy as np
 from flint import fmpq
 
 from fairlead.model.errors import InternalError, SolverError
-from fairlead.sharing.amounts import nearest, rationals
 from fairlead.sharing.filling.climb import Climb, NoRoomError
 from fairlead.sharing.filling.component import Component, Programs
 from fairlead.sharing.filling.connected import connected, indices
@@ -22,9 +21,10 @@ from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
 from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
 from fairlead.sharing.filling.tasks import Bundles, placed
-from fairlead.sharing.problem import Floats, Ints, Problem
-from fairlead.sharing.threads import one_thread
-from fairlead.sharing.watched import tell
+from fairlead.sharing.filling.watched import tell
+from fairlead.sharing.numbers.amounts import nearest, rationals
+from fairlead.sharing.numbers.threads import one_thread
+from fairlead.sharing.problem.problem import Floats, Ints, Problem
 
 # Components whose levels are this close in doubles are compared as rationals.
 _CLOSE = 1e-6

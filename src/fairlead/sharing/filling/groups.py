@@ -10,10 +10,10 @@ from math import gcd
 import numpy as np
 from flint import fmpq
 
-from fairlead.sharing.alone import alone
-from fairlead.sharing.amounts import Whole
 from fairlead.sharing.filling.rates import siblings
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.numbers.amounts import Whole
+from fairlead.sharing.problem.alone import alone
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem
 
 # Where a job's tasks are this close to what its machines hold, rationals say which is less.
 _NEAR = 1e-9

@@ -9,8 +9,8 @@ import numpy as np
 from flint import fmpq
 
 from fairlead.sharing.filling.rates import NONE, Rates
-from fairlead.sharing.problem import Problem, jobs_below
-from fairlead.sharing.sums import total
+from fairlead.sharing.numbers.sums import total
+from fairlead.sharing.problem.problem import Problem, jobs_below
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq, fmpz
 
-from fairlead.sharing.amounts import nearest
 from fairlead.sharing.filling.corner import (
     Corner,
     Row,
@@ -19,8 +18,9 @@ from fairlead.sharing.filling.corner import (
 )
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.progress import Progress
-from fairlead.sharing.problem import Bools, Floats, Ints
-from fairlead.sharing.sums import total
+from fairlead.sharing.numbers.amounts import nearest
+from fairlead.sharing.numbers.sums import total
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
 # A cost in doubles is a sum of products without signs: it is right to a dozen roundings. Costs
 # that differ by more than this, relative, differ in the same way as rationals.

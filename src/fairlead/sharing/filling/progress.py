@@ -8,11 +8,11 @@ from heapq import heappop, heappush
 import numpy as np
 from flint import fmpq
 
-from fairlead.sharing.amounts import nearest
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.rates import NONE, Rates
-from fairlead.sharing.problem import Tree
-from fairlead.sharing.sums import Rounded, total
+from fairlead.sharing.numbers.amounts import nearest
+from fairlead.sharing.numbers.sums import Rounded, total
+from fairlead.sharing.problem.problem import Tree
 
 Terms = list[tuple[fmpq, fmpq]]
 """A number of bundles as a sum of levels, each times something: (level, times). Few levels are

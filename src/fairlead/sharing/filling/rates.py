@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from flint import fmpq
 
-from fairlead.sharing.problem import Bools, Ints, Tree
+from fairlead.sharing.problem.problem import Bools, Ints, Tree
 
 NONE = fmpq(0)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq
 
-from fairlead.sharing.amounts import nearest
 from fairlead.sharing.filling.corner import Corner, Row
 from fairlead.sharing.filling.groups import Groups
-from fairlead.sharing.filling.kept import Kept, Prices
+from fairlead.sharing.filling.kept_prices import Kept, Prices
 from fairlead.sharing.filling.prices import Priced
-from fairlead.sharing.problem import Floats, Ints, Problem
+from fairlead.sharing.numbers.amounts import nearest
+from fairlead.sharing.problem.problem import Floats, Ints, Problem
 
 
 @dataclass(frozen=True)

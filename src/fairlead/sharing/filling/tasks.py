@@ -8,8 +8,6 @@ from functools import cached_property
 import numpy as np
 from flint import fmpq, fmpz
 
-from fairlead.sharing.amounts import nearest
-from fairlead.sharing.enclosed import FEW, NEAR, enclosed
 from fairlead.sharing.filling.corner import (
     NONE,
     Corner,
@@ -23,7 +21,9 @@ from fairlead.sharing.filling.corner import (
 )
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.progress import Terms
-from fairlead.sharing.sums import Rounded, total
+from fairlead.sharing.numbers.amounts import nearest
+from fairlead.sharing.numbers.enclosed import FEW, NEAR, enclosed
+from fairlead.sharing.numbers.sums import Rounded, total
 
 # Loads that are less than what there is by more than this, relative, are less as rationals.
 _SURE = 1e-9

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.mechanism import Outcome
 from fairlead.sharing.mechanisms.weights import job_weights, jobs_capped, runnable
-from fairlead.sharing.problem import Floats, Problem, tasks_that_fit
-from fairlead.sharing.registry import mechanism
+from fairlead.sharing.problem.problem import Floats, Problem, tasks_that_fit
+from fairlead.sharing.rules.mechanism import Outcome
+from fairlead.sharing.rules.registry import mechanism
 
 
 @mechanism("independent")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.problem import Floats, Ints
+from fairlead.sharing.problem.problem import Floats, Ints
 
 NONE = -1
 OWN_END = -2

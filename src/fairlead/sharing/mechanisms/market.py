@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.mechanism import Outcome
 from fairlead.sharing.mechanisms.rows import Rows, rows
 from fairlead.sharing.mechanisms.weights import job_weights, runnable
-from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.registry import mechanism
+from fairlead.sharing.problem.problem import Floats, Problem
+from fairlead.sharing.rules.mechanism import Outcome
+from fairlead.sharing.rules.registry import mechanism
 
 TOLERANCE = 1e-9
 """The largest relative residual of the equilibrium conditions that is let through."""

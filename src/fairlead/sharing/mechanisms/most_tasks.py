@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.mechanism import Outcome
 from fairlead.sharing.mechanisms.rows import Rows, rows
 from fairlead.sharing.mechanisms.weights import job_weights, runnable
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem
-from fairlead.sharing.registry import mechanism
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.rules.mechanism import Outcome
+from fairlead.sharing.rules.registry import mechanism
 from fairlead.sharing.solvers.linear import INFINITY, Program
 
 POSITIVE = 1e-9

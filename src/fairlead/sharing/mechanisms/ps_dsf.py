@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.mechanism import Outcome
 from fairlead.sharing.mechanisms.levelling import NONE, level
 from fairlead.sharing.mechanisms.weights import job_weights, jobs_capped, runnable
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem
-from fairlead.sharing.registry import mechanism
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.rules.mechanism import Outcome
+from fairlead.sharing.rules.registry import mechanism
 
 TOLERANCE = 1e-9
 """The largest distance from the definition that is let through."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlead.sharing.mechanisms.weights import jobs_capped
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem
 
 
 @dataclass(frozen=True)

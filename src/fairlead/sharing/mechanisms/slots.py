@@ -8,9 +8,9 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.filling.fill import fill
-from fairlead.sharing.mechanism import Outcome
-from fairlead.sharing.problem import Bools, Floats, Problem, tasks_that_fit
-from fairlead.sharing.registry import mechanism
+from fairlead.sharing.problem.problem import Bools, Floats, Problem, tasks_that_fit
+from fairlead.sharing.rules.mechanism import Outcome
+from fairlead.sharing.rules.registry import mechanism
 
 ROUNDING = 1e-12
 """Relative: a quotient of two decimals this close below a whole number is that number."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem, jobs_below
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem, jobs_below
 
 
 def runnable(problem: Problem, weight: Floats) -> Bools:

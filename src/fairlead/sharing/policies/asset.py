@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairlead.sharing.policy import inverse, resource_shares
-from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.registry import policy
+from fairlead.sharing.problem.problem import Floats, Problem
+from fairlead.sharing.rules.registry import policy
 
 
 @policy("asset", poolable=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.policy import demand_of, inverse, refuse
-from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.registry import policy
+from fairlead.sharing.problem.problem import Floats, Problem
+from fairlead.sharing.rules.registry import policy
 
 
 @policy("cmmf")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fairlead.sharing.policies.drfh import drfh
 from fairlead.sharing.policy import View
-from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.registry import policy
+from fairlead.sharing.problem.problem import Floats, Problem
+from fairlead.sharing.rules.registry import policy
 
 
 @policy("drf", view=View.POOLED)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.amounts import rationals
+from fairlead.sharing.numbers.amounts import rationals
 from fairlead.sharing.policy import demand_of, inverse, refuse, resource_shares
-from fairlead.sharing.problem import Floats, Problem
-from fairlead.sharing.registry import policy
+from fairlead.sharing.problem.problem import Floats, Problem
+from fairlead.sharing.rules.registry import policy
 
 
 @policy("kdf", poolable=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import InternalError
-from fairlead.sharing.problem import Floats
+from fairlead.sharing.problem.problem import Floats
 from fairlead.sharing.solvers.scaled import REFINEMENTS, REGULAR, Program
 from fairlead.sharing.solvers.triangle import inverse_root
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.problem import Floats, Ints
+from fairlead.sharing.problem.problem import Floats, Ints
 
 POLISH_STEPS = 100
 PATIENCE = 25  # steps without a better point, after which the best one is taken

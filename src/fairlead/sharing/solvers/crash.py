@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.problem import Floats
-from fairlead.sharing.solvers.rise import Basis, Rise, largest
+from fairlead.sharing.problem.problem import Floats
+from fairlead.sharing.solvers.step import Basis, Rise, largest
 
 # Groups find their places in so many turns at most, unless there are few in each.
 _AT_LEAST = 4

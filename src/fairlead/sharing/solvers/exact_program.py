@@ -9,7 +9,7 @@ import numpy as np
 from flint import fmpq
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.amounts import nearest
+from fairlead.sharing.numbers.amounts import nearest
 
 Column = dict[int, fmpq]
 """What one unit takes of each row."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_flow
 
-from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
 # Units in which a whole flow is counted: SciPy counts in 32 bits, and both directions of an edge
 # together must fit.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.sharing.problem import Bools, Floats
+from fairlead.sharing.problem.problem import Bools, Floats
 from fairlead.sharing.solvers.by_group import GroupSystem
-from fairlead.sharing.solvers.rise import Basis, Rise
 from fairlead.sharing.solvers.scaled import Program, System
+from fairlead.sharing.solvers.step import Basis, Rise
 
 _MOST_STEPS = 200
 # Relative gap at which no step changes who is where.

@@ -8,7 +8,7 @@ import highspy
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.problem import Floats, Ints
+from fairlead.sharing.problem.problem import Floats, Ints
 
 INFINITY = highspy.kHighsInf
 _PRIMAL_SIMPLEX = 4

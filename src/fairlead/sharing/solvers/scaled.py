@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import InternalError
-from fairlead.sharing.problem import Bools, Floats
-from fairlead.sharing.solvers.rise import Rise
+from fairlead.sharing.problem.problem import Bools, Floats
+from fairlead.sharing.solvers.step import Rise
 from fairlead.sharing.solvers.triangle import inverse_root
 
 # Added to the scaled capacity system: prices that are not unique (two resources in the same

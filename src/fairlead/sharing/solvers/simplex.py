@@ -6,9 +6,9 @@ import highspy
 import numpy as np
 
 from fairlead.model.errors import SolverError
-from fairlead.sharing.problem import Bools, Ints
+from fairlead.sharing.problem.problem import Bools, Ints
 from fairlead.sharing.solvers.crash import crash
-from fairlead.sharing.solvers.rise import Basis, Rise, Risen
+from fairlead.sharing.solvers.step import Basis, Rise, Risen
 
 _BASIC = highspy.HighsBasisStatus.kBasic
 _LOWER = highspy.HighsBasisStatus.kLower

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem
 from fairlead.sharing.solvers.linear import INFINITY, Program
 
 # A pair that no placement uses costs at least 1, every other 0: what is between is rounding.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.sharing.problem import Floats
+from fairlead.sharing.problem.problem import Floats
 
 # Triangles of this size are inverted at once.
 _BLOCK = 64

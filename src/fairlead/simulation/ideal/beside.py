@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.ideal.compare import Allocations, Apart, Slowdown, apart, slowdowns
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
-from fairlead.simulation.result import Result
-from fairlead.simulation.run import simulate
-from fairlead.simulation.sinks import Kept
+from fairlead.simulation.measure.result import Result
+from fairlead.simulation.measure.sinks import Kept
 from fairlead.simulation.workload import Workload
 
 

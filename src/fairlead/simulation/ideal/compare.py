@@ -7,9 +7,9 @@ from enum import Enum
 
 import numpy as np
 
-from fairlead.simulation.distance import PERCENT, root_mean_square
-from fairlead.simulation.moment import Moment
-from fairlead.simulation.sinks import NEVER, JobRecords, Sink
+from fairlead.simulation.measure.distance import PERCENT, root_mean_square
+from fairlead.simulation.measure.moment import Moment
+from fairlead.simulation.measure.sinks import NEVER, JobRecords, Sink
 from fairlead.simulation.workload import Ints
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]

@@ -8,9 +8,9 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.machine import Machine
-from fairlead.scheduling.scales import Classes as Alike
-from fairlead.scheduling.scales import Scaler
-from fairlead.scheduling.terms import Term, satisfies
+from fairlead.scheduling.state.scales import Classes as Alike
+from fairlead.scheduling.state.scales import Scaler
+from fairlead.scheduling.state.terms import Term, satisfies
 from fairlead.sharing.policy import Policy
 from fairlead.simulation.exact_now import Classes, classes_of
 from fairlead.simulation.ideal.machines import Turn, rows_of

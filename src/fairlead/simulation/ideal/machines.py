@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.simulation.changes import Changes, Kind
-from fairlead.simulation.options import Options
+from fairlead.simulation.engine.changes import Changes, Kind
+from fairlead.simulation.engine.options import Options
 from fairlead.simulation.workload import Ints, Workload
 
 NOWHERE = -1

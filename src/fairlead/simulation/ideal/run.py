@@ -11,9 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.scheduling.scales import FIFO
+from fairlead.scheduling.state.scales import FIFO
 from fairlead.sharing.whole import scaled
-from fairlead.simulation.distances import Distances
 from fairlead.simulation.ideal.follow import Follow
 from fairlead.simulation.ideal.given import Floats, Given, given
 from fairlead.simulation.ideal.kinds import Kind
@@ -21,9 +20,10 @@ from fairlead.simulation.ideal.machines import NOWHERE, Turn
 from fairlead.simulation.ideal.slots import Placed, Slots
 from fairlead.simulation.ideal.telling import Job, Launch, There, job_records, moment_of
 from fairlead.simulation.ideal.weights import Weights
-from fairlead.simulation.moment import Moment
-from fairlead.simulation.result import Result
-from fairlead.simulation.sinks import NEVER, RunInfo, Sink, TaskRecords
+from fairlead.simulation.measure.distances import Distances
+from fairlead.simulation.measure.moment import Moment
+from fairlead.simulation.measure.result import Result
+from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords
 from fairlead.simulation.workload import Bools, Ints, Workload
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.sharing.problem import Bools, Floats, Ints
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
 from fairlead.simulation.ideal.kinds import Kind
 
 _LESS = 1e-12

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairlead.simulation.ideal.given import Floats, Given
-from fairlead.simulation.moment import Moment
-from fairlead.simulation.sinks import NEVER, JobRecords
+from fairlead.simulation.measure.moment import Moment
+from fairlead.simulation.measure.sinks import NEVER, JobRecords
 from fairlead.simulation.workload import Bools, Ints
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fairlead.scheduling.kernels.ahead import fetch
-from fairlead.scheduling.kernels.compiling import kernel
-from fairlead.scheduling.kernels.pages import LINE
+from fairlead.scheduling.kernels.memory.ahead import fetch
+from fairlead.scheduling.kernels.memory.compiling import kernel
+from fairlead.scheduling.kernels.memory.pages import LINE
 
 Queue = npt.NDArray[np.int64]
 """(N, 2): the time, and the key that breaks ties: the first launched ends first."""

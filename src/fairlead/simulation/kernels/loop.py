@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.scheduling.kernels.ahead import fetch
-from fairlead.scheduling.kernels.compiling import inner, kernel
+from fairlead.scheduling.kernels.change.job_events import enrol, forget
+from fairlead.scheduling.kernels.change.machine_events import advance as pass_time
+from fairlead.scheduling.kernels.change.machine_events import end
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
-from fairlead.scheduling.kernels.happen import advance as pass_time
-from fairlead.scheduling.kernels.happen import end
-from fairlead.scheduling.kernels.people import enrol, forget
-from fairlead.scheduling.kernels.state import Handle, Ints, Records, Words, int64
-from fairlead.scheduling.kernels.tables import NEVER, NONE, Full, Happened, Said
+from fairlead.scheduling.kernels.memory.ahead import fetch
+from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.scheduling.kernels.memory.state import Handle, Ints, Records, Words, int64
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, Full, Happened, Said
 from fairlead.simulation.kernels.heap import pop, push
 from fairlead.simulation.kernels.tables import NOT_YET, SLOT_BITS, VOID, Phase, Why
 

@@ -12,8 +12,14 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.simulation.study_files import RUN, RUN_SCHEMA, STUDY, STUDY_SCHEMA, content_of
-from fairlead.simulation.tables import schema_of
+from fairlead.simulation.measure.tables import schema_of
+from fairlead.simulation.studies.study_files import (
+    RUN,
+    RUN_SCHEMA,
+    STUDY,
+    STUDY_SCHEMA,
+    content_of,
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.scheduling.terms import Term, written_term
+from fairlead.scheduling.state.terms import Term, written_term
 from fairlead.simulation.traces.matching import Matching, at_start
 from fairlead.simulation.traces.percentiles import Counted
 from fairlead.simulation.workload import Ints, JobBatch, Workload

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairlead.scheduling.terms import Listed, NotListed, Term
+from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.simulation.workload import Bools, Ints, MachineEvent, MachineTable, Words
 
 _WORDS = 4_000_000  # of sets of machines that are in memory at a time

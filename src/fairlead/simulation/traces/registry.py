@@ -8,19 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.simulation.traces import (
+from fairlead.simulation.traces.build import with_machines
+from fairlead.simulation.traces.formats import Files, Format
+from fairlead.simulation.traces.options import settings
+from fairlead.simulation.traces.own import reading as own
+from fairlead.simulation.traces.public import (
     alibaba2020,
     alibaba2023,
     alibaba2026,
     google2011,
     google2019,
-    own,
     philly,
     swim,
 )
-from fairlead.simulation.traces.build import with_machines
-from fairlead.simulation.traces.formats import Files, Format
-from fairlead.simulation.traces.options import settings
 from fairlead.simulation.traces.tables import first_line
 from fairlead.simulation.workload import Workload
 

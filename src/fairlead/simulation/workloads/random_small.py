@@ -11,7 +11,7 @@ from fairlead.model.constraint import Label, Operator, Requirement
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.terms import Listed, NotListed, Term
+from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.simulation.workload import (
     Ints,
     MachineEvent,

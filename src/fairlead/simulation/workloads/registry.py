@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import cast
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.spec import Spec, arguments, form, read, write
+from fairlead.sharing.rules.spec import Spec, arguments, form, read, write
 from fairlead.simulation.workload import Workload
 
 # Read only when somebody asks for one: a generator's numbers cost nothing to the others.

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.terms import Listed
+from fairlead.scheduling.state.terms import Listed
 from fairlead.simulation.workload import Resource, Workload
 from fairlead.simulation.workloads.draws import SECOND, Shape, Times
 from fairlead.simulation.workloads.jobs import Jobs, stream

@@ -1,0 +1,1 @@
+"""Who holds what, and what anybody could run with it."""

@@ -1,0 +1,1 @@
+"""The properties, one file each, and what they have in common."""

@@ -1,0 +1,1 @@
+"""The papers' table of properties, by looking for a witness against each."""

@@ -1,0 +1,1 @@
+"""What would change: edits, catalogues, and both sides compared."""

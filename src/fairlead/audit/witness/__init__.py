@@ -1,0 +1,1 @@
+"""Witnesses: as files, shown again, made smaller."""

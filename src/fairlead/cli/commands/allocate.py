@@ -1,0 +1,165 @@
+"""`fairlead allocate`: the exact fair shares of a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import add_files, add_policy, as_csv, read, say
+from fairlead.cli.common.patience import patience
+from fairlead.sharing.rules.whole_names import is_whole
+
+if TYPE_CHECKING:
+    from fairlead.model.allocation import Allocation
+
+EPILOG = """\
+examples:
+  fairlead allocate cluster.yaml jobs.yaml
+  fairlead allocate cluster.yaml --policy "kdf(k=2)"
+  fairlead allocate cluster.yaml --json > shares.json
+  fairlead allocate cluster.yaml --quiet --proof proof.json
+  fairlead allocate cluster.yaml --tasks whole
+  fairlead allocate cluster.yaml --policy cdrf-lottery --draw --seed 7
+"""
+
+CSV = (
+    "job",
+    "tenant",
+    "weight",
+    "tenant_share",
+    "share",
+    "level",
+    "tasks",
+    "alone",
+    "scale",
+    "policy",
+    "stopped_by",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    add_files(parser)
+    add_policy(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the allocation as JSON")
+    parser.add_argument(
+        "--fractions",
+        action="store_true",
+        help="with --json: exact numbers as fractions however long they are",
+    )
+    form.add_argument("--csv", action="store_true", help="print one row per job as CSV")
+    form.add_argument("--quiet", action="store_true", help="print nothing; useful with --proof")
+    parser.add_argument(
+        "--tasks",
+        choices=("divisible", "whole"),
+        help="whether tasks may run in part (default: divisible)",
+    )
+    parser.add_argument(
+        "--draw", action="store_true", help="draw an allocation of the lottery (cdrf-lottery)"
+    )
+    parser.add_argument("--seed", type=int, help="what --draw draws by (default: 0)")
+    parser.add_argument(
+        "--proof", metavar="FILE", help="write what proves the shares, for `fairlead verify`"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the allocation."""
+    from fairlead.sharing.allocate import allocate
+
+    if args.seed is not None and not args.draw:
+        from fairlead.model.errors import InputError, Mistake
+
+        raise InputError(
+            Mistake("--seed is what --draw draws by", "add --draw, or leave out --seed")
+        )
+    if args.fractions and not args.json:
+        from fairlead.model.errors import InputError, Mistake
+
+        raise InputError(
+            Mistake("--fractions is about what --json prints", "add --json, or leave it out")
+        )
+    if args.tasks == "divisible" and is_whole(args.policy):
+        from fairlead.model.errors import InputError, Mistake
+
+        raise InputError(
+            Mistake(
+                f"{args.policy} shares whole tasks alone", "leave out --tasks, or choose a policy"
+            )
+        )
+    cluster, jobs = read(args.files)
+    if args.proof is not None:
+        check_target(args.proof, args.files)
+    with patience():
+        allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
+    if args.draw:
+        allocation = drawn(allocation, args.seed or 0)
+    if args.proof is not None:
+        write_proof(args.proof, allocation)
+    if args.json:
+        say([allocation.to_json(fractions=args.fractions)])
+    elif args.csv:
+        from fairlead.cli.text.allocation import reasons
+
+        why = reasons(cluster, jobs, allocation)
+        say(as_csv([row | {"stopped_by": why[str(row["job"])]} for row in allocation.table()], CSV))
+        for text in allocation.sentences():
+            print(f"warning: {text}", file=sys.stderr)
+    elif not args.quiet:
+        from fairlead.cli.common.screen import screen_of
+        from fairlead.cli.text.allocation import allocation_lines
+
+        say(allocation_lines(cluster, jobs, allocation, screen_of(sys.stdout)))
+    return 0
+
+
+def drawn(allocation: Allocation, seed: int) -> Allocation:
+    """The allocation with one of its lottery drawn."""
+    from dataclasses import replace
+
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.sharing.whole_tasks.lottery import draw
+
+    whole = allocation.whole
+    if whole is None or not whole.lottery:
+        raise InputError(
+            Mistake(f"{allocation.policy} has no lottery to draw from", "use cdrf-lottery")
+        )
+    number = draw([chance.probability for chance in whole.lottery], seed)
+    return replace(allocation, whole=replace(whole, drawn=(number, seed)))
+
+
+def check_target(file: str, inputs: list[str]) -> None:
+    """Raises InputError where the proof would replace the input."""
+    from pathlib import Path
+
+    from fairlead.model.errors import InputError, Mistake
+
+    target = Path(file)
+    for name in inputs:
+        if name == file or (target.exists() and Path(name).exists() and target.samefile(name)):
+            raise InputError(
+                Mistake(f"--proof {file} would write over the input", "name another file")
+            )
+
+
+def write_proof(file: str, allocation: Allocation) -> None:
+    """Writes the proof, whole or not at all."""
+    from pathlib import Path
+
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.shares import Tasks
+    from fairlead.sharing.certificate import proof_to_json
+    from fairlead.whole_file import write_whole
+
+    if allocation.proof is None:
+        what = f"{allocation.policy} has no proof to write: a mechanism fills no levels"
+        right = "leave out --proof, or choose a policy"
+        if allocation.tasks is Tasks.WHOLE:
+            what = "whole tasks have no proof to write: only exact shares have levels to prove"
+            right = "leave out --proof, or --tasks whole"
+        raise InputError(Mistake(what, right))
+    write_whole(Path(file), proof_to_json(allocation.proof))

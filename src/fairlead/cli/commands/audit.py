@@ -1,0 +1,382 @@
+"""`fairlead audit`: are the promises kept here? A verdict on each property, a witness for each
+violation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import add_live, read, say
+
+if TYPE_CHECKING:
+    from fairlead.audit.finding import Finding, Input
+    from fairlead.audit.outcome import Rule
+    from fairlead.audit.run import Refused
+
+EPILOG = """\
+examples:
+  fairlead audit cluster.yaml jobs.yaml
+  fairlead audit cluster.yaml --policy tsf --policy cdrf --property envy-freeness
+  fairlead audit cluster.yaml --witness witnesses/
+  fairlead audit --replay witnesses/cdrf-envy-freeness.json
+  fairlead audit --table --trials 100
+  fairlead audit cluster.yaml --tasks whole --policy tsf,cdrf-lottery,moving-knife
+  fairlead audit --live    of a running service: who is short now, and why
+
+`holds` was computed exactly for this input; `violated` has a witness; `none in N` means that N
+changes were tried and none violated the property, which proves nothing.
+"""
+
+POLICIES = "tsf,cdrf,drfh,drf"
+WHOLE = "tsf,cdrf,cdrf-lottery,shapley-folkman,moving-knife"
+TRIES = 200
+TRIALS, INPUTS = 20, 100
+SMALL = 5_000
+"""Jobs times machines up to which witnesses are made smaller if nothing is said: every try is an
+allocation."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a YAML or JSON file, or a directory of them; `-` is the standard input",
+    )
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help="the files are a trace, as for `fairlead trace info`: judge all its jobs at once",
+    )
+    parser.add_argument("--format", metavar="NAME", help="with --trace: the trace's format")
+    parser.add_argument(
+        "--unlimited",
+        action="store_true",
+        help="with --trace or --table: judge as if no job ever ran out of tasks",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        metavar="NAME=VALUE",
+        help="with --trace: an assumption about what the trace does not say; repeatable",
+    )
+    parser.add_argument(
+        "--policy",
+        action="append",
+        metavar="POLICY",
+        help=f"what to judge, also several separated by commas; repeatable (default: {POLICIES})",
+    )
+    parser.add_argument(
+        "--tasks",
+        choices=("divisible", "whole"),
+        default="divisible",
+        help="whether tasks may run in part; whole: what `fairlead allocate --tasks whole` gives"
+        f" (default: divisible; with whole the default policies are {WHOLE})",
+    )
+    parser.add_argument(
+        "--property",
+        action="append",
+        metavar="NAME",
+        help="a property, also several separated by commas; repeatable (default: all)",
+    )
+    parser.add_argument(
+        "--pool",
+        action="append",
+        metavar="TENANT=MACHINES",
+        help="judge as if the tenant had brought these machines, as in vision=a[1-4]; repeatable",
+    )
+    parser.add_argument(
+        "--deal",
+        action="store_true",
+        help="judge as if the tenants had brought all machines: dealt out by the seed, each to one"
+        " whose jobs can use it",
+    )
+    parser.add_argument(
+        "--trials",
+        type=int,
+        metavar="N",
+        help=f"changes to try at most for each property that is searched, the smallest lies not"
+        f" counted (default: {TRIALS}); with --table inputs of each kind (default: {INPUTS})",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="of what is drawn (default: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 on a violation")
+    parser.add_argument(
+        "--witness", metavar="DIR", help="write a file for each violation into this directory"
+    )
+    parser.add_argument(
+        "--shrink",
+        type=int,
+        metavar="N",
+        help=f"allocations to spend on making a witness smaller (default: {TRIES}, or 0 where jobs"
+        f" × machines are more than {SMALL:,})",
+    )
+    parser.add_argument(
+        "--replay", metavar="WITNESS", help="show a witness again, from its file alone"
+    )
+    parser.add_argument(
+        "--table",
+        action="store_true",
+        help="no file: look for witnesses against every property of every policy (or of those"
+        " named) in small inputs, and draw the papers' table",
+    )
+    add_live(parser, "who has less than is guaranteed now, in a running service, and why")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the findings."""
+    from fairlead.audit.finding import Verdict
+    from fairlead.audit.outcome import Options
+    from fairlead.audit.run import Refused, audit
+    from fairlead.cli.main import Exit
+    from fairlead.model.errors import InputError, Mistake
+
+    if args.live:
+        from fairlead.cli.commands.audit_live import run_live
+
+        return run_live(args)
+    if args.replay is not None:
+        return _replay(args)
+    if not args.files and not args.table:
+        right = "give a file, or --table, --replay WITNESS or --live"
+        raise InputError(Mistake("no file is given", right))
+    for name, least in (("trials", 1), ("seed", 0), ("shrink", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise InputError(Mistake(f"--{name} {value} is too small", f"write at least {least}"))
+    if args.table:
+        return _table(args)
+    given, notes = _given(args)
+    rules = _rules(args.policy or [WHOLE if args.tasks == "whole" else POLICIES], args.tasks)
+    options = Options(trials=args.trials or TRIALS, seed=args.seed)
+    found: list[Finding] = []
+    refused: list[Refused] = []
+    with _progress() as tell:
+        for one in audit(given, rules, _words(args.property or ()), options, tell):
+            if isinstance(one, Refused):
+                refused.append(one)
+            else:
+                found.append(one)
+        if not found:
+            reasons = dict.fromkeys(reason for one in refused for reason in one.reasons)
+            raise InputError(map(Mistake, reasons))
+        # The sentences are about the input as it is, the witnesses about less of it.
+        small = _smaller(found, given, args.shrink, tell) if args.json or args.witness else found
+    if args.witness:
+        from fairlead.cli.common.witness_files import write_witnesses
+
+        write_witnesses(
+            (
+                (one.policy, one.property + _moment(one), one.witness)
+                for one in small
+                if one.witness is not None
+            ),
+            args.witness,
+        )
+    if args.json:
+        from fairlead.cli.text.audit import sentence_of, tree
+        from fairlead.model.report import json_text
+
+        say([json_text(tree(small, refused, notes, [sentence_of(one) for one in found]))])
+    else:
+        from fairlead.cli.common.screen import screen_of
+        from fairlead.cli.text.audit import lines
+
+        say(lines(found, refused, given, notes, screen_of(sys.stdout)))
+    violations = any(one.verdict is Verdict.VIOLATED for one in found)
+    return Exit.REFUTED if args.strict and violations else Exit.OK
+
+
+def _given(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
+    """What is judged, and sentences on how it came about."""
+    from dataclasses import replace
+
+    from fairlead.audit.finding import Input
+    from fairlead.audit.run import with_pools
+    from fairlead.model.errors import InputError, Mistake
+
+    notes: tuple[str, ...] = ()
+    if args.trace:
+        from fairlead.cli.commands.trace import assignments
+        from fairlead.cli.common.workload_input import as_input
+        from fairlead.simulation.traces.registry import load
+
+        workload = load(args.files, args.format, assignments(args.set or []))
+        cluster, jobs, notes = as_input(workload)
+        if args.unlimited:
+            jobs = tuple(replace(job, tasks=None) for job in jobs)
+            notes += ("all jobs are taken to have tasks without end",)
+    elif args.format is not None or args.set is not None or args.unlimited:
+        what = "--format, --set and --unlimited are about a trace"
+        raise InputError(Mistake(what, "write --trace, too"))
+    else:
+        cluster, jobs = read(args.files)
+    given = Input(cluster, jobs)
+    if not args.deal:
+        return with_pools(given, _pools(args.pool or ())), notes
+    if args.pool:
+        raise InputError(
+            Mistake("--deal and --pool both say who brought what", "write one of them")
+        )
+    from fairlead.audit.holdings.dealt_pools import dealt
+
+    given, told = dealt(given, args.seed)
+    return given, notes + told
+
+
+class _progress:  # noqa: N801  used as a function
+    """Says on a terminal what is being done; quiet in a pipe."""
+
+    def __enter__(self) -> Callable[[str], None]:
+        self._on = sys.stderr.isatty()
+        return self._tell
+
+    def __exit__(self, *_: object) -> None:
+        if self._on:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _tell(self, text: str) -> None:
+        if self._on:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _words(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+
+
+def _rules(given: Sequence[str], kind: str) -> list[Rule]:
+    from fairlead.audit.outcome import InWhole, rule_of
+    from fairlead.model.errors import InputError, Mistake, Mistakes
+    from fairlead.model.shares import Tasks
+    from fairlead.sharing.rules.spec import split
+
+    mistakes = Mistakes()
+    rules: dict[str, Rule] = {}
+    for text in (part for one in given for part in split(one)):
+        try:
+            rule = rule_of(text, Tasks(kind))
+        except InputError as error:
+            mistakes += error.mistakes
+        else:
+            if isinstance(rule, InWhole) and kind != "whole":
+                mistakes.append(
+                    Mistake(f"{rule.spec} shares whole tasks", "write --tasks whole, too")
+                )
+            rules.setdefault(rule.spec, rule)
+    mistakes.report()
+    return list(rules.values())
+
+
+def _pools(given: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """What `--pool` says."""
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.tenant import some
+
+    found = []
+    for text in given:
+        name, equals, machines = text.partition("=")
+        if not equals or not name or not machines:
+            raise InputError(
+                Mistake(f"--pool {text} names no pool", "write TENANT=MACHINES: vision=a[1-4],b7")
+            )
+        found.append((name, some(part.strip() for part in machines.split(","))))
+    return found
+
+
+def _smaller(
+    found: Sequence[Finding], given: Input, tries: int | None, tell: Callable[[str], None]
+) -> list[Finding]:
+    """The findings with smaller witnesses."""
+    from dataclasses import replace
+
+    from fairlead.audit.witness.shrink import shrink
+
+    if tries is None:
+        tries = TRIES if len(given.jobs) * len(given.cluster.machines) <= SMALL else 0
+    smaller = []
+    for one in found:
+        if one.witness is not None and tries:
+            tell(f"{one.policy}: {one.property}: a smaller witness")
+            one = replace(one, witness=shrink(one.witness, tries))
+        smaller.append(one)
+    return smaller
+
+
+def _moment(finding: Finding) -> str:
+    return "" if finding.lottery is None else f"-{finding.lottery.value}"
+
+
+def _table(args: argparse.Namespace) -> int:
+    """Draws the papers' table."""
+    from fairlead.audit.table.draw import with_smaller
+    from fairlead.cli.common.screen import screen_of
+    from fairlead.cli.main import Exit
+    from fairlead.cli.text import audit_table
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.report import json_text
+
+    about_a_trace = args.trace or args.format is not None or args.set is not None
+    if args.files or args.pool or args.deal or about_a_trace:
+        raise InputError(Mistake("--table takes no input", "it draws its own: leave the rest out"))
+    with _progress() as tell:
+        table = audit_table.drawn(
+            [rule.spec for rule in _rules(args.policy or [], args.tasks)],
+            _words(args.property or ()),
+            args.trials or INPUTS,
+            args.seed,
+            tell,
+            args.tasks,
+            args.unlimited,
+        )
+        tell("smaller witnesses")
+        table = with_smaller(table, audit_table.TRIES if args.shrink is None else args.shrink)
+    if args.witness:
+        from fairlead.cli.common.witness_files import write_witnesses
+
+        write_witnesses(
+            (
+                (policy, row, cell.witness)
+                for (policy, row), cell in table.cells.items()
+                if cell.witness is not None
+            ),
+            args.witness,
+        )
+    if args.json:
+        say([json_text(audit_table.tree(table))])
+    else:
+        say(audit_table.lines(table, screen_of(sys.stdout)))
+    violations = any(cell.witness is not None for cell in table.cells.values())
+    return Exit.REFUTED if args.strict and violations else Exit.OK
+
+
+def _replay(args: argparse.Namespace) -> int:
+    """Shows a witness again; the exit code says whether it still does."""
+    from fairlead.audit.witness.file import witness_from_json
+    from fairlead.audit.witness.replay import Again, replay
+    from fairlead.cli.main import Exit
+    from fairlead.files import texts
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.words import number
+
+    if args.files:
+        raise InputError(Mistake("--replay takes no other file", "the witness holds its input"))
+    ((name, text),) = texts([args.replay])
+    written = witness_from_json(text, name)
+    found = replay(written)
+    about = f"{written.policy}, {written.property}, {', '.join(written.who)}"
+    then = f"{number(written.after)} against {number(written.before)} ({written.unit})"
+    if found.shown is None:
+        say([f"{about}: the question cannot be asked of this input"])
+    else:
+        now = f"{number(found.shown.after)} against {number(found.shown.before)}"
+        said = "as the file says" if found.again is Again.SAME else f"the file says {then}"
+        say([f"{about}: {now} ({found.shown.unit}), {said}", found.shown.sentence])
+    if found.again is Again.GONE:
+        say(["It no longer shows."])
+    return Exit.OK if found.again is Again.SAME else Exit.REFUTED

@@ -1,0 +1,43 @@
+"""`fairlead drain` and `fairlead undrain`: a machine gets nothing new; a machine takes tasks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import add_service, service_of
+
+EPILOG = """\
+examples:
+  fairlead drain a01            what runs on it goes on; nothing new comes
+  fairlead drain "a[01-08]"
+  fairlead undrain a01          it takes tasks again
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The arguments of both commands."""
+    parser.epilog = EPILOG
+    parser.set_defaults(back=parser.prog.endswith("undrain"))
+    parser.add_argument("machines", nargs="+", metavar="MACHINE", help="machines, by name or range")
+    add_service(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Drains the machines, or takes them back, and shows them."""
+    from fairlead.cli.commands.machines import lines
+    from fairlead.cli.common.remote import names_of, say_json
+    from fairlead.cli.common.screen import screen_of
+
+    names = names_of(args.machines)
+    with service_of(args) as service:
+        for name in names:
+            service.machine(name)  # a name that is not known: before anything is changed
+        found = [service.undrain(name) if args.back else service.drain(name) for name in names]
+    if args.json:
+        rows = [each.model_dump(mode="json", by_alias=True, exclude={"schema_"}) for each in found]
+        say_json({"schema": "fairlead.machines/1", "machines": rows})
+    else:
+        say(lines(found, screen_of(sys.stdout)))
+    return 0

@@ -1,0 +1,37 @@
+"""`fairlead forget`: what is over is not known any more, and its name is free."""
+
+from __future__ import annotations
+
+import argparse
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import add_service, service_of
+
+EPILOG = """\
+examples:
+  fairlead forget train    its record and what its tasks wrote are gone
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("jobs", nargs="+", metavar="JOB", help="the names of jobs that are over")
+    add_service(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Forgets the jobs, in their order."""
+    from fairlead.cli.common.remote import say_json
+    from fairlead.cli.common.screen import shown
+
+    with service_of(args) as service:
+        for name in args.jobs:
+            service.job(name)  # a name that is not known: before anything is forgotten
+        for name in args.jobs:
+            service.forget(name)
+    if args.json:
+        say_json({"schema": "fairlead.forgotten/1", "jobs": args.jobs})
+    else:
+        say(f"{shown(name)}: forgotten" for name in args.jobs)
+    return 0

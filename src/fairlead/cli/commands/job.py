@@ -1,0 +1,152 @@
+"""`fairlead job`: one job with its tasks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import add_service, service_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fairlead.cli.common.screen import Screen
+    from fairlead.wire.jobs import JobDetail, Task, TaskAttempt
+
+EPILOG = """\
+examples:
+  fairlead job train
+  fairlead job train --tasks failed    only the tasks that failed
+  fairlead job train --json            the job and its tasks, for programs
+"""
+
+MOST = 20
+"""Tasks that are shown if nothing is said."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("job", metavar="JOB", help="the job's name")
+    parser.add_argument(
+        "--tasks",
+        metavar="STATE",
+        help="show all tasks in this state: waiting, launched, running, stopping, finished,"
+        f" failed or dropped; `all` for all. If nothing is said, at most {MOST} are shown",
+    )
+    add_service(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Asks for the job and its tasks and prints them."""
+    from itertools import islice
+
+    from fairlead.cli.common.remote import say_json, state_word
+    from fairlead.cli.common.screen import screen_of
+    from fairlead.wire.jobs import TaskState
+
+    chosen = args.tasks not in (None, "all")
+    state = state_word(args.tasks, TaskState, "a task") if chosen else None
+    most = MOST if args.tasks is None and not args.json else None
+    with service_of(args) as service:
+        job = service.job(args.job)
+        # Of another tenant's job only the counts may be seen.
+        tasks = list(islice(service.tasks(args.job, state), most)) if job.job is not None else []
+    if args.json:
+        tree = job.model_dump(mode="json", by_alias=True)
+        tree["task_list"] = [task.model_dump(mode="json") for task in tasks]
+        say_json(tree)
+    else:
+        say(lines(job, tasks, screen_of(sys.stdout)))
+    return 0
+
+
+def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str]:
+    """What the job is, how it stands, and a line for each task."""
+    from fairlead.cli.common.remote import at, lasting, total
+    from fairlead.cli.common.screen import columns, folded, shown, table
+
+    facts = [("job", f"{shown(job.name)} (number {job.id})"), ("tenant", shown(job.tenant))]
+    facts.append(("state", job.state.value))
+    counts = job.tasks.model_dump()
+    parts = [f"{counts[state]} {state}" for state in counts if counts[state]]
+    facts.append(("tasks", f"{total(job.tasks)}: {', '.join(parts)}"))
+    if job.reason:
+        facts.append(("because", shown(job.reason)))
+    facts.append(("submitted", at(job.submitted) + (f" by {shown(job.by)}" if job.by else "")))
+    if job.ended is not None:
+        facts.append(("ended", f"{at(job.ended)} ({lasting((job.ended - job.submitted) / 1e6)})"))
+    for key, value in (job.job or {}).items():
+        if key not in ("name", "tenant", "tasks"):
+            facts.append((key, shown(asked(value) if key == "demand" else written(value))))
+    for key, text in facts:
+        first, *more = folded(text, max(30, screen.width - 13)) if screen.width else [text]
+        yield screen.dim(key) + " " * (12 - columns(key)) + " " + first
+        yield from (" " * 13 + line for line in more)
+    if tasks:
+        yield ""
+        rows = [row(task) for task in tasks]
+        header = ["task", "state", "machine", "attempts", "took", "ended"]
+        yield from table(header, rows, "><<>><", screen)
+    if job.job is not None and len(tasks) == MOST < total(job.tasks):
+        yield f"... and {total(job.tasks) - MOST} more (--tasks all)"
+
+
+def row(task: Task) -> list[str]:
+    """A task: its last attempt is what counts."""
+    from fairlead.cli.common.remote import lasting
+    from fairlead.cli.common.screen import shown
+
+    last = task.attempts[-1] if task.attempts else None
+    took = "-"
+    if last is not None and last.started is not None and last.ended is not None:
+        took = lasting((last.ended - last.started) / 1e6)
+    return [
+        str(task.task),
+        task.state.value,
+        shown(last.machine) if last is not None and last.machine else "-",
+        str(last.number if last is not None else 0),
+        took,
+        ending(last) if last is not None else "",
+    ]
+
+
+def ending(attempt: TaskAttempt) -> str:
+    """How an attempt ended, in words; empty while it has not."""
+    from fairlead.cli.common.screen import shown
+
+    if attempt.cause is None:
+        return ""
+    words = {
+        "exited": f"exit code {attempt.code}",
+        "signalled": f"signal {attempt.code}",
+        "time_limit": "over its time limit",
+        "memory": "took more memory than its demand",
+        "stopped": "stopped",
+        "not_started": "could not be started",
+        "lost": "lost with its machine",
+    }
+    said = words.get(attempt.cause, attempt.cause)
+    return f"{said}: {shown(attempt.message)}" if attempt.message else said
+
+
+def asked(demand: dict[str, str]) -> str:
+    """A demand as it would be written in a file, with units."""
+    from fractions import Fraction
+
+    from fairlead.model import quantity
+
+    return ", ".join(f"{key}: {quantity.written(Fraction(demand[key]))}" for key in demand)
+
+
+def written(value: object) -> str:
+    """A field of a job as it would be written in a file."""
+    import json
+
+    if isinstance(value, dict) and all(isinstance(each, str) for each in value.values()):
+        return ", ".join(f"{key}: {each}" for key, each in value.items())
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)

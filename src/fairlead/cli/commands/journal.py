@@ -1,0 +1,302 @@
+"""`fairlead journal`: is a service's journal whole, what does it say, and does it still follow?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from fairlead.cli.common.inputs import say
+from fairlead.model.words import tally
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fairlead.service.journal.entry import Entry
+    from fairlead.service.journal.reading import SqlReader
+
+EPILOG = """\
+examples:
+  fairlead journal check                             of the service's own state folder
+  fairlead journal replay /srv/fairlead
+  fairlead journal export postgresql://db/fairlead --out journal.jsonl
+  fairlead journal prune --keep 7d                   while no service writes it
+
+A journal is only read, also while a service writes it, but by `prune`. The exit code is 1 where it
+is damaged or a replay decides otherwise, and 2 where there is no journal that can be read.
+"""
+
+CHECK_SCHEMA = "fairlead.journal-check/1"
+REPLAY_SCHEMA = "fairlead.journal-replay/1"
+EXPORT_SCHEMA = "fairlead.journal/1"
+
+ACTIONS = {
+    "check": "is every entry what was written, none missing, and does each follow from the others",
+    "export": "every entry as a line of JSON",
+    "prune": "remove old entries of which two snapshots say what they did",
+    "replay": "tell all events to a new core, and compare every decision",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    actions = parser.add_subparsers(dest="action", required=True, metavar="|".join(ACTIONS))
+    for name, summary in ACTIONS.items():
+        action = actions.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[:1].upper()}{summary[1:]}.",
+            allow_abbrev=False,
+        )
+        action.add_argument(
+            "place",
+            nargs="?",
+            metavar="PLACE",
+            help="a state folder, a journal's file, or a postgresql:// URL (default: the state"
+            " folder)",
+        )
+        action.add_argument(
+            "--state",
+            metavar="DIR",
+            help="the service's state folder (default: FAIRLEAD_STATE, or ~/.local/state/fairlead)",
+        )
+        # Its place is before or after the action; the value is read in `main`.
+        action.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+        if name == "export":
+            action.add_argument(
+                "--after",
+                type=int,
+                metavar="SEQ",
+                help="only entries after this one (default: all that are kept)",
+            )
+            action.add_argument("--out", metavar="FILE", help="write there (default: print)")
+        action.add_argument(
+            "--json",
+            action="store_true",
+            help="print the result as JSON" + (", as the entries are" if name == "export" else ""),
+        )
+        if name == "check":
+            action.add_argument(
+                "--recent",
+                action="store_true",
+                help="only the snapshots, and the entries after the older one",
+            )
+        if name == "prune":
+            action.add_argument(
+                "--keep",
+                metavar="TIME",
+                help="keep what is younger than this, as in 30d (default: all that can go goes)",
+            )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Does what was asked; damage and disagreement are exit code 1."""
+    from fairlead.cli.main import Exit
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.service.journal.entry import CorruptJournalError, JournalError
+    from fairlead.service.recovery.recover import DisagreementError
+
+    try:
+        if args.action == "prune":
+            from fairlead.cli.commands.journal_prune import prune
+
+            prune(*_place(args), args)
+        else:
+            {"check": _check, "export": _export, "replay": _replay}[args.action](
+                _reader(args), args
+            )
+    except (CorruptJournalError, DisagreementError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return Exit.REFUTED
+    except JournalError as error:
+        raise InputError(Mistake(str(error))) from error
+    return Exit.OK
+
+
+def _place(args: argparse.Namespace) -> tuple[str | Path, Path | None]:
+    """Where the journal is that is meant, and its head."""
+    import os
+    from pathlib import Path
+
+    from fairlead.client.places import state_folder
+    from fairlead.service.journal.places import HEAD
+
+    state = Path(args.state) if args.state else state_folder(os.environ)
+    # Of another database than the service's own, the head of the default folder says nothing.
+    own = args.state or not args.place
+    return args.place or state, state / HEAD if own else None
+
+
+def _reader(args: argparse.Namespace) -> SqlReader:
+    """The journal that is meant, to be read."""
+    from fairlead.service.journal.places import open_reader
+
+    return open_reader(*_place(args))
+
+
+def _check(reader: SqlReader, args: argparse.Namespace) -> None:
+    """The files, the chain, and the state that follows from the entries."""
+    from fairlead.service.recovery.verify import verify
+
+    reader.check()
+    snapshots = reader.snapshots()
+    start = reader.start()
+    if args.recent and snapshots:
+        start = snapshots[0][0]
+    found = verify(_seen(reader, "entries", start), snapshots, start)
+    result = {
+        "schema": CHECK_SCHEMA,
+        "first": found.first,
+        "entries": found.entries,
+        "steps": found.steps,
+        "time": found.time,
+        "snapshot": found.snapshot,
+        "digest": found.digest,
+    }
+    kept = "no snapshot"
+    if found.snapshot is not None:
+        kept = f"with a snapshot of {found.snapshot:,} entries"
+    lines = [f"{reader} is whole: {tally(found.entries, 'entry')}, {kept}"]
+    if start:
+        whose = "those before were not looked at" if args.recent else "those before were removed"
+        lines.append(f"from entry {found.first:,} on ({whose})")
+        if found.base > start:
+            lines.append(f"each follows from those before it after entry {found.base:,}")
+    _told(args, result, [*lines, *_stands(result)])
+
+
+def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
+    from fairlead.service.recovery.replay import replay
+
+    start, core = reader.start(), None
+    if start:
+        from fairlead.service.recovery.snapshots import load
+        from fairlead.service.recovery.verify import base_of
+
+        start, data = base_of(reader.snapshots(), start)
+        core, _ = load(data)
+    found = replay(_seen(reader, "entries", start), core=core)
+    size = f"{tally(found.entries, 'entry')}, {tally(found.steps, 'step')}"
+    decisions = tally(found.decisions, "decision")
+    decided = f"{decisions} made again, all the same, after {tally(found.events, 'event')}"
+    result = {
+        "schema": REPLAY_SCHEMA,
+        "first": start + 1,
+        "entries": found.entries,
+        "steps": found.steps,
+        "events": found.events,
+        "decisions": found.decisions,
+        "time": found.time,
+        "digest": found.digest,
+    }
+    _told(
+        args,
+        result,
+        [
+            f"{reader}: {size}",
+            *([f"from entry {start + 1:,} on, on top of a snapshot"] if start else []),
+            decided,
+            *_stands(result),
+        ],
+    )
+
+
+def _export(reader: SqlReader, args: argparse.Namespace) -> None:
+    """All entries, once all of them were found whole."""
+    from itertools import islice
+
+    from fairlead.model.errors import InputError, Mistake
+
+    first, last = reader.start(), reader.last()
+    args.after = first if args.after is None else args.after
+    if args.after < 0 or args.after > last:
+        raise InputError(
+            Mistake(f"--after {args.after}, but the last entry is {last}", "write one from 0 on")
+        )
+    if args.after < first:
+        raise InputError(
+            Mistake(
+                f"--after {args.after}, but the entries up to {first} were removed",
+                f"write one from {first} on",
+            )
+        )
+    if args.out is None:  # nothing is printed of a journal that turns out to be damaged
+        for _ in islice(_seen(reader, "entries checked", args.after), last - args.after):
+            pass
+    entries = islice(_seen(reader, "entries", args.after), last - args.after)
+    lines = _lines(entries, args.after, last)
+    if args.out is None:
+        try:
+            sys.stdout.writelines(lines)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            from fairlead.cli.common.inputs import forget_stdout
+            from fairlead.model.errors import OutputError
+
+            forget_stdout()
+            raise OutputError(f"the entries cannot be written: {error.strerror}") from error
+        return
+    from pathlib import Path
+
+    from fairlead.whole_file import written_whole
+
+    # Nobody else may read it: commands are in it.
+    with (
+        written_whole(Path(args.out), private=True) as beside,
+        beside.open("w", encoding="utf-8") as out,
+    ):
+        out.writelines(lines)
+    _told(args, _head(args.after, last), [f"wrote {args.out}: {tally(last - args.after, 'entry')}"])
+
+
+def _head(after: int, last: int) -> dict[str, Any]:
+    return {"schema": EXPORT_SCHEMA, "after": after, "entries": last - after}
+
+
+def _lines(entries: Iterator[Entry], after: int, last: int) -> Iterator[str]:
+    from fairlead.service.journal.codec import to_text
+
+    yield to_text(_head(after, last)) + "\n"
+    for entry in entries:
+        tree = {
+            "seq": entry.seq,
+            "step": entry.step,
+            "time": entry.time,
+            "kind": entry.kind,
+            "body": entry.body,
+        }
+        yield to_text(tree) + "\n"
+
+
+def _seen(reader: SqlReader, unit: str, after: int = 0) -> Iterator[Entry]:
+    """The entries, with a bar on a terminal."""
+    from tqdm import tqdm
+
+    # disable=None: a bar on a terminal, nothing in a pipe.
+    with tqdm(
+        total=reader.last() - after, unit=f" {unit}", disable=None, leave=False, unit_scale=True
+    ) as bar:
+        for number, entry in enumerate(reader.read(after), 1):
+            yield entry
+            if number % 1000 == 0:
+                bar.update(1000)
+
+
+def _told(args: argparse.Namespace, result: dict[str, Any], lines: list[str]) -> None:
+    from fairlead.model.report import json_text
+
+    say([json_text(result)] if args.json else lines)
+
+
+def _stands(result: dict[str, Any]) -> list[str]:
+    """Until when it goes, and how the core stands."""
+    from datetime import UTC, datetime
+
+    if result["digest"] is None:
+        return ["no service has begun to write it"]
+    until = datetime.fromtimestamp(result["time"] // 10**6, UTC)
+    return [f"until {until:%Y-%m-%d %H:%M:%S} UTC", f"digest {result['digest']}"]

@@ -1,0 +1,47 @@
+"""`fairlead journal prune`: removes the old entries of a journal that no service writes now."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from fairlead.cli.common.inputs import say
+from fairlead.model.job import read_duration
+from fairlead.model.report import json_text
+from fairlead.model.words import tally
+from fairlead.service.journal.places import open_reader, open_store
+from fairlead.service.recovery.shortening import removable, shorten
+
+PRUNE_SCHEMA = "fairlead.journal-prune/1"
+MICROSECONDS = 10**6
+
+
+def prune(place: str | Path, head: Path | None, args: argparse.Namespace) -> None:
+    """Removes what may go, and gives the room back. Raises JournalError, DisagreementError and
+    InputError: nothing is removed then, or the rest the next time."""
+    keep = None if args.keep is None else round(read_duration(args.keep) * MICROSECONDS)
+    open_reader(place, head)  # a new one is not made for this
+    store = open_store(place, head)
+    try:
+        until = None if keep is None else time.time_ns() // 1000 - keep
+        removed = shorten(store, until)
+        more = removable(store, None) > store.start()
+        store.compact()
+        first, last = store.start() + 1, store.last()
+        kept = [seq for seq, _ in store.snapshots()]
+    finally:
+        store.close()
+    if args.json:
+        result = {"schema": PRUNE_SCHEMA, "removed": removed, "first": first, "last": last}
+        say([json_text(result | {"snapshots": kept})])
+        return
+    lines = [
+        f"removed {tally(removed, 'entry')} of {store}",
+        f"it begins with entry {first:,}",
+    ]
+    if not removed and len(kept) < 2:
+        lines.append("only what two snapshots cover goes, and there are not two yet")
+    elif more:
+        lines.append(f"more can go once it is older than {args.keep}")
+    say(lines)

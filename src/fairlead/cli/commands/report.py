@@ -1,0 +1,80 @@
+"""`fairlead report`: what a study found, as a page with plots and as a table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairlead.cli.common.screen import Screen
+    from fairlead.simulation.report.tables import Table
+
+EPILOG = """\
+examples:
+  fairlead simulate tsf-study --policies tsf,drf,fifo --out study
+  fairlead report study                    writes study/report/index.html
+  fairlead report study --table            only the table, no files
+  fairlead report study --first drf        how the others compare with DRF
+
+The page needs nothing beside it: it can be sent, and opened without a network. The plots are also
+there as PNG and SVG.
+"""
+
+FOLDER = "report"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("dir", metavar="DIR", help="the folder that `fairlead simulate --out` made")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help=f"where the report is written (default: DIR/{FOLDER})"
+    )
+    parser.add_argument(
+        "--first",
+        metavar="POLICY",
+        help="the policy that the others are compared with (default: tsf if it was run)",
+    )
+    parser.add_argument("--table", action="store_true", help="print the table and write no file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the report and prints its tables."""
+    from pathlib import Path
+
+    from fairlead.cli.common.screen import screen_of
+    from fairlead.simulation.report.reading import read_folder
+
+    path = Path(args.dir)
+    folder = read_folder(path, args.first)
+    screen = screen_of(sys.stdout)
+    if args.table:
+        from fairlead.simulation.report.making import tables_of
+
+        say(lines(folder.workload, tables_of(folder), screen))
+        return 0
+    from fairlead.simulation.report.making import PAGE, report_of, write
+
+    report = report_of(folder)
+    out = path / FOLDER if args.out is None else Path(args.out)
+    write(report, out)
+    say([*lines(report.title, report.tables, screen), "", f"Written: {out / PAGE}"])
+    return 0
+
+
+def lines(title: str, tables: Sequence[Table], screen: Screen) -> list[str]:
+    """The tables as text, each with what it says of itself."""
+    from fairlead.cli.common.screen import shown, table, wrapped
+
+    found = [screen.bold(shown(title))]
+    for each in tables:
+        rows = [[shown(cell) for cell in row] for row in each.rows]
+        found += ["", screen.bold(each.title)]
+        found += table(each.header, rows, each.right, screen)
+        found += [screen.dim(line) for line in wrapped(each.caption, screen)]
+    return found

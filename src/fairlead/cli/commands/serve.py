@@ -1,0 +1,169 @@
+"""`fairlead serve`: the service, on the machines of an engine, until it is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import complain
+
+if TYPE_CHECKING:
+    from fairlead.cli.serving.plan import Plan
+
+EPILOG = """\
+examples:
+  fairlead serve                                  this machine, taken whole
+  fairlead serve --cluster cluster.yaml           this machine, divided into several
+  fairlead serve --engine ray --address auto      a Ray cluster
+  fairlead serve --listen 0.0.0.0:7370 --tls-cert server.pem --tls-key server.key
+  fairlead serve --detach                         in the background; `fairlead stop` ends it
+
+Ctrl-C stops the service and no task: with the same state it goes on where it was.
+"""
+
+START_PATIENCE = 300.0
+"""Seconds that a service in the background has to start: the first start compiles the core."""
+
+SILENT = 5.0
+"""Seconds after which it says on a terminal that it waits."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--engine", choices=("local", "ray"), help="what runs the tasks (default: local)"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="FILE",
+        help="machines (of the local engine) and tenants; without it, this machine is one",
+    )
+    parser.add_argument(
+        "--address", metavar="ADDRESS", help="of the Ray cluster; without it, one is started here"
+    )
+    parser.add_argument(
+        "--state",
+        metavar="DIR",
+        help="where the journal and the outputs are kept (default: FAIRLEAD_STATE, or"
+        " ~/.local/state/fairlead)",
+    )
+    parser.add_argument(
+        "--journal",
+        metavar="URL",
+        help="keep the journal in PostgreSQL, as in postgresql://host/name (default: a file in"
+        " the state folder)",
+    )
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="where to listen (default: 127.0.0.1:7370); port 0: any that is free",
+    )
+    parser.add_argument("--config", metavar="FILE", help="a file with these options and settings")
+    parser.add_argument("--tls-cert", metavar="FILE", help="the certificate to listen with TLS")
+    parser.add_argument("--tls-key", metavar="FILE", help="and its key")
+    parser.add_argument(
+        "--behind-proxy",
+        action="store_true",
+        default=None,
+        help="listen without TLS beyond this machine: a proxy in front has it",
+    )
+    parser.add_argument(
+        "--no-auth",
+        action="store_true",
+        default=None,
+        help="everybody on this machine may do everything; on loopback only",
+    )
+    parser.add_argument(
+        "--log",
+        choices=("off", "few", "all"),
+        help="lines of JSON on the standard error: none, what an administrator wants to know, or"
+        " everything (default: off on a terminal, else few)",
+    )
+    parser.add_argument(
+        "--detach", action="store_true", help="go into the background once it accepts work"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serves until it is told to stop."""
+    from fairlead.cli.serving.plan import plan_of
+
+    plan = plan_of(args)
+    if args.detach:
+        return detach(plan, words_of(args))
+    from fairlead.cli.serving.run import serve_now
+
+    return serve_now(plan)
+
+
+def words_of(args: argparse.Namespace) -> list[str]:
+    """The same command line without --detach."""
+    words = ["serve"]
+    for name in ("engine", "cluster", "address", "state", "journal", "listen", "config", "log"):
+        if getattr(args, name) is not None:
+            words += [f"--{name}", getattr(args, name)]
+    for name in ("tls_cert", "tls_key"):
+        if getattr(args, name) is not None:
+            words += [f"--{name.replace('_', '-')}", getattr(args, name)]
+    words += ["--behind-proxy"] if args.behind_proxy else []
+    return words + (["--no-auth"] if args.no_auth else [])
+
+
+def detach(plan: Plan, words: list[str]) -> int:
+    """Starts the command as a process of its own, and returns once it accepts work."""
+    import subprocess
+    import time
+
+    from fairlead.cli.commands.stop import running
+    from fairlead.client.places import ADDRESS
+    from fairlead.model.errors import InputError, Mistake, OutputError
+
+    already = running(plan.state)
+    if already is not None:
+        raise InputError(
+            Mistake(
+                f"a service runs with its state in {plan.state} (process {already})",
+                "`fairlead stop` ends it",
+            )
+        )
+    log = plan.state / "service.log"
+    try:
+        plan.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (plan.state / ADDRESS).unlink(missing_ok=True)
+        with log.open("ab") as out:
+            start = out.tell()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "fairlead", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
+    begun, told = time.monotonic(), not sys.stderr.isatty()
+    until = begun + START_PATIENCE
+    while not (plan.state / ADDRESS).exists():
+        if not told and time.monotonic() > begun + SILENT:
+            told = True
+            complain(f"not serving yet; waiting up to {START_PATIENCE:g} s (its log: {log})")
+        code = process.poll()
+        if code is not None or time.monotonic() > until:
+            process.terminate()
+            with log.open("rb") as out:
+                out.seek(start)
+                sys.stderr.write(out.read(20_000).decode("utf-8", "replace"))
+            return code or 70
+        time.sleep(0.05)
+    url = (plan.state / ADDRESS).read_text(encoding="ascii").strip()
+    say(
+        [
+            f"serving on {url}, in the background (process {process.pid})",
+            f"state in {plan.state}, its log in {log}",
+            "`fairlead stop` stops it; tasks go on running",
+        ]
+    )
+    return 0

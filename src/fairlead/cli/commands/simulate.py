@@ -1,0 +1,397 @@
+"""`fairlead simulate`: replays a trace or a drawn workload under one policy or several."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import say
+
+if TYPE_CHECKING:
+    from fairlead.cli.common.screen import Screen
+    from fairlead.model.errors import InputError
+    from fairlead.simulation.ideal.kinds import Kind
+    from fairlead.simulation.measure.result import Result
+    from fairlead.simulation.studies.study import Study
+
+EPILOG = """\
+examples:
+  fairlead simulate table-ii --policy tsf
+  fairlead simulate google-2011/ --policies tsf,drf,fifo --out study
+  fairlead simulate tsf-study --policies tsf,drf,cdrf,cmmf:cpu,cmmf:memory,fifo --repeat 50
+  fairlead simulate tsf-study --failures mtbf=240h,repair=1h --distance 300s --json
+
+With --out every run keeps its tables in a folder of its own; the same command again does only what
+is not there yet. Times are written as 90s, 5m or 1h.
+"""
+
+POLICY = "tsf"
+NEVER = "never"
+COMPILING = "two minutes"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="TRACE|GENERATOR",
+        help="the files or the directory of a trace, or a generator: table-ii(vary=0)",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--policy", metavar="POLICY", help=f"what to share by (default: {POLICY})")
+    which.add_argument("--policies", metavar="LIST", help="several, one run each: tsf,drf,fifo")
+    parser.add_argument("--placement", metavar="RULE", help="which machine a task gets")
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="decide as `fairlead serve --config FILE` does: policy, placement, times",
+    )
+    parser.add_argument(
+        "--ideal",
+        metavar="KIND",
+        help="an ideal scheduler instead: restricted, migration, preemption or periodic",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default: 0)")
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="run with N seeds, from --seed on"
+    )
+    parser.add_argument("--format", metavar="NAME", help="the trace's format, if it is not clear")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an assumption about what a trace does not say; `fairlead trace info` lists them",
+    )
+    parser.add_argument(
+        "--machines", action="append", default=[], metavar="FILE", help="other machines instead"
+    )
+    parser.add_argument(
+        "--failures", metavar="mtbf=TIME,repair=TIME", help="machines fail and come back, by seed"
+    )
+    parser.add_argument(
+        "--evictions",
+        metavar="TIME",
+        help="the newest task of each machine is evicted, by seed",
+    )
+    parser.add_argument("--until", metavar="TIME", help="nothing happens after this moment")
+    parser.add_argument(
+        "--reserve-after",
+        metavar="TIME",
+        help=f"how long a job is first in line before machines are kept for it (60s; or {NEVER})",
+    )
+    parser.add_argument(
+        "--preempt-after",
+        metavar="TIME",
+        help="tasks are stopped for a job that was below its guarantee for so long (never)",
+    )
+    parser.add_argument(
+        "--advise",
+        metavar="TIME",
+        help="price-guided, --preempt-after: solve for exact shares so often at most (1s)",
+    )
+    parser.add_argument(
+        "--divisible", action="store_true", help="stand-alone numbers count parts of tasks, too"
+    )
+    parser.add_argument(
+        "--distance", metavar="TIME", help="measure the distance from exact so often"
+    )
+    parser.add_argument("--out", metavar="DIR", help="keep the tables of every run there")
+    parser.add_argument(
+        "--record", metavar="LIST", help="which tables: jobs,tasks,shares,utilisation (all)"
+    )
+    parser.add_argument(
+        "--sample", default="60s", metavar="TIME", help="shares and utilisation so often (60s)"
+    )
+    parser.add_argument("--csv", action="store_true", help="tables as CSV, not as Parquet")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: all cores)")
+    parser.add_argument("--on", choices=["ray"], help="do the runs on a Ray cluster")
+    parser.add_argument("--check", action="store_true", help="check the core's invariants; slow")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Does the runs that are not there yet, and prints all results."""
+    from fairlead.compiled import first_time
+    from fairlead.simulation.engine.progress import progress
+    from fairlead.simulation.engine.run import compile_all
+    from fairlead.simulation.measure.result import tree
+    from fairlead.simulation.studies.study import claim
+    from fairlead.simulation.studies.workers import run_study
+
+    study = study_of(args)
+    workers = None if args.workers is None else at_least_1("--workers", args.workers)
+    # Before anything is made: what cannot be read is refused now, not by some worker.
+    workload = study.source.workload(study.seeds[0])
+    if workload.jobs == 0:
+        raise no_jobs(args.words, workload.notes)
+    claim(study)
+    if first_time():
+        # On the terminal or not: it looks like a standstill otherwise.
+        print(f"compiling the scheduler, once, about {COMPILING}", file=sys.stderr, flush=True)
+        compile_all()
+    several = len(study.seeds) * len(study.policies) > 1
+    with progress(len(study.seeds) * len(study.policies), "run", wanted=several) as bar:
+        results = run_study(
+            study,
+            workers,
+            lambda _, done: bar.update(len(done)),
+            ray=args.on == "ray",
+            show=not several,
+        )
+    if args.json:
+        from fairlead.model.report import json_text
+
+        say([json_text(tree(results))])
+    else:
+        from fairlead.cli.common.screen import screen_of
+
+        say(lines(study, results, workload.notes, screen_of(sys.stdout)))
+    return 0
+
+
+def no_jobs(words: Sequence[str], notes: Sequence[str]) -> InputError:
+    """The refusal of a trace of machines alone, naming files that no loader knew."""
+    from fairlead.model.errors import InputError, Mistake
+
+    unread = [note for note in notes if note.startswith("not read, for they are no tables")]
+    more = f" ({unread[0]})" if unread else ""
+    return InputError(
+        Mistake(f"{' '.join(words)}: no jobs in it{more}", "give the files of the jobs, too")
+    )
+
+
+def study_of(args: argparse.Namespace) -> Study:
+    """What the arguments mean. Raises InputError."""
+    from pathlib import Path
+
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.sharing.rules.spec import split
+    from fairlead.simulation.engine.failures import read_failures
+    from fairlead.simulation.engine.online import placement_named, policy_named
+    from fairlead.simulation.engine.options import Options
+    from fairlead.simulation.studies.source import source_of
+    from fairlead.simulation.studies.study import RECORDS, Study
+
+    said = deployed(args.config)
+    seeds = range(args.seed, args.seed + at_least_1("--repeat", args.repeat))
+    if args.seed < 0:
+        raise InputError(Mistake(f"--seed {args.seed} is no seed", "write a whole number from 0"))
+    texts = split(args.policies or args.policy or said.policy)
+    if "" in texts:
+        wrong = f"--policies {args.policies!r} has a comma without a policy beside it"
+        raise InputError(Mistake(wrong, "write a list such as tsf,drf,fifo"))
+    policies = [policy_named(text) for text in texts]
+    twice = sorted({policy for policy in policies if policies.count(policy) > 1})
+    if twice:
+        raise InputError(Mistake(f"{twice[0]} is given twice", "give each policy once"))
+    ideal = ideal_of(args)
+    source = source_of(args.words, args.format, args.set, args.machines)
+    failures = None if args.failures is None else read_failures(args.failures)
+    evictions = None if args.evictions is None else span("--evictions", args.evictions)
+    if len(seeds) > 1 and not source.generator and failures is None and evictions is None:
+        raise InputError(
+            Mistake(
+                f"--repeat {len(seeds)} would do the same run {len(seeds)} times: a trace draws"
+                " nothing",
+                "leave it out, or add --failures or --evictions, which are drawn",
+            )
+        )
+    if args.out is None and args.record is not None:
+        raise InputError(Mistake("--record needs a place for the tables", "add --out DIR"))
+    records = tuple(RECORDS if args.record is None else split(args.record))
+    for name in records:
+        if name not in RECORDS:
+            right = f"the tables are {', '.join(RECORDS)}"
+            raise InputError(Mistake(f"--record knows no table {name!r}", right))
+    placement = placement_named(args.placement or said.placement)
+    return Study(
+        source=source,
+        policies=tuple(policies),
+        placement=f"ideal-{ideal.value}" if ideal else placement,
+        seeds=tuple(seeds),
+        options=Options(
+            reserve_after=span_or_never("--reserve-after", args.reserve_after, said.reserve_after),
+            preempt_after=span_or_never("--preempt-after", args.preempt_after, said.preempt_after),
+            whole=said.whole and not args.divisible,
+            advise=said.advise if args.advise is None else span("--advise", args.advise),
+            failures=failures,
+            evictions=evictions,
+            until=None if args.until is None else span("--until", args.until),
+            check=args.check,
+        ),
+        out=None if args.out is None else Path(args.out),
+        records=tuple(name for name in RECORDS if name in records),
+        sample=span("--sample", args.sample),
+        distance=None if args.distance is None else span("--distance", args.distance),
+        ending=".csv" if args.csv else ".parquet",
+        ideal=ideal,
+    )
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """How a service decides, as far as a run can decide alike. Times in microseconds."""
+
+    policy: str = POLICY
+    placement: str | None = None
+    reserve_after: int | None = 60_000_000
+    preempt_after: int | None = None
+    whole: bool = True
+    advise: int = 1_000_000
+
+
+def deployed(config: str | None) -> Deployed:
+    """What the configuration of `fairlead serve` says; what a run does without one. Raises
+    InputError."""
+    if config is None:
+        return Deployed()
+    from pathlib import Path
+
+    from fairlead.cli.serving.config import read_config
+
+    settings = read_config(Path(config)).settings
+    options = settings.options
+    return Deployed(
+        policy=str(settings.policy),
+        placement=settings.placement,
+        reserve_after=options.reserve_after,
+        preempt_after=options.preempt_after,
+        whole=options.whole,
+        advise=settings.advise_every,
+    )
+
+
+def span_or_never(option: str, text: str | None, default: int | None) -> int | None:
+    """A time, or None for `never`; the default where nothing was said. Raises InputError."""
+    if text is None:
+        return default
+    return None if text == NEVER else span(option, text)
+
+
+NOT_IDEAL = (
+    *("config", "placement", "failures", "evictions", "until", "reserve_after", "preempt_after"),
+    *("divisible", "check"),
+)
+
+
+def ideal_of(args: argparse.Namespace) -> Kind | None:
+    """The ideal scheduler that is asked for. Raises InputError, also where options are given that
+    only the online core has."""
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.simulation.ideal.kinds import Kind
+
+    if args.ideal is None:
+        return None
+    known = {kind.value: kind for kind in Kind}
+    if args.ideal not in known:
+        raise InputError(
+            Mistake(f"there is no ideal scheduler {args.ideal!r}", f"there are {', '.join(known)}")
+        )
+    for name in NOT_IDEAL:
+        if getattr(args, name):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                Mistake(f"{option} is of the online core, not of --ideal", f"leave {option} out")
+            )
+    return known[args.ideal]
+
+
+def span(option: str, text: str) -> int:
+    """The microseconds of a time that is longer than 0. Raises InputError."""
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.simulation.traces.options import microseconds
+
+    found = microseconds(text)
+    if not found:
+        raise InputError(Mistake(f"{option} cannot be {text!r}", "write a time such as 90s or 1h"))
+    return found
+
+
+def at_least_1(option: str, number: int) -> int:
+    """The number. Raises InputError where it is less than 1."""
+    from fairlead.model.errors import InputError, Mistake
+
+    if number < 1:
+        raise InputError(Mistake(f"{option} cannot be {number}", "write a whole number from 1"))
+    return number
+
+
+HEADER = ("policy", "seed", "tasks", "placed", "finished", "until", "rmse %", "shortfall %", "s")
+STOPPED = "stopped"
+"""One column more where tasks are stopped for those below their guarantees."""
+
+
+def lines(
+    study: Study, results: Sequence[Result], notes: Sequence[str], screen: Screen
+) -> Iterator[str]:
+    """What was assumed, and a row for each run, or for each policy where there are many."""
+    from fairlead.cli.common.screen import shown, table, wrapped
+
+    for note in notes:
+        yield from wrapped(shown(note), screen)
+    yield ""
+    several = len(study.seeds) > 1
+    header: tuple[str, ...] = ("policy", "runs", *HEADER[2:]) if several else HEADER
+    groups = [[result] for result in results]
+    if several:
+        groups = [[r for r in results if r.policy == policy] for policy in study.policies]
+    rows = [together(group) if several else row(group[0]) for group in groups]
+    if study.options.preempt_after is not None:
+        header = (*header, STOPPED)
+        stopped = [f"{sum(result.stopped for result in group):,}" for group in groups]
+        rows = [(*each, count) for each, count in zip(rows, stopped, strict=True)]
+    yield from table(header, rows, "<" + ">" * (len(header) - 1), screen)
+    if study.out is not None:
+        yield ""
+        yield f"kept in {shown(str(study.out))}"
+
+
+def row(result: Result) -> tuple[str, ...]:
+    """A run's figures."""
+    return (
+        result.policy,
+        str(result.seed),
+        f"{result.tasks:,}",
+        f"{result.placed:,}",
+        f"{result.finished:,}",
+        moment(result.end),
+        figure(result.rmse_percent),
+        figure(result.largest_shortfall),
+        f"{result.seconds:.2f}",
+    )
+
+
+def together(results: Sequence[Result]) -> tuple[str, ...]:
+    """The figures of several runs of a policy: sums and means, and the largest shortfall."""
+    rmse = [result.rmse_percent for result in results if result.rmse_percent is not None]
+    short = [r.largest_shortfall for r in results if r.largest_shortfall is not None]
+    return (
+        results[0].policy,
+        str(len(results)),
+        f"{sum(result.tasks for result in results):,}",
+        f"{sum(result.placed for result in results):,}",
+        f"{sum(result.finished for result in results):,}",
+        moment(max(result.end for result in results)),
+        figure(sum(rmse) / len(rmse) if rmse else None),
+        figure(max(short, default=None)),
+        f"{sum(result.seconds for result in results):.2f}",
+    )
+
+
+def moment(time: int) -> str:
+    """Microseconds as people read them: `1d 02:03:04`."""
+    seconds = time // 1_000_000
+    days, rest = divmod(seconds, 86400)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}d {clock}" if days else clock
+
+
+def figure(value: float | None) -> str:
+    """The number with three decimals; a dash where it was not measured."""
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,240 @@
+"""`fairlead start`: an example service on this machine with tenants at work, shown live."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import complain
+
+if TYPE_CHECKING:
+    from fairlead.client.client import Client
+    from fairlead.client.places import Place
+
+EPILOG = """\
+examples:
+  fairlead start                on a terminal: a live view; q or Ctrl-C ends it
+  fairlead start --for 10s      no longer than this
+  fairlead start | cat          in a pipe: a line every other second, for 20 seconds
+
+The service, its state and all tasks are gone when it ends. `fairlead demo` shows fair shares
+without a service.
+"""
+
+IN_A_PIPE = "20s"
+"""How long it goes on where nobody can press a key."""
+
+LINE_EVERY = 2.0
+"""Seconds between lines in a pipe."""
+
+END_PATIENCE = 20.0
+"""Seconds that cancelled tasks have to end."""
+
+CLUSTER = Path(__file__).with_name("start.yaml")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--for",
+        dest="lasting",
+        metavar="TIME",
+        help=f"end after this time (default: on a terminal never, in a pipe after {IN_A_PIPE})",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Starts the service and the tenants, shows them, and cleans up."""
+    from fairlead.cli.commands.top import can_show
+    from fairlead.model.job import read_duration
+
+    live = can_show()
+    said = args.lasting or (None if live else IN_A_PIPE)
+    lasting = None if said is None else float(read_duration(said))
+    with _terminated_is_interrupted(), _folder() as folder:
+        try:
+            with _service(folder) as process:
+                return _shown(folder, process, live, lasting)
+        except KeyboardInterrupt:
+            say(["stopped"])
+            return 0
+
+
+def _shown(
+    folder: Path, process: subprocess.Popen[bytes], live: bool, lasting: float | None
+) -> int:
+    """The example, from the first line to the last."""
+    from fairlead.cli.commands.top import watch
+    from fairlead.cli.serving.example_work import Work
+    from fairlead.client.client import Client
+    from fairlead.client.errors import UnreachableError
+    from fairlead.client.places import find_place
+
+    place = find_place(environ={"FAIRLEAD_STATE": str(folder), "HOME": str(folder)})
+    say(introduction(place.url, folder))
+    until = None if lasting is None else time.monotonic() + lasting
+    work = Work(place)
+
+    def goes_on() -> bool:
+        late = until is not None and time.monotonic() >= until
+        return not (late or process.poll() is not None or work.failed)
+
+    work.start()
+    try:
+        with Client(place=place, patience=5.0) as client:
+            if live:
+                watch(client, 1.0, goes_on=goes_on, foot=invitation(folder))
+            else:
+                _lines(client, goes_on)
+    except KeyboardInterrupt:
+        pass  # this is how it is ended
+    finally:
+        work.stop()
+    if process.poll() is not None:
+        return _ended_by_itself(folder)
+    if work.failed:
+        complain(f"error: the example's tenants cannot submit: {work.failed}")
+        return 70
+    complain("stopping: tasks are cancelled, then the service ends")
+    try:
+        finished = _cancelled(place)
+    except UnreachableError:
+        return _ended_by_itself(folder)
+    say([f"{finished} tasks had run to their end; nothing of the example is left"])
+    return 0
+
+
+def _ended_by_itself(folder: Path) -> int:
+    complain(f"error: the service ended by itself; its last words:\n{_last_words(folder)}")
+    return 70
+
+
+def introduction(url: str, folder: Path) -> list[str]:
+    """What runs, where, and what to try."""
+    return [
+        f"The service listens at {url}: five machines, three tenants with work for them.",
+        *invitation(folder),
+        "",
+    ]
+
+
+def invitation(folder: Path) -> list[str]:
+    """The commands to try."""
+    return [
+        "",
+        "In another terminal:",
+        f"  export FAIRLEAD_STATE={folder}",
+        "  fairlead jobs; fairlead shares; fairlead machines; fairlead why JOB",
+        "  fairlead submit --wait --tenant robotics -- echo 'it is my turn'",
+        "  fairlead drain h1; fairlead undrain h1",
+    ]
+
+
+def _lines(client: Client, goes_on: Callable[[], bool]) -> None:
+    """A line every other second."""
+    from fairlead.model.words import number
+
+    begun = time.monotonic()
+    while goes_on():
+        shares = client.shares()
+        parts = [
+            f"{each.name} {each.running} running, {each.waiting} waiting,"
+            f" share {number(each.share, 3)} (fair {number(each.fair, 3)})"
+            for each in shares.tenants
+        ]
+        say([f"{time.monotonic() - begun:3.0f} s  {'; '.join(parts)}"])
+        pause = time.monotonic() + LINE_EVERY
+        while time.monotonic() < pause and goes_on():
+            time.sleep(0.05)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A state folder that is gone at the end, with what lies beside it."""
+    around = Path(tempfile.mkdtemp(prefix="fairlead-start-"))
+    folder = around / "state"
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(around, ignore_errors=True)
+
+
+@contextmanager
+def _terminated_is_interrupted() -> Iterator[None]:
+    """Being told to end is the same as Ctrl-C: both clean up."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+@contextmanager
+def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The service as a process of its own, which Ctrl-C does not reach before we say so."""
+    from fairlead.client.errors import UnreachableError
+    from fairlead.client.places import ADDRESS
+    from fairlead.compiled import first_time
+
+    words = ["serve", "--state", str(folder), "--cluster", str(CLUSTER), "--listen", "127.0.0.1:0"]
+    with (folder / "service.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fairlead", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, "FAIRLEAD_STATE": str(folder)},
+        )
+    try:
+        if first_time():
+            complain("Compiling the scheduler, once: a minute or two.")
+        while not (folder / ADDRESS).exists():
+            if process.poll() is not None:
+                raise UnreachableError(f"the service does not start:\n{_last_words(folder)}")
+            time.sleep(0.05)
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _cancelled(place: Place) -> int:
+    """Cancels every job and waits until nothing runs; how many tasks had finished."""
+    from fairlead.client.client import Client
+
+    with Client(place=place, patience=5.0) as client:
+        for job in client.jobs():
+            client.cancel(job.name)
+        until = time.monotonic() + END_PATIENCE
+        while time.monotonic() < until and next(client.jobs(), None) is not None:
+            time.sleep(0.1)
+        return sum(job.tasks.finished for job in client.jobs(all=True))
+
+
+def _last_words(folder: Path) -> str:
+    text = (folder / "service.log").read_text(encoding="utf-8", errors="replace")
+    return "\n".join(text.splitlines()[-20:])

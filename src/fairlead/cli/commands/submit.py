@@ -1,0 +1,229 @@
+"""`fairlead submit`: jobs from files, or one command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import PATIENCE, add_service, complain, only_text, service_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairlead.client.client import Client
+    from fairlead.model.job import Job
+    from fairlead.wire.jobs import JobRow
+
+EPILOG = """\
+examples:
+  fairlead submit jobs.yaml
+  fairlead submit --wait --tenant vision --gpu 1 -- python train.py --epochs 3
+  fairlead submit --name sweep --tasks 100 -- 'python fit.py --seed "$FAIRLEAD_TASK"'
+  fairlead submit --cpu 4 --memory 8GiB --where "zone = east" --time-limit 2h -- make test
+
+Several words after `--` are a program and its arguments; one word is a text for the shell.
+A task finds its number in FAIRLEAD_TASK.
+"""
+
+COMMAND_AFTER_DASHES = True
+"""What stands after `--` is a command, and `run` gets it as `args.command`."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.usage = "fairlead submit [options] FILE... | -- COMMAND..."
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="files of jobs; `-` is the standard input"
+    )
+    job = parser.add_argument_group("the job of a command")
+    job.add_argument("--name", metavar="NAME", help="its name (default: one is made up)")
+    job.add_argument("--tenant", metavar="TENANT", help="whose job it is (default: the token's)")
+    job.add_argument("-n", "--tasks", metavar="N", help="how many tasks it has (default: 1)")
+    job.add_argument("--cpu", metavar="N", help="CPUs that a task needs (default: 1)")
+    job.add_argument("--memory", metavar="N", help="memory that a task needs, as in 4GiB")
+    job.add_argument("--gpu", metavar="N", help="GPUs that a task needs")
+    job.add_argument(
+        "-r",
+        "--resource",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="any other resource that a task needs; may be repeated",
+    )
+    job.add_argument("--where", metavar="SELECTOR", help='machines, as in "zone = east"')
+    job.add_argument(
+        "--machine", action="append", metavar="NAME", help="a machine or range; may be repeated"
+    )
+    job.add_argument(
+        "-e",
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a variable that is set; NAME alone: as it is here; may be repeated",
+    )
+    job.add_argument(
+        "--cwd",
+        metavar="DIR",
+        help="the folder that it runs in (default: this one, for a service on this machine)",
+    )
+    job.add_argument("--time-limit", metavar="TIME", help="how long a task may run, as in 2h")
+    job.add_argument(
+        "--duration", metavar="TIME", help="how long a task will run, for estimates of starts"
+    )
+    job.add_argument("--retries", metavar="N", help="how often a task is tried again")
+    job.add_argument(
+        "--once", action="store_true", help="never start a task again that may have started"
+    )
+    job.add_argument("--gang", metavar="N", help="so many tasks start together, or none")
+    job.add_argument("--spread", action="store_true", help="at most one task on a machine")
+    how = parser.add_argument_group("how it is submitted")
+    how.add_argument(
+        "--again", action="store_true", help="under names that are new: each gets an ending"
+    )
+    how.add_argument(
+        "--key",
+        metavar="KEY",
+        help="submitting the same with the same key once more changes nothing",
+    )
+    how.add_argument("--wait", action="store_true", help="until all is over; the exit code tells")
+    how.add_argument("--timeout", metavar="TIME", help="with --wait: no longer than this")
+    add_service(how)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Submits, says what was accepted, and waits if it is told to."""
+    from fairlead.cli.common.submit_job import commanded, filed, renamed
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.job import read_duration
+
+    only_text(args)
+    timeout = None
+    if args.timeout is not None:
+        if not args.wait:
+            raise InputError(Mistake("--timeout says how long to wait", "write --wait, too"))
+        timeout = float(read_duration(args.timeout))
+    jobs = filed(args) if args.command is None else [commanded(args)]
+    if args.again:
+        jobs = renamed(jobs)
+    if args.wait:
+        # Now, since Ctrl-C while Python imports something ends in an error of Python's own.
+        import tqdm  # noqa: F401  used in `waited`
+
+        import fairlead.client.waiting  # noqa: F401  the same
+    # A service that restarts while somebody waits for hours is no reason to give up.
+    with service_of(args, patience=120.0 if args.wait else PATIENCE) as service:
+        accepted = submitted(service, jobs, args)
+        if not args.wait:
+            if args.json:
+                _say_rows("fairlead.submitted/1", accepted)
+            else:
+                say(f"{_called(row)}: submitted, {_tasks(row)}" for row in accepted)
+            return 0
+        try:
+            if not args.json:
+                for row in accepted:
+                    complain(f"{_called(row)}: submitted, {_tasks(row)}")
+            rows = waited(service, [row.name for row in accepted], timeout)
+        except KeyboardInterrupt:
+            complain("no longer waiting: the jobs go on (`fairlead cancel` stops them)")
+            raise
+    if args.json:
+        _say_rows("fairlead.jobs/1", rows)
+    else:
+        say(f"{_called(row)}: {row.state.value}, {_ended(row)}" for row in rows)
+    return code_of(rows)
+
+
+def submitted(service: Client, jobs: Sequence[Job], args: argparse.Namespace) -> list[JobRow]:
+    """What the service accepted. Raises ServiceError; what to do is said where some of very many
+    were accepted."""
+    from fairlead.client.client import BATCH, batches, new_key
+    from fairlead.client.errors import ServiceError
+    from fairlead.model.plain import plain_job
+
+    key = args.key or new_key()
+    if len(list(batches(map(plain_job, jobs), BATCH))) == 1:
+        answer = service.submit(*jobs, key=key)
+        if answer.repeated and args.key is not None:
+            complain(f"this was submitted before with the key {key}: nothing new was")
+        return list(answer.jobs)
+    accepted: list[JobRow] = []
+    try:
+        for answer in service.submit_all(jobs, key=key, size=BATCH):
+            accepted += answer.jobs
+    except ServiceError:
+        if accepted:
+            complain(
+                f"{len(accepted)} of {len(jobs)} jobs were accepted; the same command with"
+                f" --key {key} goes on there"
+            )
+        raise
+    return accepted
+
+
+def waited(service: Client, names: Sequence[str], timeout: float | None) -> list[JobRow]:
+    """The jobs once all are over, or the time is. A bar on a terminal shows how far they are."""
+    from tqdm import tqdm
+
+    from fairlead.cli.common.remote import holding, total
+    from fairlead.client.waiting import wait_for
+
+    rows: dict[str, JobRow] = {}
+    with tqdm(
+        unit="task", file=sys.stderr, disable=not sys.stderr.isatty(), dynamic_ncols=True
+    ) as bar:
+        for rows in wait_for(service, names, timeout):
+            counts = [row.tasks for row in rows.values()]
+            bar.total = sum(map(total, counts))
+            over = sum(each.finished + each.failed + each.dropped for each in counts)
+            running = sum(map(holding, counts))
+            failed = sum(each.failed for each in counts)
+            said = f"{running} running" + (f", {failed} failed" if failed else "")
+            bar.set_postfix_str(said, refresh=False)
+            bar.update(over - bar.n)
+            bar.refresh()
+    return [rows[name] for name in names]
+
+
+def code_of(rows: Sequence[JobRow]) -> int:
+    """The exit code that tells how the jobs ended: the worst of all."""
+    from fairlead.cli.main import Exit
+    from fairlead.client.waiting import OVER
+    from fairlead.wire.jobs import JobState
+
+    states = {row.state for row in rows}
+    if JobState.FAILED in states:
+        return Exit.REFUTED
+    if JobState.CANCELLED in states:
+        return Exit.CANCELLED
+    return Exit.OK if states <= OVER else Exit.LATER
+
+
+def _say_rows(schema: str, rows: Sequence[JobRow]) -> None:
+    from fairlead.cli.common.remote import say_json
+
+    say_json({"schema": schema, "jobs": [row.model_dump(mode="json") for row in rows]})
+
+
+def _called(row: JobRow) -> str:
+    from fairlead.cli.common.screen import shown
+
+    return shown(row.name)
+
+
+def _tasks(row: JobRow) -> str:
+    from fairlead.cli.common.remote import total
+    from fairlead.model.words import counted
+
+    return counted(total(row.tasks), "task")
+
+
+def _ended(row: JobRow) -> str:
+    from fairlead.cli.common.remote import done
+
+    failed = f", {row.tasks.failed} failed" if row.tasks.failed else ""
+    return f"{done(row.tasks)} tasks done{failed}"

@@ -1,0 +1,101 @@
+"""`fairlead tenants`: the tenants, and changes of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import add_service, service_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fairlead.cli.common.screen import Screen
+    from fairlead.model.tenant import Tenant
+    from fairlead.wire.tenants import TenantRow
+
+EPILOG = """\
+examples:
+  fairlead tenants
+  fairlead tenants --apply tenants.yaml    make these tenants, or change them
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--apply",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a file of tenants (or of a cluster: its tenants count): each is what it says from"
+        " now on; may be repeated",
+    )
+    add_service(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Changes what is to be changed, then prints the tenants."""
+    from fairlead.cli.common.remote import say_json
+    from fairlead.cli.common.screen import screen_of
+    from fairlead.wire.tenants import Tenants
+
+    wanted = read_tenants(args.apply) if args.apply else ()
+    with service_of(args) as service:
+        for tenant in wanted:
+            service.put_tenant(
+                tenant.name,
+                parent=tenant.parent,
+                weight=None if tenant.weight is None else str(tenant.weight),
+                pool=None if tenant.pool is None else list(tenant.pool),
+                limit={name: str(amount) for name, amount in tenant.limit.items()},
+                user=tenant.user,
+            )
+        found = service.tenants()
+    if args.json:
+        say_json(Tenants(tenants=found))
+    else:
+        say(lines(found, screen_of(sys.stdout)))
+    return 0
+
+
+def read_tenants(files: Sequence[str]) -> tuple[Tenant, ...]:
+    """The tenants of the files, those above before those below them. Raises InputError."""
+    from fairlead.files import texts
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.reading import read_parts
+
+    cluster, _ = read_parts(texts(files))
+    if not cluster.tenants:
+        raise InputError(Mistake("there is no tenant in it", "write some under `tenants:`"))
+    left = list(cluster.tenants)
+    ordered: list[Tenant] = []
+    while left:  # a circle is refused by the service: its parents come last
+        open_ = {tenant.name for tenant in left}
+        ready = [tenant for tenant in left if tenant.parent not in open_] or left
+        ordered += ready
+        left = [tenant for tenant in left if tenant not in ready]
+    return tuple(ordered)
+
+
+def lines(tenants: Sequence[TenantRow], screen: Screen) -> Iterable[str]:
+    """A line for each tenant."""
+    from fairlead.cli.common.remote import count, rows_or
+    from fairlead.cli.common.screen import shown
+
+    rows = [
+        [
+            shown(tenant.name),
+            shown(tenant.parent or "-"),
+            tenant.weight or ("-" if tenant.pool is None else "pool"),
+            count(tenant.jobs),
+            ", ".join(f"{name} {amount}" for name, amount in tenant.limit.items()) or "-",
+            ", ".join(tenant.pool or ()) or "-",
+        ]
+        for tenant in tenants
+    ]
+    header = ["tenant", "below", "weight", "jobs", "limit", "pool"]
+    return rows_or(header, rows, "<<>><<", screen, "no tenant")

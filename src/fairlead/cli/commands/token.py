@@ -1,0 +1,118 @@
+"""`fairlead token`: who may ask the service for what."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import add_debug, add_service, service_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fairlead.cli.common.screen import Screen
+    from fairlead.wire.tokens import TokenRow
+
+EPILOG = """\
+examples:
+  fairlead token create ann --tenant vision        may act for vision and tenants below it
+  fairlead token create screen --role viewer       may look
+  fairlead token list
+  fairlead token revoke ann
+
+The token is printed once; the service keeps no more than what recognises it.
+"""
+
+
+NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+"""What a token may be called, as the API has it."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
+    for name, summary in (
+        ("create", "make a token and print it"),
+        ("list", "all tokens, without their secrets"),
+        ("revoke", "the next request with it is refused"),
+    ):
+        action = actions.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[:1].upper()}{summary[1:]}.",
+            allow_abbrev=False,
+        )
+        if name != "list":
+            action.add_argument("name", metavar="NAME", help="what the token is called")
+        if name == "create":
+            action.add_argument(
+                "--role",
+                choices=("admin", "tenant", "viewer"),
+                help="what it may do (default: tenant where --tenant is given)",
+            )
+            action.add_argument("--tenant", metavar="TENANT", help="for whom it may act")
+        add_service(action)
+        add_debug(action)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Makes, lists or revokes tokens."""
+    from fairlead.cli.common.remote import complain, say_json
+    from fairlead.cli.common.screen import screen_of
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.wire.tokens import Role, Tokens
+
+    if args.action == "list":
+        with service_of(args) as service:
+            found = service.tokens()
+        if args.json:
+            say_json(Tokens(tokens=found))
+        else:
+            say(lines(found, screen_of(sys.stdout)))
+    elif args.action == "revoke":
+        with service_of(args) as service:
+            service.revoke_token(args.name)
+        if args.json:
+            say_json({"schema": "fairlead.revoked/1", "name": args.name})
+        else:
+            say([f"{args.name}: revoked"])
+    else:
+        role = args.role or ("tenant" if args.tenant else None)
+        if role is None:
+            raise InputError(
+                Mistake(
+                    "fairlead token create: it is not said what the token may do",
+                    "write --tenant TENANT, --role viewer or --role admin",
+                )
+            )
+        if not NAME.fullmatch(args.name):
+            raise InputError(
+                Mistake(
+                    f"{args.name[:80]!r} is not the name of a token",
+                    "write small letters, digits and -, as in ada-laptop",
+                )
+            )
+        with service_of(args) as service:
+            made = service.make_token(args.name, Role(role), args.tenant)
+        if args.json:
+            say_json(made)
+        else:
+            say([made.token])
+            complain("Keep it well: it is shown this once. Its user sets FAIRLEAD_TOKEN to it.")
+    return 0
+
+
+def lines(tokens: Sequence[TokenRow], screen: Screen) -> Iterable[str]:
+    """A line for each token."""
+    from fairlead.cli.common.remote import at, rows_or
+    from fairlead.cli.common.screen import shown
+
+    rows = [
+        [shown(each.name), each.role.value, shown(each.tenant or "-"), at(each.made)]
+        for each in tokens
+    ]
+    return rows_or(["token", "role", "tenant", "made"], rows, "<<<<", screen, "no token")

@@ -1,0 +1,168 @@
+"""`fairlead top`: shares, machines and who waits, live in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fairlead.cli.common.remote import add_service, say_json
+
+if TYPE_CHECKING:
+    from fairlead.client.client import Client
+
+EPILOG = """\
+examples:
+  fairlead top
+  fairlead top --interval 5s
+  fairlead top -n 1 | less     one picture, as text
+  fairlead top --json          the same for programs
+
+On a terminal `q` or Ctrl-C ends it. In a pipe it prints one picture, or as many as -n says.
+"""
+
+SCHEMA = "fairlead.top/1"
+
+TICK = 0.1
+"""Seconds after which a key has its effect."""
+
+
+WIDE = 140
+"""Columns of a picture in a pipe."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--interval", default="1s", metavar="TIME", help="between two looks (default: 1s)"
+    )
+    parser.add_argument("-n", "--number", type=int, metavar="N", help="end after so many pictures")
+    add_service(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shows the service until it is enough."""
+    from fairlead.client.client import Client
+    from fairlead.model.errors import InputError, Mistake
+    from fairlead.model.job import read_duration
+
+    interval = float(read_duration(args.interval))
+    if args.number is not None and args.number < 1:
+        raise InputError(Mistake(f"-n {args.number} shows nothing", "write 1 or more"))
+    if args.json and args.number not in (None, 1):
+        raise InputError(Mistake("--json prints one picture", f"leave -n {args.number} out"))
+    with Client(args.url, timeout=10.0) as service:
+        if args.json:
+            say_picture(service)
+        else:
+            watch(service, interval, args.number)
+    return 0
+
+
+def say_picture(service: Client) -> None:
+    """Prints one look at the service as JSON."""
+    from fairlead.cli.text.top import MOST_REASONS, look
+
+    seen = look(service, asked=MOST_REASONS)
+    tree: dict[str, Any] = {
+        "schema": SCHEMA,
+        "shares": seen.shares.model_dump(mode="json", by_alias=True),
+        "machines": [machine.model_dump(mode="json") for machine in seen.machines],
+        "jobs": [job.model_dump(mode="json") for job in seen.jobs],
+        "more": seen.more,
+        "reasons": {name: reason for name, reason in seen.reasons.items() if reason},
+    }
+    say_json(tree)
+
+
+def watch(
+    service: Client,
+    interval: float,
+    pictures: int | None = None,
+    goes_on: Callable[[], bool] = lambda: True,
+    foot: Sequence[str] = (),
+) -> None:
+    """Shows the service on stdout, until a key, Ctrl-C or `goes_on` ends it, with lines at its
+    foot. A service that was there and is gone may come back; one that never was is an error."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from fairlead.cli.text.top import MOST_REASONS, look, picture
+    from fairlead.client.errors import BusyError, UnreachableError
+
+    terminal = can_show()
+    # In a pipe nobody's terminal is too narrow.
+    console = Console(highlight=False, width=None if terminal else WIDE)
+    blocks = "utf" in (console.encoding or "").lower()
+    where = service.place.url
+    seen = look(service, asked=MOST_REASONS)
+    if not terminal:
+        for index in range(pictures or 1):
+            if index:
+                time.sleep(interval)
+                seen = look(service, seen, asked=MOST_REASONS)
+                console.print()
+            console.print(picture(seen, where, "", WIDE, None, blocks, keys=""))
+        return
+    trouble, shown = "", 1
+    try:
+        with _keys() as key, Live(console=console, screen=True, auto_refresh=False) as live:
+            while goes_on():
+                size = console.size
+                height = size.height - len(foot)
+                shape = picture(seen, where, trouble, size.width, height, blocks, foot=foot)
+                live.update(shape, refresh=True)
+                if pictures is not None and shown >= pictures:
+                    return
+                until = time.monotonic() + interval
+                while time.monotonic() < until and goes_on():
+                    if key(TICK) in ("q", "Q", "\x1b"):
+                        return
+                    if console.size != size:
+                        break
+                try:
+                    seen, trouble = look(service, seen), ""
+                except (UnreachableError, BusyError) as error:
+                    trouble = f"{error}; trying again"
+                shown += 1
+    except KeyboardInterrupt:
+        return  # this is how one leaves
+
+
+def can_show() -> bool:
+    """Whether stdout is a terminal on which a picture can be drawn over the one before it."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[float], str]]:
+    """A function that waits so many seconds for a key and returns it; empty if none came."""
+    if sys.platform == "win32" or not sys.stdin.isatty():
+
+        def nothing(seconds: float) -> str:
+            time.sleep(seconds)
+            return ""
+
+        yield nothing
+        return
+    import termios
+    import tty
+
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+
+        def key(seconds: float) -> str:
+            ready, _, _ = select.select([descriptor], [], [], seconds)
+            return os.read(descriptor, 1).decode("ascii", "replace") if ready else ""
+
+        yield key
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

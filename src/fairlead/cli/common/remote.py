@@ -1,0 +1,169 @@
+"""What the commands that talk to a running service have in common."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fairlead.cli.common.inputs import say
+
+if TYPE_CHECKING:  # a command that only prints its help loads no HTTP
+    from enum import Enum
+
+    from pydantic import BaseModel
+
+    from fairlead.cli.common.screen import Screen
+    from fairlead.client.client import Client
+    from fairlead.wire.jobs import TaskCounts
+
+PATIENCE = 10.0
+"""Seconds for which a command repeats what is safe to repeat, once the service has answered."""
+
+
+def add_service(parser: argparse._ActionsContainer, json: bool = True) -> None:
+    """Which service, and whether the answer is for programs."""
+    parser.add_argument(
+        "--url",
+        metavar="URL",
+        help="the service's address (default: FAIRLEAD_URL, the client's file, or the service"
+        " that this user runs here)",
+    )
+    if json:
+        parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def add_debug(parser: argparse.ArgumentParser) -> None:
+    """`--debug` after the action of a command that has several; it is read in `main`."""
+    parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+
+@contextmanager
+def service_of(args: argparse.Namespace, patience: float = PATIENCE) -> Iterator[Client]:
+    """The service that the arguments name."""
+    from fairlead.client.client import Client
+
+    only_text(args)
+    with Client(args.url, patience=patience) as client:
+        yield client
+
+
+def only_text(args: argparse.Namespace) -> None:
+    """Refuses what was typed in bytes that are no text: the service could not be told of it."""
+    from fairlead.model.errors import InputError, Mistake
+
+    for value in vars(args).values():
+        for word in value if isinstance(value, list) else [value]:
+            if isinstance(word, str) and any("\ud800" <= char <= "\udfff" for char in word):
+                raise InputError(Mistake(f"{word[:60]!r} is no text in UTF-8", "write it as text"))
+
+
+def state_word(word: str, states: type[Enum], what: str) -> Any:
+    """The state of that name. Raises InputError."""
+    from fairlead.cli.main import close
+    from fairlead.model.errors import InputError, Mistake
+
+    names = [str(each.value) for each in states]
+    if word in names:
+        return states(word)
+    hint = close(word, names) or f"the states are {', '.join(names)}"
+    raise InputError(Mistake(f"{what} is never {word!r}", hint))
+
+
+def check_tenant(service: Client, tenant: str) -> None:
+    """Raises InputError where nothing is known of a tenant of which nothing was found."""
+    from fairlead.cli.main import close
+    from fairlead.model.errors import InputError, Mistake
+
+    if next(service.jobs(all=True, tenant=tenant), None) is not None:
+        return  # of a job that is its own tenant, nothing else tells
+    known = [each.name for each in service.tenants()]
+    if tenant not in known:
+        hint = close(tenant, known) or "`fairlead tenants` lists them"
+        raise InputError(Mistake(f"there is no tenant {tenant!r}", hint))
+
+
+def say_json(tree: BaseModel | dict[str, Any]) -> None:
+    """Prints an answer for programs."""
+    import json
+
+    if not isinstance(tree, dict):
+        tree = tree.model_dump(mode="json", by_alias=True)
+    # The schema goes first, wherever the shape has it.
+    tree = {key: tree[key] for key in sorted(tree, key=lambda key: key != "schema")}
+    say([json.dumps(tree, indent=2, ensure_ascii=False)])
+
+
+def complain(sentence: str) -> None:
+    """A remark that is no part of the answer."""
+    sys.stdout.flush()
+    print(sentence, file=sys.stderr)
+
+
+def names_of(words: Sequence[str]) -> list[str]:
+    """The names that words mean, ranges written out. Raises InputError."""
+    from fairlead.model.names import expand
+
+    return list(dict.fromkeys(name for word in words for name in expand(word)))
+
+
+def ago(moment: int, now: float | None = None) -> str:
+    """How long ago a moment (microseconds since 1970) was."""
+    return lasting((time.time() if now is None else now) - moment / 1e6)
+
+
+def lasting(seconds: float) -> str:
+    """A time as people say it: two units at most."""
+    whole = max(0, int(seconds))
+    for size, unit, below, smaller in (
+        (86400, "d", 3600, "h"),
+        (3600, "h", 60, "m"),
+        (60, "m", 1, "s"),
+    ):
+        if whole >= size:
+            rest = whole % size // below
+            return f"{whole // size}{unit}{f'{rest}{smaller}' if rest else ''}"
+    return f"{whole}s"
+
+
+def at(moment: int | None) -> str:
+    """A moment, in the time of this place."""
+    if moment is None:
+        return "-"
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment / 1e6))
+
+
+def done(tasks: TaskCounts) -> str:
+    """Tasks that ended well, of all."""
+    return f"{tasks.finished}/{total(tasks)}"
+
+
+def total(tasks: TaskCounts) -> int:
+    """All tasks of a job."""
+    return sum(tasks.model_dump().values())
+
+
+def holding(tasks: TaskCounts) -> int:
+    """Tasks that hold a machine."""
+    return tasks.launched + tasks.running + tasks.stopping
+
+
+def count(number: int) -> str:
+    """A number of tasks; a dash for none, so that what is there stands out."""
+    return str(number) if number else "-"
+
+
+def rows_or(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: str,
+    screen: Screen,
+    none: str,
+) -> Iterable[str]:
+    """A table, or a sentence where it would be empty."""
+    from fairlead.cli.common.screen import table
+
+    return table(header, rows, right, screen) if rows else [none]

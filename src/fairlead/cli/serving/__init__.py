@@ -1,0 +1,1 @@
+"""What `fairlead serve` and `fairlead start` are made of."""

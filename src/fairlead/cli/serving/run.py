@@ -1,0 +1,194 @@
+"""Puts the service together: its journal, its engine, its adviser; and serves it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairlead.cli.commands.stop import forget_process, note_process
+from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import complain
+from fairlead.cli.serving.plan import Plan
+from fairlead.compiled import first_time
+from fairlead.engines.interface import EngineError
+from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.model.machine import Cluster
+from fairlead.model.words import counted
+from fairlead.service.journal.entry import JournalError
+
+if TYPE_CHECKING:
+    from fairlead.engines.interface import Engine
+    from fairlead.service.loop.loop import Service
+    from fairlead.service.mailbox import Door
+    from fairlead.service.metrics import Metrics
+
+SHARES = "shares-history"
+"""Where shares over time are kept; nothing depends on it."""
+
+HEAD = "journal-head"
+"""Where it is written down how far a journal in a database went."""
+
+
+def serve_now(plan: Plan) -> int:
+    """Serves until it is told to stop. Raises InputError where it cannot begin, and OutputError
+    where it cannot go on: nothing that was accepted is lost then."""
+    from fairlead.service.fairness.history_file import LastingHistory
+    from fairlead.service.fairness.process import WorkerAdviser
+    from fairlead.service.journal.places import open_store
+    from fairlead.service.loop.loop import Service
+    from fairlead.service.metrics import Metrics
+    from fairlead.service.process.logs import Level, Logs
+    from fairlead.service.process.runner import wall_clock
+    from fairlead.service.process.server import Serving, check_listening, serve
+    from fairlead.service.recovery import verify_process as checked_aside
+
+    cert, key = _path(plan.tls_cert), _path(plan.tls_key)
+    check_listening(plan.host, cert, key, behind_proxy=plan.behind_proxy, no_auth=plan.no_auth)
+    cluster = cluster_of(plan)
+    settings = plan.configured.settings
+    if cluster is not None:
+        settings = replace(settings, tenants=cluster.tenants)
+        if cluster.devices:
+            named = dict.fromkeys([*settings.devices, *sorted(cluster.devices)])
+            settings = replace(settings, devices=tuple(named))
+    _private(plan.state)
+    begun = False
+    with ExitStack() as open_:
+        try:
+            store = open_store(plan.journal or plan.state, plan.state / HEAD)
+            open_.callback(store.close)
+            engine, notes = engine_of(plan, cluster)
+            open_.callback(engine.close)
+            adviser = WorkerAdviser()
+            open_.callback(adviser.close)
+            metrics = Metrics()
+            history = LastingHistory(plan.state / SHARES)
+            open_.callback(history.close)
+            service = Service(store, engine, settings, adviser, metrics, history)
+            if service.shortening is not None:
+                place = plan.journal or plan.state
+                service.shortening.verify = checked_aside.aside(place, plan.state)
+            level = plan.log or ("off" if sys.stderr.isatty() else "few")
+            logs = Logs(sys.stderr, wall_clock, Level(level))
+            service.listeners.extend([metrics.heard, logs.heard])
+            open_.pop_all()  # from here on the service closes what it has
+            note_process(plan.state)
+            open_.callback(forget_process, plan.state)
+            if first_time():
+                complain("compiling the scheduler, once: a minute or two")
+
+            def ready(url: str, token: bool) -> None:
+                nonlocal begun
+                begun = True
+                say(greeting(plan, url, len(service.nodes), notes, token))
+
+            serving = Serving(
+                service=service,
+                state=plan.state,
+                host=plan.host,
+                port=plan.port,
+                tls_cert=cert,
+                tls_key=key,
+                behind_proxy=plan.behind_proxy,
+                no_auth=plan.no_auth,
+                api=plan.configured.api,
+                metrics=lambda door: told(metrics, door),
+                seen=metrics.api,
+                waits=complain,
+            )
+            code = serve(serving, ready)
+        except (JournalError, EngineError) as error:
+            if begun:
+                raise OutputError(f"the service stopped: {error}") from error
+            raise InputError(Mistake(str(error))) from error
+    say(["stopped; tasks that run go on, and are found again at the next start"])
+    return code
+
+
+async def told(metrics: Metrics, door: Door[Service]) -> bytes:
+    """All metrics as Prometheus reads them."""
+    from fairlead.service.process.runner import wall_clock
+
+    await door.read(lambda service: metrics.read(service, wall_clock()))
+    return await asyncio.to_thread(metrics.text)
+
+
+def greeting(
+    plan: Plan, url: str, machines: int, notes: list[str], token: bool = True
+) -> list[str]:
+    """Where it serves, where its state is, how to stop it."""
+    file = f"the token of the administrator {'is' if token else 'will be'} in its file admin-token"
+    if plan.no_auth:
+        file = "everybody on this machine may do everything, without a token"
+    elif not token:
+        file += ", as soon as it can be made"
+    return [
+        f"serving {counted(machines, 'machine')} ({plan.engine}) on {url}",
+        f"state in {plan.state}; {file}",
+        *notes,
+        "Ctrl-C, or `fairlead stop`, stops the service; tasks go on running",
+    ]
+
+
+def cluster_of(plan: Plan) -> Cluster | None:
+    """The machines and tenants of the cluster file. Raises InputError."""
+    from fairlead.files import texts
+    from fairlead.model.reading import read, read_parts
+
+    if plan.cluster is None:
+        return None
+    given = texts([plan.cluster])
+    cluster, jobs = read_parts(given) if plan.engine == "ray" else read(given)
+    if jobs:
+        raise InputError(
+            Mistake(
+                f"{plan.cluster} describes jobs, too: the service would not run them",
+                "put them into a file of their own and submit that",
+            )
+        )
+    if plan.engine == "ray" and cluster.machines:
+        raise InputError(
+            Mistake(
+                f"{plan.cluster} describes machines, and with --engine ray they come from Ray",
+                "leave them out",
+            )
+        )
+    return cluster
+
+
+def engine_of(plan: Plan, cluster: Cluster | None) -> tuple[Engine, list[str]]:
+    """The engine, and what is to be said of it. Raises InputError and EngineError."""
+    if plan.engine == "ray":
+        from fairlead.engines.supervised.remote import RemoteEngine
+
+        asked: dict[str, Any] = {"state": str(plan.state), "address": plan.address}
+        return RemoteEngine("ray", asked), []
+    from fairlead.engines.local.engine import LocalEngine
+
+    machines = cluster if cluster is not None and cluster.machines else None
+    local = LocalEngine(plan.state, machines)
+    return local, list(local.notes)
+
+
+def _private(folder: Path) -> None:
+    """Makes the state folder, for its owner alone."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_uid == os.geteuid():
+            folder.chmod(0o700)
+    except OSError as error:
+        raise InputError(
+            Mistake(
+                f"{folder} cannot be the state folder: {error.strerror}",
+                "name another one with --state",
+            )
+        ) from error
+
+
+def _path(name: str | None) -> Path | None:
+    return None if name is None else Path(name)

@@ -1,0 +1,140 @@
+"""What to buy, in sentences and tables for people and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from fairlead.audit.whatif.buy import Bought, Buying
+from fairlead.cli.common.screen import Screen, shown, table, wrapped
+from fairlead.cli.text.whatif import lines
+from fairlead.model.quantity import written_plain
+from fairlead.model.report import rounded
+from fairlead.model.words import counted, listing, number, percent
+
+
+def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
+    """What to buy and what it brings, beside the naive purchase; then what would change."""
+    yield from wrapped(_answer(found), screen)
+    yield ""
+    rank = found.rank or 0
+    rows = [
+        [name, _list(bought), written_plain(bought.cost), *_share(bought, rank)]
+        for name, bought in (
+            ("nothing", found.nothing),
+            ("naive", found.naive),
+            ("this", found.best),
+        )
+    ]
+    yield from table(["purchase", "machines", "costs", "share", "of"], rows, "<<>><", screen)
+    yield ""
+    for text in notes(found):
+        yield from wrapped(text, screen)
+    if found.best.counts:
+        yield ""
+        yield from lines(found.result, screen)
+
+
+def _answer(found: Buying) -> str:
+    whose = f"the share of {shown(found.tenant)}" if found.tenant else "the smallest share"
+    budget = written_plain(found.budget)
+    if found.rank is None:
+        return f"No purchase was found for {budget} that raises {whose}."
+    tenant, before = found.nothing.shares[found.rank]
+    _, after = found.best.shares[found.rank]
+    if found.tenant is None:
+        whose = f"the {_ordinal(found.rank)}smallest share (today that of {shown(tenant)})"
+    machines = listing(f"{count} x {shown(name)}" for name, count in found.best.counts)
+    return (
+        f"Buy {machines} for {written_plain(found.best.cost)} of {budget}: it raises {whose} from"
+        f" {number(float(before))} to {number(float(after))}, by today's scales."
+    )
+
+
+def _ordinal(rank: int) -> str:
+    """`` for the smallest itself, `2nd-` for the one above it."""
+    if rank == 0:
+        return ""
+    place = rank + 1
+    ending = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{ending}-"
+
+
+def _list(bought: Bought) -> str:
+    return listing(f"{count} x {shown(name)}" for name, count in bought.counts) or "none"
+
+
+def _share(bought: Bought, rank: int) -> list[str]:
+    if not bought.shares:
+        return ["-", ""]
+    tenant, share = bought.shares[rank]
+    return [number(float(share)), shown(tenant)]
+
+
+def notes(found: Buying) -> Iterator[str]:
+    """How it was searched, what the naive purchase is, and what the prices said."""
+    if found.exact:
+        yield (
+            f"Every purchase that the money allows was solved ({found.solves} of them): none is"
+            " better."
+        )
+    else:
+        yield (
+            f"A greedy search with exchanges, {counted(found.solves, 'purchase')} solved: a better"
+            " one may exist."
+            + (" It ran out of solves; --solves N allows more." if found.spent else "")
+        )
+    resource = found.scarcest
+    if resource is None:
+        yield "Nothing runs, so no resource is the scarcest, and the naive purchase is none."
+    else:
+        yield (
+            f"The naive purchase takes the cheapest per unit of {resource}, of which the smallest"
+            " part is free."
+        )
+    valued = [each for each in found.offers if each.value > 0]
+    if valued:
+        per_money = [each.value / float(each.offer.price or 1) for each in valued]
+        texts = [
+            f"{shown(each.offer.name)} {percent(part, per_money[0])}"
+            for each, part in zip(valued, per_money, strict=True)
+        ]
+        yield f"Worth for the money by the prices, at first: {listing(texts, most=6)}."
+    untried = [shown(each.offer.name) for each in found.offers if not each.tried]
+    if untried and not found.exact:
+        yield f"Not tried, being worth least by the prices: {listing(untried, most=6)}."
+
+
+def purchase_tree(found: Buying) -> dict[str, object]:
+    """The purchase as part of `fairlead.whatif/1`."""
+    return {
+        "for": found.tenant,
+        "budget": written_plain(found.budget),
+        "exact": found.exact,
+        "ran_out": found.spent,
+        "solves": found.solves,
+        "scarcest": found.scarcest,
+        "raises": found.rank,
+        "offers": [
+            {
+                "name": each.offer.name,
+                "price": written_plain(each.offer.price or Fraction(0)),
+                "value_by_price": rounded(each.value),
+                "tried": each.tried or found.exact,
+            }
+            for each in found.offers
+        ],
+        "nothing": _bought_tree(found.nothing),
+        "naive": _bought_tree(found.naive),
+        "best": _bought_tree(found.best),
+    }
+
+
+def _bought_tree(bought: Bought) -> dict[str, object]:
+    return {
+        "machines": dict(bought.counts),
+        "cost": written_plain(bought.cost),
+        "shares": [
+            {"tenant": name, "share": rounded(float(share))} for name, share in bought.shares
+        ],
+    }

@@ -1,0 +1,306 @@
+"""An explanation in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fairlead.cli.common.screen import Screen, shown, wrapped
+from fairlead.cli.text.allocation import machines_of
+from fairlead.cli.text.typing_hints import slips
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.names import compress
+from fairlead.model.report import LISTS, exclusions, nowhere_sentence
+from fairlead.model.words import (
+    amount,
+    amounts,
+    counted,
+    listing,
+    number,
+    percent,
+    plural,
+    sentence,
+)
+from fairlead.sharing.analysis.explanation import Explanation, Scarce
+from fairlead.sharing.analysis.improvements import SPREAD, Change, Kind
+
+_DIGITS = 4  # significant digits of what is held and of what would be gained
+_STOPS = 6  # stops that are told one by one
+_NAMES = 4  # names that a list shows before it counts the rest
+
+
+def explanation_lines(
+    cluster: Cluster, why: Explanation, changes: Sequence[Change], tried: bool, screen: Screen
+) -> Iterator[str]:
+    """The explanation as paragraphs under headings."""
+    yield from wrapped(" ".join(answer(why)), screen)
+    for hint in slips(cluster, (why.job,), (why.share,)):
+        yield from wrapped(f"hint: {shown(hint)}", screen)
+    if why.share.nowhere is None:
+        yield ""
+        yield screen.bold("Where it can run")
+        yield from wrapped(" ".join(where(why)), screen, "  ")
+        yield ""
+        yield screen.bold("What stopped it")
+        yield from wrapped(stopped(why), screen, "  ")
+        own = [scarce for scarce in why.scarce if scarce.own and not why.satisfied]
+        texts = [_scarce(why, scarce) for scarce in own if not _spreads(scarce)]
+        if spread := [scarce for scarce in own if _spreads(scarce)]:
+            texts.append(_spread(why, spread))
+        for text in texts[:_STOPS]:
+            yield from _bullet(text, screen)
+        if len(texts) > _STOPS:
+            more = counted(len(texts) - _STOPS, "more place")
+            yield from _bullet(f"The same is so in {more}", screen)
+        if others := [_what(why, scarce) for scarce in why.scarce if not scarce.own]:
+            yield from _bullet(
+                f"It does not use {listing(others, most=3)} itself, but who does would leave it"
+                " room if there were more",
+                screen,
+            )
+    useful = [change for change in changes if not tried or change.raises]
+    vain = [change for change in changes if change not in useful]
+    texts = list(advice(cluster, why, useful, tried))
+    if texts or vain or (why.scarce and not why.satisfied):
+        yield ""
+        yield screen.bold("What would raise it")
+        for text in texts:
+            yield from _bullet(text, screen)
+        if not texts:
+            yield "  None of the small changes that its prices point to."
+        if vain:
+            yield from wrapped(f"Tried in vain: {listing(map(_briefly, vain))}.", screen, "  ")
+        if texts and not tried:
+            text = "The input is large, so none was tried: `fairlead whatif` shares again with one."
+            yield from wrapped(text, screen, "  ")
+    for note in why.allocation.sentences():
+        if why.share.nowhere is None and _mentions(note, why):
+            yield ""
+            yield from wrapped(f"warning: {shown(note)}", screen)
+
+
+def _bullet(text: str, screen: Screen) -> list[str]:
+    first, *rest = wrapped(sentence(text), screen, "    ")
+    return [f"  - {first.lstrip()}", *rest]
+
+
+def answer(why: Explanation) -> Iterator[str]:
+    """What it gets."""
+    job, share, allocation = shown(why.job.name), why.share, why.allocation
+    if share.nowhere is not None:
+        yield f"{job} can run nowhere, so it gets no tasks: {nowhere_sentence(share.nowhere)}"
+        return
+    runs = counted(share.tasks, "task")
+    if why.job.tasks is not None:
+        runs = f"{number(share.tasks)} of its {counted(float(why.job.tasks), 'task')}"
+    own = share.tenant == share.name
+    who = "" if own else f" for tenant {shown(share.tenant)}"
+    yield f"{job} runs {runs}{who} under {allocation.policy}."
+    yield (
+        f"Alone in the cluster, and free to use every machine, it could run {number(share.alone)}."
+    )
+    if share.scale is not None:
+        whose = "its" if own else "the tenant's"
+        weight = "" if why.tenant.weight == 1 else f" (weight {number(why.tenant.weight)})"
+        unit = "that many" if share.scale == share.alone else counted(share.scale, "task")
+        yield (
+            f"{unit[:1].upper()}{unit[1:]} {'makes' if unit == '1 task' else 'make'} a share of 1;"
+            f" {whose} share is {number(why.tenant.share)}{weight}."
+        )
+
+
+def where(why: Explanation) -> Iterator[str]:
+    """Which machines it can use, and what keeps it from the others."""
+    ignored = ""
+    if why.share.placements is None:
+        ignored = f" {why.allocation.policy} ignores that: it sees one machine with everything."
+    names = why.usable_machines
+    if len(names) == why.machines:
+        which = "the only machine" if why.machines == 1 else f"all {_machines(why.machines)}"
+        yield f"It can use {which}.{ignored}"
+        return
+    of = f"{len(names)} of {_machines(why.machines)}"
+    yield f"It can use {of}: {listing(compress(names), most=_NAMES)}."
+    if parts := exclusions(why.excluded):
+        yield sentence(f"Of the others, {shown(listing(parts))}") + ignored
+
+
+def stopped(why: Explanation) -> str:
+    """At which level it froze, with whom."""
+    allocation, share = why.allocation, why.share
+    if why.satisfied:
+        return "Nothing: it runs all the tasks that it has."
+    if share.level is not None:
+        level = allocation.levels[share.level]
+        others = [shown(name) for name in level.jobs if name != share.name]
+        together = f", together with {listing(others, most=_NAMES)}" if others else ""
+        return f"It froze at level {share.level}, at a share of {number(level.share)}{together}."
+    if allocation.proof is None:
+        return (
+            f"{allocation.policy} fills no levels, so nothing stopped it at a share: the rule"
+            " alone says what it gets."
+        )
+    return (
+        f"{allocation.policy} fills every machine by itself, so it was stopped on each of those"
+        " that it can use."
+    )
+
+
+def _spreads(scarce: Scarce) -> bool:
+    """Is it stopped by having a task on each machine of a class?"""
+    return scarce.stop.job is not None and scarce.stop.machine_class is not None
+
+
+def _spread(why: Explanation, scarce: Sequence[Scarce]) -> str:
+    classes = {each.stop.machine_class for each in scarce}
+    groups = [group for group in why.allocation.classes if group.index in classes]
+    names = [name for group in groups for name in group.machines]
+    each = "each of " if len(names) > 1 else ""
+    on = listing(compress(names), most=_NAMES)
+    return f"It has a task on {each}{on}, and `spread` allows no second one there"
+
+
+def _scarce(why: Explanation, scarce: Scarce) -> str:
+    stop = scarce.stop
+    if stop.job is not None:
+        return (
+            "It may have at most one task on a machine (`spread`), and the cluster has"
+            f" {_machines(why.machines)}"
+        )
+    total, holders = _holders(why, scarce)
+    if stop.tenant is not None:
+        reached = f"Tenant {shown(stop.tenant)} has reached its limit of {stop.resource}"
+        return f"{reached}: of {total}, {holders}" if holders else f"{reached}, which is {total}"
+    return f"No {stop.resource} is left {_on(why, scarce)}: of {total}, {holders}"
+
+
+def _holders(why: Explanation, scarce: Scarce) -> tuple[str, str]:
+    """All there is, and who holds how much of it: the job first, then the others, most first."""
+    own = why.job.name
+    holders = sorted(scarce.holders, key=lambda holder: holder.job != own)
+    named, rest = holders[:_NAMES], holders[_NAMES:]
+    held = [holder.amount for holder in named]
+    if rest:
+        held.append(sum(holder.amount for holder in rest))
+    total, *texts = amounts([scarce.total, *held], _DIGITS)
+    who = [shown(holder.job) for holder in named]
+    if rest:
+        who.append(counted(len(rest), "other job"))
+    parts = [
+        f"{name} {plural('holds', 1 if index < len(named) else len(rest))} {text}"
+        f" ({percent(value, scarce.total)})"
+        for index, (name, text, value) in enumerate(zip(who, texts, held, strict=True))
+    ]
+    return total, listing(parts)
+
+
+def _what(why: Explanation, scarce: Scarce) -> str:
+    stop = scarce.stop
+    if stop.tenant is not None:
+        return f"the limit of {shown(stop.tenant)} ({stop.resource})"
+    if stop.job is not None:
+        what = "tasks of" if stop.machine_class is None else "machines for the spread of"
+        return f"the {what} {shown(stop.job)}"
+    return f"the {stop.resource} {_on(why, scarce)}"
+
+
+def _on(why: Explanation, scarce: Scarce) -> str:
+    if scarce.stop.machine_class is None or why.share.placements is None:
+        return "in the whole cluster"
+    return f"on {machines_of(scarce.stop.machine_class, why.allocation.classes)}"
+
+
+def advice(
+    cluster: Cluster, why: Explanation, changes: Sequence[Change], tried: bool
+) -> Iterator[str]:
+    """The changes, each with what it would bring: tried, or bounded by the prices."""
+    machine = {machine.name: machine for machine in cluster.machines}
+    told: set[tuple[str, str]] = set()
+    for change in changes:
+        if tried and change.tasks is not None:
+            more = number(change.tasks - why.share.tasks, _DIGITS)
+            brings = f"{counted(change.tasks, 'task')}, {more} more"
+        elif why.share.nowhere is not None:
+            brings = "it could run there"
+        elif change.slope is None:
+            brings = "there is room to gain, by the prices"
+        else:
+            brings = f"at first about {number(change.slope, _DIGITS)} tasks more, by the prices"
+        if change.kind is Kind.MACHINE and change.machines is not None:
+            # Classes may be told apart by names only: one machine of them is enough.
+            one = (_has(machine[change.machines.machines[0]]), brings)
+            if one in told:
+                continue
+            told.add(one)
+        yield sentence(f"{_change(why, change, machine)}: {brings}")
+
+
+def _has(machine: Machine) -> str:
+    capacity = machine.capacity
+    return listing([amount(float(capacity[name]), name) for name in capacity if capacity[name]])
+
+
+def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> str:
+    names = () if change.machines is None else change.machines.machines
+    on = listing(compress(names), most=_NAMES)
+    if change.kind is Kind.RESOURCE:
+        if why.share.placements is None or not names:
+            return f"{_more(change)} in the cluster"
+        return f"{_more(change)}{', spread over' if len(names) > 1 else ' on'} {on}"
+    if change.kind is Kind.MACHINE:
+        return f"One more machine like {names[0]} ({_has(machine[names[0]])})"
+    if change.kind is Kind.LIMIT:
+        return f"{_more(change)} in the limit of {shown(change.subject)}"
+    if change.kind is Kind.SPREAD:
+        return f"Without `{SPREAD}`"
+    if change.kind is Kind.DEMAND:
+        assert change.resource is not None and change.amount is not None
+        had = float(why.job.demand[change.resource])
+        less, before = amounts([float(change.amount), had], _DIGITS)
+        return f"With {less} {change.resource} a task instead of {before}"
+    if not change.subject:
+        return f"Without its whole constraint (which keeps it from {_machines(len(names))})"
+    if not names:
+        return f"Without {_part(change)} (which keeps it from no machine alone)"
+    keeps = f"which alone keeps it from {counted(len(names), 'machine')}: {on}"
+    return f"Without {_part(change)} ({keeps})"
+
+
+def _part(change: Change) -> str:
+    own = "its list of " if change.subject in LISTS else ""
+    return f"{own}`{shown(change.subject)}`"
+
+
+def _briefly(change: Change) -> str:
+    """A change that brings nothing, in few words."""
+    names = () if change.machines is None else change.machines.machines
+    on = f" on {listing(compress(names), most=2)}" if names else ""
+    match change.kind:
+        case Kind.RESOURCE:
+            return f"more {change.resource}{on}"
+        case Kind.MACHINE:
+            return f"one more machine like {names[0]}"
+        case Kind.LIMIT:
+            return f"a higher limit of {shown(change.subject)} ({change.resource})"
+        case Kind.SPREAD:
+            return f"no `{SPREAD}`"
+        case Kind.DEMAND:
+            return f"a tenth less {change.resource} a task"
+        case _:
+            return f"no {_part(change)}" if change.subject else "no constraint at all"
+
+
+def _more(change: Change) -> str:
+    assert change.amount is not None and change.resource is not None
+    if change.amount == 1:
+        return f"One more {change.resource}"
+    return f"{amount(float(change.amount), change.resource)} more"
+
+
+def _machines(count: int) -> str:
+    return counted(count, "machine")
+
+
+def _mentions(note: str, why: Explanation) -> bool:
+    """Whether a warning is about this job or about the whole allocation."""
+    about = note.removeprefix("job ")
+    return about == note or about.startswith((f"{why.job.name}:", f"{why.job.name} "))

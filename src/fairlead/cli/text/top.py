@@ -1,0 +1,250 @@
+"""What `fairlead top` shows: one look at the service, and one picture of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fairlead.cli.commands.machines import used
+from fairlead.cli.commands.shares import everybody, tree
+from fairlead.cli.common.remote import ago, count, done, holding
+from fairlead.cli.common.screen import shown, widths_of
+from fairlead.client.errors import NotAllowedError, UnknownNameError
+from fairlead.model.words import counted, number
+from fairlead.wire.machines import MachineState
+
+if TYPE_CHECKING:
+    from fairlead.client.client import Client
+    from fairlead.wire.fairness import Shares
+    from fairlead.wire.jobs import JobRow
+    from fairlead.wire.machines import MachineRow
+
+MOST_JOBS = 200
+"""Jobs that are looked at: no terminal shows more."""
+
+MOST_REASONS = 8
+"""Waiting jobs whose reasons are shown."""
+
+ASKED = 2
+"""Jobs whose reasons are asked for in one look: an answer takes the service a tenth of a second."""
+
+LONGEST = 16
+"""Columns that a name gets in any case."""
+
+MOST_TENANTS = 20
+"""Tenants that are shown."""
+
+NARROW = 72
+"""Columns below which bars and labels are left out."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The service at one moment. `reasons` has a sentence for some of the jobs that wait, in the
+    order in which they were asked for; `more`: there are jobs beyond these."""
+
+    shares: Shares
+    machines: tuple[MachineRow, ...]
+    jobs: tuple[JobRow, ...]
+    more: bool
+    reasons: dict[str, str]
+
+
+def look(service: Client, before: Look | None = None, asked: int = ASKED) -> Look:
+    """Looks at the service. Reasons are those of the look before, the oldest asked for anew.
+    Raises ServiceError."""
+    machines = tuple(service.machines())
+    jobs = tuple(islice(service.jobs(), MOST_JOBS + 1))
+    more = len(jobs) > MOST_JOBS
+    shares = service.shares(jobs=not more)
+    waiting = [job.name for job in jobs if job.tasks.waiting][:MOST_REASONS]
+    known = {} if before is None else before.reasons
+    reasons = {name: known[name] for name in known if name in waiting}
+    unknown = [name for name in waiting if name not in reasons]
+    for name in [*unknown, *reasons][:asked]:
+        reasons.pop(name, None)
+        try:
+            why = service.why(name)
+        except (NotAllowedError, UnknownNameError):  # another tenant's, or it is over by now
+            reasons[name] = ""
+            continue
+        reasons[name] = why.reasons[0].sentence if why.reasons else ""
+    return Look(shares, machines, jobs[:MOST_JOBS], more, reasons)
+
+
+def picture(
+    seen: Look | None,
+    where: str,
+    trouble: str,
+    width: int,
+    height: int | None,
+    blocks: bool = True,
+    keys: str = "q quits",
+    foot: Sequence[str] = (),
+) -> RenderableType:
+    """What is shown on so many columns and lines (None: as many as it takes)."""
+    parts: list[RenderableType] = [_title(seen, where, width, keys)]
+    if trouble:
+        parts.append(Text(trouble, style="bold red"))
+    if seen is None:
+        return Group(*parts)
+    room = None if height is None else height - 2 - (2 if trouble else 0)
+    spare = (
+        None if room is None else max(6, room - min(MOST_TENANTS, len(everybody(seen.shares))) - 2)
+    )
+    machines = seen.machines if spare is None else seen.machines[: max(2, spare // 2 - 3)]
+    parts += [Text(), _shares(seen.shares, width, blocks)]
+    parts += [Text(), _machines(machines, width, blocks)]
+    if len(machines) < len(seen.machines):
+        parts.append(_more(f"... and {len(seen.machines) - len(machines)} more"))
+        spare = None if spare is None else spare - 1
+    if seen.jobs:
+        left = None if spare is None else max(2, spare - len(machines) - 4)
+        ordered = sorted(seen.jobs, key=lambda job: (not job.tasks.waiting, job.submitted))
+        jobs = ordered if left is None else ordered[:left]
+        parts += [Text(), _jobs(jobs, seen.reasons, width)]
+        if len(jobs) < len(seen.jobs) or seen.more:
+            over = "more" if seen.more else f"{len(seen.jobs) - len(jobs)} more"
+            parts.append(_more(f"... and {over} (`fairlead jobs` lists all)"))
+    else:
+        parts += [Text(), Text("no job waits or runs", style="dim")]
+    parts += [Text(line, no_wrap=True, overflow="ellipsis") for line in foot]
+    return Group(*parts)
+
+
+def _more(text: str) -> Text:
+    return Text(text, style="dim", no_wrap=True, overflow="ellipsis")
+
+
+def _title(seen: Look | None, where: str, width: int, keys: str) -> Text:
+    title = Text(no_wrap=True, overflow="ellipsis")
+    title.append("fairlead ", style="bold")
+    title.append(where)
+    if seen is not None:
+        up = sum(machine.state is MachineState.UP for machine in seen.machines)
+        running = sum(machine.tasks for machine in seen.machines)
+        names = {tenant.name for tenant in seen.shares.tenants}
+        top = [each for each in everybody(seen.shares) if each.parent not in names]
+        waiting = sum(each.waiting for each in top)
+        title.append(f"  {up} of {counted(len(seen.machines), 'machine')} up")
+        title.append(f"  tasks: {running} running, {waiting} waiting")
+        if width >= NARROW:
+            title.append(f"  policy {seen.shares.policy}  {time.strftime('%H:%M:%S')}", style="dim")
+    if keys:
+        title.append(f"  {keys}", style="dim")
+    return title
+
+
+def _table(columns: Sequence[tuple[str, str]]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=False)
+    for name, side in columns:
+        table.add_column(
+            name,
+            justify="right" if side == ">" else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+    return table
+
+
+def _shares(shares: Shares, width: int, blocks: bool) -> Table:
+    columns = [("tenant", "<"), ("running", ">"), ("waiting", ">"), ("share", ">"), ("fair", ">")]
+    wide = width >= NARROW
+    if wide:
+        columns += [("short of", ">"), ("", "<")]
+    table = _table(columns)
+    tenants = everybody(shares)
+    most = max([1e-9, *(max(each.share or 0.0, each.fair or 0.0) for each in tenants)])
+    for tenant, depth in list(tree(tenants))[:MOST_TENANTS]:
+        row: list[str | Text] = [
+            "  " * depth + shown(tenant.name),
+            count(tenant.running),
+            count(tenant.waiting),
+            number(tenant.share, 3),
+            number(tenant.fair, 3),
+        ]
+        if wide:
+            row.append(number(tenant.shortfall, 3) if tenant.shortfall else "-")
+            row.append(_bar(tenant.share or 0.0, tenant.fair, most, min(40, width - 60), blocks))
+        table.add_row(*row)
+    return table
+
+
+def _bar(value: float, mark: float | None, most: float, width: int, blocks: bool) -> Text:
+    """What is there as a bar, and a mark where what is fair ends."""
+    filled = round(width * min(1.0, value / most))
+    at = None if mark is None else min(width - 1, round(width * min(1.0, mark / most)))
+    text = Text()
+    for index in range(width):
+        if index == at:
+            text.append("┃" if blocks else "|", style="bold yellow")
+        elif index < filled:
+            text.append("█" if blocks else "=", style="cyan")
+        else:
+            text.append("·" if blocks else ".", style="dim")
+    return text
+
+
+def _machines(machines: Sequence[MachineRow], width: int, blocks: bool) -> Table:
+    resources = list(dict.fromkeys(name for each in machines for name in each.capacity))
+    most = 2 if width < NARROW else 4
+    columns = [("machine", "<"), ("state", "<"), ("tasks", ">")]
+    columns += [(shown(name), ">") for name in resources[:most]]
+    wide = width >= NARROW
+    table = _table([*columns, *([("", "<")] if wide else [])])
+    for machine in machines:
+        state = machine.state.value
+        row: list[str | Text] = [
+            shown(machine.name),
+            Text(state, style="" if machine.state is MachineState.UP else "yellow"),
+            count(machine.tasks),
+            *(used(machine, resource) for resource in resources[:most]),
+        ]
+        if wide:
+            row.append(_bar(_fullness(machine), None, 1.0, 12, blocks))
+        table.add_row(*row)
+    return table
+
+
+def _fullness(machine: MachineRow) -> float:
+    """How full the machine is of what it is fullest of."""
+    parts = [
+        1 - float(machine.free.get(name, has)) / float(has)
+        for name, has in machine.capacity.items()
+        if float(has) > 0
+    ]
+    return min(1.0, max([0.0, *parts]))
+
+
+def _jobs(jobs: Sequence[JobRow], reasons: dict[str, str], width: int) -> Table:
+    """The column of reasons gets what the others leave."""
+    wide, room = width >= NARROW, max(LONGEST, width // 3)
+    header = ["job", *(["tenant"] if width >= 60 else []), "done", "run", "wait"]
+    rows = []
+    for job in jobs:
+        row = [_cut(shown(job.name), room)]
+        if width >= 60:
+            row.append(_cut(shown(job.tenant), room))
+        row += [done(job.tasks), count(holding(job.tasks)), count(job.tasks.waiting)]
+        rows.append([*row, ago(job.submitted)] if wide else row)
+    header += ["age"] if wide else []
+    widths = widths_of([header, *rows])
+    columns = [(name, "<" if name in ("job", "tenant") else ">") for name in header]
+    table = _table([*columns, ("why it waits" if wide else "why", "<")])
+    for column, size in zip(table.columns, widths, strict=False):
+        column.min_width = size
+    left = width - sum(widths) - 2 * len(widths)
+    for job, row in zip(jobs, rows, strict=True):
+        table.add_row(*row, _cut(shown(reasons.get(job.name, "")), max(8, left)))
+    return table
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1] + "…"

@@ -1,0 +1,393 @@
+"""Follows every attempt from its shim's start to its end, and stops those that are to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import os
+import resource
+import select
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+
+from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Report, Started
+from fairlead.engines.local.ending import Remnants, end
+from fairlead.engines.local.memory import MemoryWatch, limit_of
+from fairlead.engines.local.processes import alive, descendants, kill, process
+from fairlead.engines.local.records import Claim, Records, Unclaimed
+from fairlead.engines.local.spawner_link import Dead, Failed, Kept, Spawned, Word
+
+YOUNG = 0.1
+"""Seconds in which a shim has long started its task: a gentle signal before would be lost."""
+
+SHORT = 0.05
+"""Seconds: that a task started which is over sooner is not said. Its end says when that was, and
+the journal has an entry less for each."""
+
+PART = 10
+"""Looking through all processes may take one part in so many of the time."""
+
+SWEEP = 1.0
+"""Seconds between two looks at shims that are not watched."""
+
+AT_A_TIME = 200
+"""So many of these are looked at even if they wrote down no end."""
+
+DESCRIPTORS = 4
+"""Watching shims may take one in so many of the files that this process may have open."""
+
+
+class Phase(Enum):
+    """Where an attempt is."""
+
+    ORDERED = "ordered"  # the spawner was told
+    RUNNING = "running"
+    CLEARING = "clearing"  # its shim is dead, something of it may not be
+    OVER = "over"
+
+
+@dataclass(slots=True)
+class Task:
+    """An attempt whose end was not acknowledged."""
+
+    attempt: Attempt
+    assignment: Assignment | None
+    phase: Phase = Phase.ORDERED
+    pid: int = 0
+    start: int = 0  # of a shim that is no child of the present spawner
+    own: bool = True  # its shim is a child of the present spawner
+    silent: bool = False  # nobody expects it, so nothing is reported of it
+    begun: float = 0.0  # by the steady clock
+    time: int = 0  # in microseconds since 1970
+    said: bool = False  # that it started
+    stopping: Cause | None = None
+    stopped: int = 0  # since when, in nanoseconds since 1970
+    over: Ended | Lost | None = None
+
+
+class Timer(Enum):
+    """What is to be done with a task at a time."""
+
+    SAY = "say that it started"
+    LIMIT = "its time is over"
+    GENTLY = "tell it to stop"
+    BY_FORCE = "kill it"
+
+
+class Following:
+    """What the engine knows of its attempts while they are under way."""
+
+    def __init__(
+        self, records: Records, engine: str, grace: float, memory: MemoryWatch | None
+    ) -> None:
+        self.tasks: dict[Attempt, Task] = {}
+        self.reports: dict[tuple[Attempt, bool], Report] = {}
+        """What is to be told, oldest first, by whether it is an end."""
+        self.silenced: list[Attempt] = []
+        """Attempts that nobody expected and that are over."""
+        self.notes: list[str] = []
+        self._records = records
+        self._grace = grace
+        self._memory = memory
+        self._remnants = Remnants(engine)
+        self._pids: dict[int, Attempt] = {}
+        self._clearing: dict[Attempt, Task] = {}
+        self._timers: list[tuple[float, int, Attempt, Timer]] = []
+        self._count = 0
+        self._epoll = select.epoll()
+        self._watched: dict[int, Attempt] = {}  # by the descriptor of a shim that is no child
+        self._unwatched: dict[Attempt, Claim] = {}
+        self._most_watched = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // DESCRIPTORS
+        self._reaper = 0
+        self._next_sweep = 0.0
+        self._next_search = 0.0
+
+    def close(self) -> None:
+        """Let go of every process."""
+        for descriptor in self._watched:
+            os.close(descriptor)
+        self._watched.clear()
+        self._epoll.close()
+
+    def finish(self, task: Task, over: Ended | Lost) -> None:
+        """An attempt is over, and nothing of it runs any more."""
+        task.phase, task.over = Phase.OVER, over
+        self._clearing.pop(task.attempt, None)
+        if task.silent:
+            self.silenced.append(task.attempt)
+            del self.tasks[task.attempt]
+            return
+        if isinstance(over, Lost) and not over.started:
+            unheard = self.reports.pop((task.attempt, False), None)
+            if task.said and unheard is None:
+                # Its start was believed: that it never came to it can no longer be said.
+                over = self._after_all(task, over)
+                task.over = over
+        self.reports[task.attempt, True] = over
+
+    def _after_all(self, task: Task, over: Lost) -> Ended | Lost:
+        if task.stopping is None:
+            return Lost(over.attempt, True, over.why, over.machine_at_fault)
+        now = max(time.time_ns() // 1000, task.time)
+        return Ended(over.attempt, task.stopping, signal.SIGTERM, now, task.time, over.why)
+
+    def adopt(self, task: Task, claim: Claim) -> None:
+        """An attempt's shim, which is no child of ours, runs: say so, and watch it."""
+        task.phase, task.pid, task.own = Phase.RUNNING, claim.pid, False
+        task.start = claim.start
+        task.begun = time.monotonic() - max(0.0, time.time() - claim.time / 1_000_000)
+        self._started(task, claim.time)
+        self._say_started(task)
+        if len(self._watched) >= self._most_watched:
+            self._unwatched[task.attempt] = claim
+            return None
+        try:
+            descriptor = os.pidfd_open(claim.pid)
+        except ProcessLookupError:
+            return self.died(task, None)
+        self._watched[descriptor] = task.attempt
+        self._epoll.register(descriptor, select.EPOLLIN)
+        # The number may have been given anew before the descriptor was opened.
+        if not alive(claim.pid, claim.start):
+            return self._ended(descriptor)
+        return None
+
+    def _started(self, task: Task, when: int) -> None:
+        task.time = when
+        limit = task.assignment.time_limit if task.assignment else None
+        if limit is not None:
+            self._at(task.begun + float(limit), task, Timer.LIMIT)
+
+    def _say_started(self, task: Task) -> None:
+        task.said = True
+        if not task.silent:
+            self.reports.setdefault((task.attempt, False), Started(task.attempt, task.time))
+
+    def again(self) -> None:
+        """Say anew of everything that runs that it started."""
+        for task in self.tasks.values():
+            if task.phase is Phase.RUNNING:
+                self._say_started(task)
+
+    def hear(self, words: Sequence[Word]) -> None:
+        """Take in what the spawner said."""
+        for word in words:
+            if isinstance(word, Kept):
+                self.notes.append(word.why)
+            elif isinstance(word, Dead):
+                task = self.tasks.get(self._pids.pop(word.pid))
+                if task is not None and task.own and task.pid == word.pid:
+                    self.died(task, word.code)
+            elif isinstance(word, Failed):
+                self._failed(word)
+            else:
+                self._spawned(word)
+
+    def _spawned(self, word: Spawned) -> None:
+        self._pids[word.pid] = word.attempt
+        task = self.tasks.get(word.attempt)
+        if task is None or task.phase is not Phase.ORDERED:
+            return
+        task.phase, task.pid, task.begun = Phase.RUNNING, word.pid, time.monotonic()
+        self._started(task, word.time)
+        self._at(task.begun + SHORT, task, Timer.SAY)
+        if task.stopping is not None:
+            cause, task.stopping = task.stopping, None
+            self.stop(task, cause)
+
+    def _failed(self, word: Failed) -> None:
+        task = self.tasks.get(word.attempt)
+        if task is None or task.phase is not Phase.ORDERED:
+            return
+        self._forbid(task)
+        if word.command_at_fault:
+            now = time.time_ns() // 1000
+            self.finish(task, Ended(task.attempt, Cause.NOT_STARTED, 1, now, None, word.why))
+        else:
+            self.finish(task, Lost(task.attempt, False, f"it could not be started: {word.why}"))
+
+    def died(self, task: Task, code: int | None) -> None:
+        """The shim of an attempt is dead; `code`: with what it exited, if that is known."""
+        attempt = task.attempt
+        claim = self._records.claim(attempt)
+        over: Ended | Lost
+        if isinstance(claim, Unclaimed):
+            over = self._unclaimed(task, code)
+        else:
+            if task.own and claim.pid != task.pid:
+                # Another shim of this attempt, started before the engine was, was faster.
+                if alive(claim.pid, claim.start):
+                    return self.adopt(task, claim)
+                task.pid, task.own, code = claim.pid, False, None
+            now = time.time_ns() // 1000
+            stopped = self._records.why(attempt)
+            if stopped is None and task.stopping is not None:
+                stopped = task.stopping, task.stopped
+            status = self._records.status(attempt)
+            over = end(attempt, task.assignment, claim, status, stopped, code, now)
+        task.phase, task.over = Phase.CLEARING, over
+        self._clearing[attempt] = task
+        return None
+
+    def _unclaimed(self, task: Task, code: int | None) -> Ended | Lost:
+        """The end of an attempt whose shim is dead and has no claim; and no other shall."""
+        attempt = task.attempt
+        if not task.own:  # it had one when it was found: its user took it away
+            why = "its record was removed, so its exit code is not known"
+            return Lost(attempt, True, why, machine_at_fault=False)
+        try:
+            self._records.forbid(attempt)
+        except OSError as error:
+            return Lost(attempt, False, f"its record cannot be written: {error}")
+        if task.stopping is not None:
+            why = "it was stopped before it started"
+            return Lost(attempt, False, why, machine_at_fault=False)
+        # The machine writes well, so its own environment is to blame. A machine that was blamed
+        # would get nothing more, from nobody: a tenant could do that to all others.
+        now = time.time_ns() // 1000
+        why = f"its shell ended ({code}) before the command was started: see its variables"
+        return Ended(attempt, Cause.NOT_STARTED, abs(code or 0), now, None, why)
+
+    def stop(self, task: Task, cause: Cause) -> None:
+        """Stop an attempt, gently and then by force; one that takes too much memory at once."""
+        if task.stopping is not None or task.phase in (Phase.CLEARING, Phase.OVER):
+            return
+        task.stopping = cause
+        if task.phase is Phase.ORDERED:
+            return
+        task.stopped = time.time_ns()
+        with contextlib.suppress(OSError):  # a full disk: then a restart forgets the cause
+            self._records.stop(task.attempt, cause)
+        # If it was not claimed yet, its shim finds that out and ends. Its user can have removed the
+        # claim, too: so the signals follow all the same.
+        self._forbid(task)
+        now = time.monotonic()
+        if cause is Cause.MEMORY:
+            self._at(now, task, Timer.BY_FORCE)
+            return
+        gently = max(now, task.begun + YOUNG)
+        self._at(gently, task, Timer.GENTLY)
+        self._at(gently + self._grace, task, Timer.BY_FORCE)
+
+    def _forbid(self, task: Task) -> None:
+        """Nobody who has not yet claimed the attempt will."""
+        with contextlib.suppress(OSError):  # a full disk: a shim cannot claim it either
+            self._records.forbid(task.attempt)
+
+    def _at(self, when: float, task: Task, timer: Timer) -> None:
+        self._count += 1
+        heapq.heappush(self._timers, (when, self._count, task.attempt, timer))
+
+    def look(self, reaper: int) -> None:
+        """Let everything happen that is due: ends, time limits, force, and what is left of the
+        dead."""
+        self._reaper = reaper
+        self._see_ends()
+        self._ring()
+        self._watch_memory()
+        self._clear(reaper)
+
+    def _watch_memory(self) -> None:
+        if self._memory is None:
+            return
+        for attempt in self._memory.exceeded():
+            task = self.tasks.get(attempt)
+            if task is not None:
+                self.stop(task, Cause.MEMORY)
+        if self._memory.due():
+            self._memory.look(
+                {
+                    task.pid: (limit, task.attempt)
+                    for task in self.tasks.values()
+                    if task.phase is Phase.RUNNING
+                    and (limit := limit_of(task.assignment)) is not None
+                }
+            )
+
+    def _see_ends(self) -> None:
+        if self._watched:
+            for descriptor, _ in self._epoll.poll(0):
+                self._ended(descriptor)
+        if self._unwatched and time.monotonic() >= self._next_sweep:
+            self._next_sweep = time.monotonic() + SWEEP
+            # Those that wrote down their ends, and in turn some others: a shim can be killed.
+            ended = self._records.ended()
+            looked = [attempt for attempt in self._unwatched if attempt in ended]
+            looked += list(islice(self._unwatched, AT_A_TIME))
+            for attempt in dict.fromkeys(looked):
+                claim = self._unwatched.pop(attempt)
+                if alive(claim.pid, claim.start):
+                    self._unwatched[attempt] = claim  # last in line
+                else:
+                    self._died_unwatched(attempt)
+
+    def _ended(self, descriptor: int) -> None:
+        attempt = self._watched.pop(descriptor)
+        self._epoll.unregister(descriptor)
+        os.close(descriptor)
+        self._died_unwatched(attempt)
+
+    def _died_unwatched(self, attempt: Attempt) -> None:
+        task = self.tasks.get(attempt)
+        if task is not None and task.phase is Phase.RUNNING:
+            self.died(task, None)
+
+    def _ring(self) -> None:
+        now = time.monotonic()
+        gently: list[Task] = []
+        while self._timers and self._timers[0][0] <= now:
+            _, _, attempt, timer = heapq.heappop(self._timers)
+            task = self.tasks.get(attempt)
+            if task is None or task.phase is not Phase.RUNNING:
+                continue
+            if timer is Timer.SAY:
+                self._say_started(task)
+            elif timer is Timer.LIMIT:
+                self.stop(task, Cause.TIME_LIMIT)
+            elif timer is Timer.GENTLY:
+                gently.append(task)
+            else:
+                self._signal(task, signal.SIGKILL)
+        if gently:
+            self._tell(gently)
+
+    def _signal(self, task: Task, sent: signal.Signals) -> None:
+        """Send a signal to the group of an attempt, unless its number is another's by now. What its
+        record says is not asked: its user can write there."""
+        shim = process(task.pid)
+        if shim is None or shim.zombie:
+            return
+        if shim.parent == self._reaper if task.own else shim.start == task.start:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(task.pid, sent)
+
+    def _tell(self, tasks: Sequence[Task]) -> None:
+        """Send the gentle signal to the groups of these, and to what left them but is still below
+        their shims."""
+        for task in tasks:
+            below = [one for one in descendants(task.pid) if one.group != task.pid]
+            self._signal(task, signal.SIGTERM)
+            for one in below:
+                kill(one.pid, one.start, signal.SIGTERM)
+
+    def _clear(self, reaper: int) -> None:
+        """Report those of which nothing runs any more, kill what is left of the others."""
+        for own in (True, False):
+            tasks = [task for task in self._clearing.values() if task.own is own]
+            begin = time.monotonic()
+            if not tasks or (not own and begin < self._next_search):
+                continue
+            dead: Mapping[Attempt, int] = {task.attempt: task.pid for task in tasks}
+            left = self._remnants.clear(
+                dead, self._records.owner, reaper if own else None, self._pids
+            )
+            for task in tasks:
+                if task.attempt not in left and task.over is not None:
+                    self.finish(task, task.over)
+            if not own:  # among all processes of the machine, which may be many
+                now = time.monotonic()
+                self._next_search = now + PART * (now - begin)

@@ -1,0 +1,1 @@
+"""The launcher: the detached actor on the head of a Ray cluster that owns the tasks."""

@@ -1,0 +1,242 @@
+"""The part of the launcher that drivers ask, by Ray or over a line, and what it tells them."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from fairlead.engines.ray.launcher.book import Book, KnownAttempt
+from fairlead.engines.ray.launcher.exchange import Exchange
+from fairlead.engines.ray.launcher.node_names import Sightings
+from fairlead.engines.ray.launcher.pinning import Pins
+from fairlead.engines.ray.launcher.threads import DRIVE, HEAR, in_group
+from fairlead.engines.ray.launcher.verdict import Key, Tree, lost
+from fairlead.engines.ray.line import DRIVER, LauncherEnd
+from fairlead.engines.ray.node.files import remove
+
+AT_ONCE = 50
+"""Tasks that are handed to Ray before anybody else is heard."""
+
+ASKED = ("nodes", "turn", "reconcile")
+"""What is asked over a line as it is by Ray."""
+
+LISTEN, NEWS, ANSWER, FAILED = "listen", "news", "answer", "failed"
+"""What is asked beside these: to be told the news. And what is told: news, the answer to a
+question, and why what was only said was not done."""
+
+TAKEN_OVER = "another driver has taken over"
+
+
+class Driving:
+    """One driver at a time: each new one gets a number, and what those before it ask is refused.
+    The launcher's lock is held while anything is done."""
+
+    _lock: threading.RLock
+    _work: threading.Condition
+    _news: threading.Condition
+    _book: Book
+    _queue: deque[KnownAttempt]
+    _pins: Pins
+    _sightings: Sightings
+    _exchange: Exchange
+    _incarnation: str
+    _service: str | None = None
+    _epoch = 0
+    _round = 0
+    _heard = 0.0
+    _ear: LauncherEnd | None = None  # the line of who wants to be told the news
+    _ear_round = 0
+    _ear_seen = 0  # the last report that it was told
+    _about: Callable[[], Tree]
+    _submit_some: Callable[[], None]
+    _stop: Callable[[KnownAttempt, str], None]
+
+    @in_group(DRIVE)
+    def hello(self, service: str) -> Tree:
+        """A new driver of that service. Refused while another service's driver is there."""
+        with self._lock:
+            quiet = time.monotonic() - self._heard
+            if self._service not in (None, service):
+                return {"taken": self._service, "quiet": quiet}
+            self._service = service
+            self._epoch += 1
+            self._heard = time.monotonic()
+            if self._ear is not None:
+                self._exchange.post(self._ear, (FAILED, TAKEN_OVER))
+                self._ear = None
+            self._news.notify_all()
+            told = {"incarnation": self._incarnation, "epoch": self._epoch}
+            return {**told, "line": self._exchange.place(DRIVER)}
+
+    @in_group(HEAR)
+    def nodes(self, epoch: int) -> list[Tree]:
+        """The nodes that are alive."""
+        with self._lock:
+            self._check(epoch)
+            return self._sightings.listed()
+
+    @in_group(DRIVE)
+    def turn(self, epoch: int, told: list[tuple[str, Any]]) -> list[int]:
+        """Does what it is told, in that order: ("launch", (batch, calls)), ("acknowledge", reports
+        by key and kind), ("cancel", keys), ("forget", keys). The jobs whose calls are not known:
+        their batch was not launched then."""
+        missing: list[int] = []
+        with self._lock:
+            self._check(epoch)
+            for what, about in told:
+                match what:
+                    case "launch":
+                        missing += self._launch(*about)
+                    case "acknowledge":
+                        self._acknowledge(about)
+                    case "cancel":
+                        self._cancel(about)
+                    case "forget":
+                        self._forget(about)
+            self._tell()
+        return missing
+
+    @in_group(HEAR)
+    def news(self, epoch: int, turn: int, seen: int, patience: float) -> tuple[int, list[Tree]]:
+        """The reports after number `seen`, as soon as there are any, and the number of the last.
+        Waits so long at most, and no longer than until the next reconciliation."""
+        with self._news:
+            self._check(epoch)
+
+            def worth() -> bool:
+                return self._book.said > seen or (epoch, turn) != (self._epoch, self._round)
+
+            self._news.wait_for(worth, patience)
+            self._check(epoch)
+            return self._book.said, self._book.since(seen)
+
+    def _launch(self, batch: list[Tree], calls: dict[int, str]) -> list[int]:
+        """Starts attempts that are not known."""
+        missing = self._book.learn(batch, calls)
+        if missing:
+            return missing
+        for tree in batch:
+            key: Key = tree["key"]
+            if key not in self._book.attempts and key not in self._book.over:
+                self._queue.append(self._book.begin(tree, self._about()))
+        if len(self._queue) <= AT_ONCE:
+            self._submit_some()
+        if self._queue:
+            self._work.notify()
+        return []
+
+    def _acknowledge(self, told: list[tuple[Key, str]]) -> None:
+        for key, kind in told:
+            if self._book.reports.pop((key, kind), None) and kind != "started":
+                self._book.put_away(key)
+
+    def _cancel(self, keys: list[Key]) -> None:
+        """Stops attempts; one that is not known is lost before it began."""
+        for key in keys:
+            attempt = self._book.attempts.get(key)
+            if attempt is None:
+                attempt = self._book.remember(KnownAttempt(key, {}, "nothing", None, {}))
+                self._book.end(attempt, lost("it was cancelled before it started", False, False))
+            else:
+                self._stop(attempt, "stopped")
+
+    def _forget(self, keys: list[Key]) -> None:
+        """Nobody asks for the outputs of these any more."""
+        places: dict[str, list[Key]] = {}
+        for key in keys:
+            attempt = self._book.drop_outputs(key)
+            if attempt is not None and attempt.node in self._sightings.alive:
+                places.setdefault(str(attempt.node), []).append(key)
+        for job in sorted({key[0] for key in keys}):
+            self._book.free(job)
+        for node, there in sorted(places.items()):
+            self._pins.on(node, remove).remote(self._service, there)
+
+    @in_group(DRIVE)
+    def reconcile(self, epoch: int, batch: list[Tree], sure: bool) -> Tree:
+        """Only these should be there. `sure`: what is not known was never launched; otherwise an
+        earlier launcher may have started it, and it is lost."""
+        with self._lock:
+            self._check(epoch)
+            expected = {tree["key"] for tree in batch}
+            never: list[Key] = []
+            for key, attempt in list(self._book.attempts.items()):
+                if key not in expected:
+                    self._abandon(attempt)
+            for tree in batch:
+                known = self._book.attempts.get(tree["key"])
+                if known is not None:
+                    self._book.expect(known)
+                elif sure:
+                    never.append(tree["key"])
+                else:
+                    missed = self._book.remember(KnownAttempt(tree["key"], {}, "nothing", None, {}))
+                    self._book.end(missed, lost("its launcher in Ray is gone", True, False))
+            self._round += 1
+            self._tell()
+            said = self._book.said
+            reports = self._book.since(0)
+            return {"never": never, "round": self._round, "seen": said, "reports": reports}
+
+    def _check(self, epoch: int) -> None:
+        if epoch != self._epoch:
+            raise PermissionError(TAKEN_OVER)
+        self._heard = time.monotonic()
+
+    def _abandon(self, attempt: KnownAttempt) -> None:
+        """Nobody expects it: it is stopped and not reported."""
+        attempt.unwanted = True
+        for kind in ("started", "end"):
+            self._book.reports.pop((attempt.key, kind), None)
+        if attempt.end is not None:
+            self._book.put_away(attempt.key)
+        else:
+            self._stop(attempt, "stopped")
+
+    # Over a line.
+
+    def _asked(self, line: LauncherEnd, message: tuple[int | None, str, tuple[Any, ...]]) -> None:
+        """Does what is asked. Where there is no number nobody waits for the answer, and only what
+        went wrong is told."""
+        number, what, args = message
+        try:
+            value = None
+            if what == LISTEN:
+                self._listened(line, *args)
+            elif what in ASKED:
+                value = getattr(self, what)(*args)
+            else:
+                raise ValueError(f"nobody can ask for {what!r}")
+        except Exception as error:  # noqa: BLE001 - it is the answer, as it is by Ray
+            if not isinstance(error, PermissionError):
+                traceback.print_exc()
+            why = str(error) or repr(error)
+            answer = (FAILED, why) if number is None else (ANSWER, number, None, why)
+            self._exchange.post(line, answer)
+        else:
+            if number is not None:
+                self._exchange.post(line, (ANSWER, number, value, ""))
+            elif value:
+                self._exchange.post(line, (FAILED, value))
+
+    def _listened(self, line: LauncherEnd, epoch: int, turn: int, seen: int) -> None:
+        """The driver is told the news after that number over this line."""
+        self._check(epoch)
+        self._ear, self._ear_round, self._ear_seen = line, turn, seen
+
+    def _hung_up(self, line: LauncherEnd) -> None:
+        """That line is over."""
+        if self._ear is line:
+            self._ear = None
+
+    def _tell(self) -> None:
+        """Tells the driver what it does not know, and wakes whoever waits."""
+        if self._ear is not None and self._book.said > self._ear_seen:
+            news, self._ear_seen = self._book.since(self._ear_seen), self._book.said
+            if news:
+                self._exchange.post(self._ear, (NEWS, self._ear_round, news))
+        self._news.notify_all()

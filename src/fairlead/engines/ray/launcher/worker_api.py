@@ -1,0 +1,48 @@
+"""The part of the launcher that workers and scripts ask: functions, things kept, results."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import ray
+
+from fairlead.engines.ray.launcher.book import Book
+from fairlead.engines.ray.launcher.node_names import Sightings
+from fairlead.engines.ray.launcher.verdict import Key, Tree
+
+
+class Desk:
+    """Answers from the book, under the launcher's lock."""
+
+    _lock: Any
+    _book: Book
+    _sightings: Sightings
+
+    def locate(self, key: Key, stream: str) -> Tree | None:
+        """Where an output of an attempt is: see `Book.locate`."""
+        with self._lock:
+            return self._book.locate(key, stream, self._sightings.alive)
+
+    def function(self, job: int) -> str:
+        """The function of a job's call, pickled, as text."""
+        with self._lock:
+            return str(self._book.calls[job]["function"])
+
+    def keep(self, data: bytes) -> str:
+        """Keeps data in the object store until the job that names it is forgotten."""
+        name = uuid.uuid4().hex
+        # Owned by this actor from here on, not by the script that sent it.
+        reference = ray.put(data)
+        with self._lock:
+            self._book.kept[name] = reference
+        return name
+
+    def kept(self, name: str) -> list[Any]:
+        """A reference to what is kept."""
+        with self._lock:
+            return [self._book.kept[name]]
+
+    def results(self, keys: list[Key]) -> list[Tree | None]:
+        """What these attempts returned, as `locate` has it."""
+        return [self.locate(key, "result") for key in keys]

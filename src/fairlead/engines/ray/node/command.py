@@ -1,0 +1,273 @@
+"""On a node: runs a command as a process group, and sees to it that nothing of it stays behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from fairlead.engines.ray.node.files import ended, path_of
+
+HERALD = 0.1
+"""Seconds after which a task that still runs is told to have started: shorter ones only end."""
+
+LOOK = 0.1
+"""Seconds between two looks whether it should stop: Ray's interrupt wakes nobody who waits."""
+
+PASSED_ON = (
+    *("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"),
+    *("VIRTUAL_ENV", "LD_LIBRARY_PATH", "OMP_NUM_THREADS"),
+)
+"""What a command has from Ray's environment: the rest may hold secrets, the cluster's own first."""
+
+DEVICES = ("CUDA_", "NVIDIA_", "ROCR_", "HIP_", "HABANA_", "TPU_", "NEURON_", "ONEAPI_")
+"""Beginnings of variables with which Ray and drivers say which devices are whose."""
+
+# It tells the guardian (on what is its standard input) its process group before anything of the
+# task runs.
+BEGIN = 'echo $$ >&0; exec "$@" </dev/null'
+
+# The guardian of a worker: where the worker is killed, it kills the group that ran there. It is
+# no child of the worker, so that Ray does not end it together with it. (A shell's background job
+# has no standard input, so it is handed over as 3.)
+GUARD = """
+exec 3<&0
+(trap '' INT TERM HUP
+ group=
+ while read -r line; do group=$line; done
+ case $group in [1-9]*) kill -s KILL -- "-$group" 2>/dev/null;; esac) <&3 3<&- >/dev/null 2>&1 &
+"""
+
+
+class _Stop:
+    """Set by Ray's soft cancel, which comes as an interrupt."""
+
+    asked = False
+
+
+_guardian: dict[str, int] = {}
+
+_launchers: dict[str, Any] = {}
+
+
+def _guard() -> int:
+    """Where this worker's guardian listens."""
+    if "pipe" not in _guardian:
+        heard, told = os.pipe()
+        subprocess.run(["/bin/sh", "-c", GUARD], stdin=heard, start_new_session=True, check=True)
+        os.close(heard)
+        _guardian["pipe"] = told
+    return _guardian["pipe"]
+
+
+def now() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def launcher_of(spec: dict[str, Any]) -> Any:
+    """The launcher of this attempt: asked for by its name once in the lives of both. Raises
+    ValueError where it is gone."""
+    which = spec["incarnation"]
+    if which not in _launchers:
+        _launchers.clear()
+        _launchers[which] = ray.get_actor(spec["launcher"], namespace=spec["namespace"])
+    return _launchers[which]
+
+
+def tell_started(spec: dict[str, Any], time: int) -> None:
+    """Tells the launcher that an attempt runs. Nobody waits for it."""
+    try:
+        launcher_of(spec).started.remote(tuple(spec["key"]), time)
+    except (ValueError, ray.exceptions.RayError):
+        # The launcher is gone, and Ray is about to end this worker.
+        sys.stderr.write("the launcher is gone\n")
+
+
+def end_without_node(raylet: int) -> None:
+    """Ends this worker, and with it what it runs, where the node's manager is gone: Ray has given
+    the node up, but lets a worker finish its task, which may run elsewhere by now."""
+    if os.getppid() != raylet:
+        os._exit(1)
+
+
+def environment(spec: dict[str, Any]) -> dict[str, str]:
+    """What the command finds in its environment."""
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED_ON or name.startswith(DEVICES)
+    }
+    found.update(spec["env"])
+    return found
+
+
+def run_command(spec: dict[str, Any]) -> dict[str, Any]:
+    """Runs the command of an attempt; how it ended, with the ends of its outputs."""
+    began = now()
+    _Stop.asked = False
+    signal.signal(signal.SIGINT, _interrupted)
+    service, key = spec["service"], tuple(spec["key"])
+    env = environment(spec)
+    problem = _problem(spec, env)
+    if problem:
+        return {"cause": "not_started", "code": 127, "message": problem, "started": None}
+    command = spec["command"]
+    words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+    guard = _guard()
+    out, err = (path_of(service, key, stream) for stream in ("stdout", "stderr"))
+    with out.open("wb") as out_file, err.open("wb") as err_file:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", BEGIN, "sh", *words],
+            stdin=guard,
+            stdout=out_file,
+            stderr=err_file,
+            env=env,
+            cwd=spec["cwd"],
+            start_new_session=True,
+            **_as_user(spec["user"]),
+        )
+    try:
+        cause = _watch(process.pid, spec, began)
+    finally:
+        # Whoever it left behind in its group ends with it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        code = process.wait()
+        _until_gone(process.pid)
+        os.write(guard, b"\n")
+    if cause == "exited" and code < 0:
+        cause, code = "signalled", -code
+    return {
+        "cause": cause,
+        "code": abs(code),
+        "started": began,
+        "message": "",
+        "stdout": ended(out),
+        "stderr": ended(err),
+    }
+
+
+def _interrupted(*_: object) -> None:
+    _Stop.asked = True
+
+
+def _problem(spec: dict[str, Any], env: dict[str, str]) -> str:
+    """Why the command cannot be started, as far as that is seen before."""
+    folder, command, user = spec["cwd"], spec["command"], spec["user"]
+    if folder is not None and not Path(folder).is_dir():
+        return f"there is no folder {folder} on {spec['machine']}"
+    if user is not None and user != pwd.getpwuid(os.getuid()).pw_name and os.getuid() != 0:
+        return f"Ray does not run as root on {spec['machine']}, so nothing can run as {user}"
+    if not isinstance(command, str):
+        program = command[0]
+        place = Path(folder or "", program) if "/" in program else program
+        if shutil.which(place, path=env.get("PATH", os.defpath)) is None:
+            return f"there is no program {program} on {spec['machine']}"
+    return ""
+
+
+def _as_user(user: str | None) -> dict[str, Any]:
+    if user is None or os.getuid() != 0:
+        return {}
+    entry = pwd.getpwnam(user)
+    groups = os.getgrouplist(user, entry.pw_gid)
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": groups}
+
+
+def _watch(pid: int, spec: dict[str, Any], began: int) -> str:
+    """Waits until the process is over, without reaping it: its group's number stays taken. Stops
+    it where that is asked, or at its time limit. Why it is over."""
+    limit = spec["limit"]
+    until = None if limit is None else time.monotonic() + limit
+    killed_at: float | None = None
+    cause, told = "exited", False
+    raylet = os.getppid()
+    handle = os.pidfd_open(pid)
+    try:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        patience = HERALD
+        while not poller.poll(patience * 1000):
+            patience = LOOK
+            end_without_node(raylet)
+            if not told:
+                tell_started(spec, began)
+                told = True
+            moment = time.monotonic()
+            if cause == "exited" and (_Stop.asked or (until is not None and moment >= until)):
+                cause = "stopped" if _Stop.asked else "time_limit"
+                killed_at = moment + spec["grace"]
+                os.killpg(pid, signal.SIGTERM)
+            elif killed_at is not None and moment >= killed_at:
+                os.killpg(pid, signal.SIGKILL)
+            if until is not None and cause == "exited":
+                patience = max(0.001, min(LOOK, until - moment))
+    finally:
+        os.close(handle)
+    return cause
+
+
+def _until_gone(group: int, patience: float = 10.0) -> None:
+    """Waits until nothing of a group that was killed runs any more."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except (ProcessLookupError, PermissionError):
+            return
+        # Who is dead and was not reaped yet by the system's first process counts as gone.
+        if not any(_in_group(folder, group) for folder in Path("/proc").iterdir()):
+            return
+        time.sleep(0.005)
+
+
+def _in_group(folder: Path, group: int) -> bool:
+    if not folder.name.isdigit():
+        return False
+    try:
+        state, _, its_group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+    except OSError:
+        return False
+    return int(its_group) == group and state not in "ZX"
+
+
+def answers() -> bool:
+    """Whether this node runs anything at all."""
+    return True
+
+
+def sweep(mark: str, patience: float = 10.0) -> int:
+    """Kills every process of this node with that attempt's mark in its environment, and waits for
+    their ends; how many there still are."""
+    needle = f"FAIRLEAD_MARK={mark}".encode()
+    end = time.monotonic() + patience
+    while True:
+        found = [
+            int(folder.name)
+            for folder in Path("/proc").iterdir()
+            if folder.name.isdigit() and _marked(folder, needle)
+        ]
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not found or time.monotonic() > end:
+            return len(found)
+        time.sleep(0.02)
+
+
+def _marked(folder: Path, needle: bytes) -> bool:
+    try:
+        return needle in (folder / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False  # it is over, or somebody else's

@@ -1,0 +1,1 @@
+"""Any engine in a supervised child process: driver, frames, messages."""

@@ -1,0 +1,133 @@
+"""Advice: what the exact allocation of the present jobs says of each job on each kind of machine.
+
+It is computed outside the core, by a solver, and enters the core as an event, in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster
+from fairlead.scheduling.events import Advice, AdviceChanged
+from fairlead.sharing.policy import Policy
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
+from fairlead.sharing.solvers.support import support
+from fairlead.sharing.whole import Exact, exact_shares
+
+MILLION = 1_000_000
+
+# Prices are doubles that explain and prove nothing: a cost below this is none. Costs are in parts
+# of the level, if all tasks of the job's exact share ran there.
+COST = 1e-9
+# Prices are looked for once more where they leave a pair open that the exact allocation does not
+# use. With more open pairs than this that would take longer than the filling.
+MOST_OPEN = 20_000
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """For each job and class of machines the rank (-1 where the job may not run) and the exact
+    target, in millionths of a task."""
+
+    rank: Ints  # (J, C)
+    target: Ints  # (J, C)
+
+
+def advise(
+    time: int, cluster: Cluster, jobs: Sequence[Job], policy: str | Policy = "tsf"
+) -> AdviceChanged:
+    """The event that tells the core what the exact allocation of these jobs on these machines
+    says. Jobs that can run nowhere are left out."""
+    if not cluster.machines or not jobs:
+        return AdviceChanged(time, ())
+    return advice_of(time, exact_shares(cluster, jobs, policy))
+
+
+def advice_of(time: int, exact: Exact) -> AdviceChanged:
+    """The event for an exact filling, jobs and classes in the order of its problem."""
+    problem, found = exact.problem, ranks(exact)
+    return AdviceChanged(
+        time,
+        tuple(
+            Advice(
+                problem.job_names[j],
+                problem.class_machines[c],
+                int(found.rank[j, c]),
+                int(found.target[j, c]),
+            )
+            for j, c in zip(*np.nonzero(found.rank >= 0), strict=True)
+        ),
+    )
+
+
+def ranks(exact: Exact) -> Ranks:
+    """Ranks by the reduced costs, compared level by level, and targets.
+
+    A pair that the allocation uses costs nothing at any level. The prices of a level need not be
+    unique, and may leave a pair open that no exact allocation uses. The last cost compared is
+    therefore that of prices which leave open only what some exact allocation does use.
+    """
+    usable, scale = exact.problem.usable, exact.scale
+    pairs = usable & (scale > 0)[:, None]
+    target = np.rint(exact.filling.tasks * MILLION).astype(np.int64)
+    used = target > 0
+    order = np.zeros(int(pairs.sum()), dtype=np.int64)
+    for cost in reduced_costs(exact):
+        order = _refined(order, np.where(used, 0.0, cost)[pairs] / COST)
+    open_pairs = np.zeros_like(pairs)
+    open_pairs[pairs] = order == 0
+    if (open_pairs & ~used).any() and open_pairs.sum() <= MOST_OPEN:
+        closed = support(exact.problem, exact.filling.tasks, open_pairs)
+        order = _refined(order, np.where(used, 0.0, closed)[pairs] / COST)
+    rank = np.full(pairs.shape, -1, dtype=np.int64)
+    rank[pairs] = order
+    return Ranks(rank, target)
+
+
+def reduced_costs(exact: Exact) -> Iterator[Floats]:
+    """(J, C) for each round: by how much a task costs more there than its share is worth.
+
+    In parts of the level, for as many tasks as the job's exact share has (for a whole unit of
+    share where it has none), so that jobs of any size compare.
+    """
+    problem = exact.problem
+    each = exact.filling.tasks.sum(axis=1)
+    measure = np.where(each > 0, each, exact.scale)
+    value = np.divide(1.0, exact.scale, out=np.zeros_like(measure), where=exact.scale > 0)
+    capped = _under_limits(exact)
+    for part in exact.filling.rounds:
+        own = part.task_price + part.limit_price @ capped - part.job_price * value
+        cost = problem.demand @ part.price.T + own[:, None]
+        for (j, c), price in part.spread_price.items():
+            cost[j, c] += price
+        yield cost * (measure / (part.share or 1.0))[:, None]
+
+
+def _under_limits(exact: Exact) -> Floats:
+    """(L, J) what a task of each job takes of what each limit caps."""
+    tree = exact.problem.tree
+    need = np.zeros((len(tree.limits), len(exact.scale)))
+    for row, limit in enumerate(tree.limits):
+        below: Bools = np.arange(len(tree.names)) == limit.tenant
+        for t, parent in enumerate(tree.parent):  # parents come before their children
+            below[t] |= parent >= 0 and below[parent]
+        at = below[tree.job_tenant]
+        need[row, at] = exact.problem.demand[at, limit.resource]
+    return need
+
+
+def _refined(order: Ints, cost: Floats) -> Ints:
+    """The order refined by a further cost: 0, 1, 2 … without gaps, equals where all are equal."""
+    step = np.maximum(np.rint(cost), 0.0)
+    if not step.any():
+        return order
+    values, step_order = np.unique(step, return_inverse=True)
+    _, refined = np.unique(order * len(values) + step_order, return_inverse=True)
+    # Nothing costs nothing: the first must be those that cost nothing so far, if there are none.
+    least = 0 if (order[step == 0] == 0).any() else 1
+    ranked: Ints = refined.astype(np.int64) + least
+    return ranked

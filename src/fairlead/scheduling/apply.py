@@ -1,0 +1,298 @@
+"""What each event changes. One that is not legal is refused, and nothing is changed then."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NoReturn
+
+import numpy as np
+
+from fairlead.model.errors import About, InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling import events
+from fairlead.scheduling.kernels.change import job_events as people
+from fairlead.scheduling.kernels.change import machine_events as happen
+from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, Happened
+from fairlead.scheduling.options import MICROSECONDS
+from fairlead.scheduling.state.book import Book, machine_state
+from fairlead.scheduling.state.pools import check_job_beside, check_siblings
+from fairlead.scheduling.transitions import (
+    MachineChange,
+    TaskChange,
+    TaskState,
+    machine_after,
+    task_after,
+)
+
+Report = (
+    events.TaskStarted
+    | events.TaskFinished
+    | events.TaskFailed
+    | events.TaskLost
+    | events.TaskStopped
+)
+
+_CHANGE = {
+    events.TaskStarted: (TaskChange.STARTED, Happened.STARTED),
+    events.TaskFinished: (TaskChange.FINISHED, Happened.FINISHED),
+    events.TaskFailed: (TaskChange.FAILED, Happened.FAILED),
+    events.TaskLost: (TaskChange.LOST, Happened.LOST),
+    events.TaskStopped: (TaskChange.STOPPED, Happened.STOPPED),
+}
+
+
+def refuse(about: About, what: str, right: str = "") -> NoReturn:
+    """Raises InputError."""
+    raise InputError(Mistake(what, right, about=about))
+
+
+def _pass_to(book: Book, time: int) -> None:
+    if time > book.now:
+        happen.advance(book.state.handle, time)
+
+
+def machine_joined(book: Book, time: int, machine: Machine) -> None:
+    """A machine joins; under an old name it is a new one."""
+    about: About = ("machine", machine.name)
+    if machine.name in book.ids.machines:
+        refuse(about, "it is there already", "let it leave before it joins again")
+    capacity = book.ids.capacity(machine, book.state.most_pieces)
+    words = book.satisfied(machine)
+    _pass_to(book, time)
+    book.room_for(Full.MACHINES)
+    m = int(book.state.whole[0]["machines"])
+    book.state.capacity[m] = capacity
+    book.state.satisfies[m] = words
+    happen.join(book.state.handle)
+    book.ids.machines[machine.name] = m
+    book.ids.machine_at[m] = machine
+    book.machines_changed()
+
+
+def machine_left(book: Book, time: int, name: str) -> None:
+    """A machine is gone; its tasks are lost."""
+    m, _ = machine_state(book, name)
+    _pass_to(book, time)
+    lost = _tasks_on(book, m)
+    happen.leave(book.state.handle, m)
+    del book.ids.machines[name], book.ids.machine_at[m]
+    for j, number in lost:
+        del book.ids.tasks[j][number]
+    for j in dict.fromkeys(j for j, _ in lost):
+        _after_job(book, j)
+    book.machines_changed()
+
+
+def _tasks_on(book: Book, m: int) -> list[tuple[int, int]]:
+    """(job, number) of the tasks on a machine."""
+    found, t = [], int(book.state.machine[m]["first"])
+    while t >= 0:
+        task = book.state.task[t]
+        found.append((int(task["job"]), int(task["number"])))
+        t = int(task["machine_next"])
+    return found
+
+
+def machine_drained(book: Book, time: int, name: str, back: bool) -> None:
+    """A machine takes no more tasks, or takes them again."""
+    m, state = machine_state(book, name)
+    change = MachineChange.BACK if back else MachineChange.DRAINED
+    if machine_after(state, change) is None:
+        what = "it does not drain" if back else "it drains already"
+        refuse(("machine", name), what, "leave the event out")
+    _pass_to(book, time)
+    if back:
+        happen.bring_back(book.state.handle, m)
+    else:
+        happen.drain(book.state.handle, m)
+
+
+def machine_changed(book: Book, time: int, machine: Machine) -> None:
+    """A machine has other capacities or labels."""
+    m, _ = machine_state(book, machine.name)
+    capacity = book.ids.capacity(machine, book.state.most_pieces)
+    words = book.satisfied(machine)
+    _pass_to(book, time)
+    happen.before_change(book.state.handle, m)
+    book.state.capacity[m] = capacity
+    book.state.satisfies[m] = words
+    happen.change(book.state.handle, m)
+    book.ids.machine_at[m] = machine
+    book.machines_changed()
+
+
+def job_submitted(book: Book, time: int, job: Job) -> None:
+    """A job is there; its tasks wait."""
+    check_job(book, job)
+    tenant = NONE if job.tenant is None else book.ids.tenants[job.tenant]
+    demand = np.array(book.ids.demand(job), np.int64)
+    patience, expected = _patience(job), _expected(job)
+    needed, preferred = book.terms_of(job)
+    holders = book.holders((*needed, *preferred))
+    prefers = book.bits(preferred, holders)
+    needs = book.bits(needed, holders)
+    prefers = np.concatenate([prefers, np.zeros(len(needs) - len(prefers), np.uint64)])
+    try:
+        fitted = book.fitted(demand, needs, job.spread, job.name)
+    except InputError:
+        book.forget_terms((*needed, *preferred))
+        raise
+    _pass_to(book, time)
+    book.room_for(Full.JOBS)
+    book.room_for(Full.TENANTS)
+    state = book.state
+    j = people.enrol(
+        state.handle,
+        tenant,
+        demand,
+        needs,
+        prefers,
+        fitted.signature,
+        job.spread,
+        job.gang,
+        UNLIMITED if job.tasks is None else int(job.tasks),
+        patience,
+        expected,
+        fitted.scale,
+        fitted.unit,
+        fitted.usable,
+    )
+    book.pools_changed = True
+    book.ids.jobs[job.name] = j
+    book.ids.job_at[j] = job
+    book.ids.tasks[j] = {}
+
+
+def check_job(book: Book, job: Job) -> None:
+    """Refuses a job for what it says by itself: its name, its tenant, amounts and times. All else
+    that may be wrong with it is seen when it is submitted."""
+    about: About = ("job", job.name)
+    if job.name in book.ids.jobs:
+        refuse(about, "there is a job of this name", "give it another name")
+    if job.tenant is not None and job.tenant not in book.ids.tenants:
+        known = ", ".join(sorted(book.ids.tenants)[:10])
+        hint = f"there is {known}" if known else "name it beside the machines first, in `tenants:`"
+        refuse((*about, "tenant"), f'there is no tenant "{job.tenant}"', hint)
+    check_job_beside(book.ids, job.name, job.tenant)
+    book.ids.demand(job)
+    _patience(job)
+    _expected(job)
+
+
+def _patience(job: Job) -> int:
+    return _microseconds(("job", job.name, "prefer_for"), job.prefer_for)
+
+
+def _expected(job: Job) -> int:
+    return _microseconds(("job", job.name, "duration"), job.duration)
+
+
+def _microseconds(about: About, seconds: Fraction | None) -> int:
+    """A time that was given in seconds; 0 where it was not."""
+    if seconds is None:
+        return 0
+    count = seconds * MICROSECONDS
+    if count.denominator != 1:
+        refuse(about, "the time is finer than a microsecond", "round it")
+    return int(count)
+
+
+def _job(book: Book, name: str) -> int:
+    """The slot of a job that is not over."""
+    if name not in book.ids.jobs:
+        refuse(("job", name), "there is no such job", "it may be over, or was never submitted")
+    return book.ids.jobs[name]
+
+
+def job_changed(book: Book, time: int, name: str, tasks: int | None) -> None:
+    """A job has so many tasks in all."""
+    about: About = ("job", name, "tasks")
+    j = _job(book, name)
+    job = book.state.job[j]
+    if job["cancelled"]:
+        refuse(about, "the job was cancelled", "submit another one")
+    if tasks is not None:
+        started = int(job["next"])
+        if tasks < 1 or tasks < started:
+            refuse(about, f"{started} tasks have started", f"write at least {max(1, started)}")
+        if tasks < job["gang"]:
+            refuse(about, f"its gang has {job['gang']} tasks", f"write at least {job['gang']}")
+    _pass_to(book, time)
+    people.grow(book.state.handle, j, UNLIMITED if tasks is None else tasks)
+    book.pools_changed = True
+    _after_job(book, j)
+
+
+def job_cancelled(book: Book, time: int, name: str) -> None:
+    """A job's waiting tasks are dropped, and those that run are told to stop."""
+    j = _job(book, name)
+    if book.state.job[j]["cancelled"]:
+        refuse(("job", name), "it is cancelled already", "leave the event out")
+    _pass_to(book, time)
+    while people.cancel(book.state.handle, j) == Full.OUT:
+        book.state.grow(Full.OUT)
+    _after_job(book, j)
+
+
+def task_reported(book: Book, event: Report) -> None:
+    """An engine says what became of a task."""
+    about: About = ("job", event.job, f"task {event.task}")
+    j = _job(book, event.job)
+    t = book.ids.tasks[j].get(event.task)
+    change, how = _CHANGE[type(event)]
+    state = None if t is None else TaskState(int(book.state.task[t]["state"]))
+    cancelled = bool(book.state.job[j]["cancelled"])
+    if t is None or state is None or task_after(state, change, cancelled) is None:
+        now = "is on no machine" if state is None else f"is {state.name.lower()}"
+        refuse(about, f"it {now}, so it cannot be {change.name.lower()}", "leave the event out")
+    _pass_to(book, event.time)
+    if how is Happened.STARTED:
+        happen.start(book.state.handle, t)
+        return
+    happen.end(book.state.handle, t, int(how))
+    _after_task(book, j, event.task)
+
+
+def _after_task(book: Book, j: int, number: int) -> None:
+    """A task holds its machine no more."""
+    del book.ids.tasks[j][number]
+    _after_job(book, j)
+
+
+def _after_job(book: Book, j: int) -> None:
+    job = book.state.job[j]
+    if job["used"] and job["held"] == 0 and job["waiting"] == 0:
+        book.drop(j)
+
+
+def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
+    """A tenant is new, or has another weight, pool or limit."""
+    about: About = ("tenant", tenant.name)
+    if tenant.parent is not None and tenant.parent not in book.ids.tenants:
+        refuse((*about, "parent"), f'there is no tenant "{tenant.parent}"', "add it first")
+    known = book.ids.tenants.get(tenant.name)
+    if known is not None and book.ids.tenant_at[known].parent != tenant.parent:
+        refuse((*about, "parent"), "a tenant stays below its parent", "leave it as it was")
+    check_siblings(book.ids, tenant)
+    amounts = book.ids.amounts((*about, "limit"), tenant.limit)
+    limit = [
+        amount if unit.name in tenant.limit else UNLIMITED
+        for amount, unit in zip(amounts, book.ids.units, strict=True)
+    ]
+    exactly = Fraction(1) if tenant.weight is None else tenant.weight
+    weight = float(exactly)
+    _pass_to(book, time)
+    if known is None:
+        book.room_for(Full.TENANTS)
+        parent = NONE if tenant.parent is None else book.ids.tenants[tenant.parent]
+        known = people.new_tenant(book.state.handle, parent, weight)
+        book.ids.tenants[tenant.name] = known
+    book.ids.tenant_at[known] = tenant
+    if tenant.pool is None:
+        people.weigh(book.state.handle, known, weight, float(exactly - Fraction(weight)))
+    book.pools_changed = True  # what a pool weighs follows before the next decision
+    if book.state.limit[known].tolist() != limit:
+        book.state.limit[known] = limit
+        people.cap(book.state.handle, known)

@@ -1,0 +1,1 @@
+"""What events and decisions change of the state, and reservations."""

@@ -1,0 +1,412 @@
+"""What changes the counts of a job: tasks launched, ended, waiting again; and its place in line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.scheduling.kernels.memory.briefs import abridge
+from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
+from fairlead.scheduling.kernels.room.permission import count
+from fairlead.scheduling.kernels.room.places import UP
+from fairlead.scheduling.kernels.room.rooms import give
+from fairlead.scheduling.kernels.search.levels import (
+    hold,
+    leads,
+    lift_level,
+    lift_tenant,
+    set_active,
+)
+from fairlead.scheduling.kernels.search.trie import (
+    LOW,
+    free_node,
+    insert,
+    lift_key,
+    new_node,
+    remove,
+)
+
+FREE = -1
+"""The state of a task's slot that nothing uses."""
+WAITING = 0
+LAUNCHED = 1
+RUNNING = 2
+STOPPING = 3
+
+
+@inner
+def _enter(s: Handle, j: int) -> None:
+    """A leaf for a job that became active."""
+    job = s.job[j]
+    tenant = s.tenant[job.tenant]
+    n = new_node(s)
+    leaf = s.node[n]
+    leaf.owner = j
+    leaf.key = job.mu
+    leaf.seq = job.seq
+    leaf.fresh = job.fresh
+    leaf.plain = 1 if job.gang <= 1 and not job.spread else 0
+    leaf.signature = (job.signature & ~LOW) | np.uint64(j)
+    for r in range(s.need.shape[1]):
+        s.need[n, r] = s.demand[j, r]
+    for i in range(s.terms.shape[1]):
+        s.terms[n, i] = s.needs[j, i] | (s.prefers[j, i] if job.patient else np.uint64(0))
+    abridge(s, n)
+    job.leaf = n
+    tenant.root = insert(s, tenant.root, n)
+
+
+@inner
+def _leave(s: Handle, j: int) -> None:
+    job = s.job[j]
+    tenant = s.tenant[job.tenant]
+    tenant.root = remove(s, tenant.root, job.leaf)
+    free_node(s, job.leaf)
+    job.leaf = NONE
+    if tenant.root < 0:
+        lift_tenant(s, job.tenant)
+
+
+@inner
+def soil(s: Handle, m: int) -> None:
+    """More room on a machine, or less that keeps others away: who waits is asked again."""
+    s.machine[m].refused = 0
+    _soil(s, m)
+
+
+@inner
+def _soil(s: Handle, m: int) -> None:
+    machine, w = s.machine[m], s.whole[0]
+    if machine.dirty or machine.state != UP:
+        return
+    if w.deciding:
+        # Some in the list were looked at already: they go, so that nothing is in it twice.
+        kept = 0
+        for i in range(w.dirty):
+            if s.machine[s.dirty[i]].dirty:
+                s.dirty[kept] = s.dirty[i]
+                kept += 1
+        w.dirty = kept
+        w.heap = -1
+        w.choice = NONE
+    machine.dirty = 1
+    s.dirty[w.dirty] = m
+    w.dirty += 1
+
+
+@inner
+def unreserve(s: Handle, j: int) -> None:
+    """Nothing is reserved for the job any more; others may have the room. Pledges stay: who made
+    them ends them."""
+    w, job = s.whole[0], s.job[j]
+    for m in range(w.machines):
+        if job.reserved == 0:
+            break
+        machine = s.machine[m]
+        if machine.reserved == j and not machine.pledged:
+            machine.reserved = NONE
+            job.reserved -= 1
+            w.reservations -= 1
+            soil(s, m)
+    job.reserved = 0
+    w.hopeless = 0
+    w.relook = 1
+    if w.deciding:
+        # What was found for a machine holds no more: others may come there now.
+        w.heap = -1
+        w.choice = NONE
+        w.decided += 1  # a gang that did not fit may fit now
+
+
+@inner
+def _sweep(s: Handle) -> None:
+    """Forgets the alarms of jobs that are gone: then there is room for all others'."""
+    w = s.whole[0]
+    kept = 0
+    for i in range(w.alarms):
+        j, seq, time = int64(s.alarm[i].job), s.alarm[i].seq, s.alarm[i].time
+        if s.job[j].used and s.job[j].seq == seq:
+            s.alarm[kept].time = time
+            s.alarm[kept].job = j
+            s.alarm[kept].seq = seq
+            kept += 1
+    w.alarms = kept
+
+
+@inner
+def ring_at(s: Handle, j: int) -> None:
+    """An alarm for the moment at which a job's patience is over; one is enough."""
+    job, w = s.job[j], s.whole[0]
+    if job.alarmed or not job.patient:
+        return
+    if w.alarms == len(s.alarm):
+        _sweep(s)
+    job.alarmed = 1
+    alarm = s.alarm[w.alarms]
+    alarm.time = job.since + job.patience
+    alarm.job = j
+    alarm.seq = job.seq
+    w.alarms += 1
+    w.soonest = min(w.soonest, alarm.time)
+
+
+@kernel
+def settle(s: Handle, j: int) -> None:
+    """After a job's counts changed: is it active, and where is it in line?"""
+    job = s.job[j]
+    if s.whole[0].fifo == 0 and job.scale > 0:
+        job.mu = job.held / job.scale
+    else:
+        job.mu = 0.0
+    active = job.usable == 1 and job.waiting > 0 and not job.cancelled
+    if active != (job.active == 1):
+        s.whole[0].relook = 1
+    if active and not job.active:
+        job.fresh = 1
+        _enter(s, j)
+        set_active(s, j, True)
+        if job.likes:
+            ring_at(s, j)
+    elif job.active and not active:
+        _leave(s, j)
+        set_active(s, j, False)
+        if job.reserved > 0:
+            unreserve(s, j)
+    elif active:
+        leaf = s.node[job.leaf]
+        if leaf.key != job.mu or leaf.fresh != job.fresh:
+            leaf.key = job.mu
+            leaf.fresh = job.fresh
+            lift_key(s, job.leaf)
+            lift_level(s, job.tenant)
+        if not s.whole[0].relook:
+            _line_up(s, j)
+
+
+@inner
+def _line_up(s: Handle, j: int) -> None:
+    """After the level of active job j changed: may another be first in line now?"""
+    w = s.whole[0]
+    if w.first == NONE or w.first_slot == j:
+        w.relook = 1
+        return
+    if leads(s, j, int64(w.first_slot), w.first):
+        w.relook = 1
+
+
+@inner
+def reenter(s: Handle, j: int) -> None:
+    """A job whose terms changed (its patience is over, or began anew) is put in line again."""
+    job = s.job[j]
+    if job.active:
+        tenant = s.tenant[job.tenant]
+        tenant.root = remove(s, tenant.root, job.leaf)
+        free_node(s, job.leaf)
+        _enter(s, j)
+        lift_tenant(s, job.tenant)
+
+
+@kernel
+def freshen(s: Handle, j: int) -> None:
+    """All machines are looked at for a job."""
+    s.job[j].fresh = 1
+    settle(s, j)
+
+
+@inner
+def use(s: Handle, j: int, sign: int) -> None:
+    """A task of the job counts, or counts no more, against its tenants' limits."""
+    t = int64(s.job[j].tenant)
+    if not s.tenant[t].capped:
+        return
+    s.whole[0].relook = 1
+    while t >= 0:
+        for r in range(s.demand.shape[1]):
+            s.used[t, r] += sign * s.demand[j, r]
+        t = int64(s.tenant[t].parent)
+    if sign < 0:
+        uncut(s, int64(s.job[j].tenant))
+
+
+@inner
+def uncut(s: Handle, t: int) -> None:
+    """Room below a tenant's limits, or those above: the jobs that these held back are fresh."""
+    top = t
+    while t >= 0:
+        for r in range(s.limit.shape[1]):
+            if s.limit[t, r] != UNLIMITED:
+                top = t
+        t = int64(s.tenant[t].parent)
+    tenant = s.tenant
+    t = top
+    while True:
+        if tenant[t].cut:
+            tenant[t].cut = 0
+            if tenant[t].root >= 0:
+                freshen_all(s, t)
+        if tenant[t].child >= 0:
+            t = int64(tenant[t].child)
+            continue
+        while t != top and tenant[t].sibling < 0:
+            t = int64(tenant[t].parent)
+        if t == top:
+            return
+        t = int64(tenant[t].sibling)
+
+
+@inner
+def freshen_all(s: Handle, t: int) -> None:
+    """All active jobs of a tenant are fresh."""
+    node = s.node
+    root = int64(s.tenant[t].root)
+    n = root
+    while True:
+        node[n].fresh = 1
+        if node[n].left >= 0:
+            n = int64(node[n].left)
+            continue
+        s.job[node[n].owner].fresh = 1
+        while n != root and node[node[n].parent].right == n:
+            n = int64(node[n].parent)
+        if n == root:
+            break
+        n = int64(node[node[n].parent].right)
+    lift_tenant(s, t)
+
+
+@inner
+def link(s: Handle, t: int, m: int) -> None:
+    """Task t is on machine m, and among those that its job holds."""
+    task, job, machine = s.task[t], s.job[s.task[t].job], s.machine[m]
+    task.machine = m
+    task.machine_before = NONE
+    task.machine_next = machine.first
+    if machine.first >= 0:
+        s.task[machine.first].machine_before = t
+    machine.first = t
+    machine.tasks += 1
+    task.job_before = NONE
+    task.job_next = job.first_task
+    if job.first_task >= 0:
+        s.task[job.first_task].job_before = t
+    job.first_task = t
+    if job.spread:
+        count(s, int64(task.job), m, 1)
+
+
+@inner
+def _unlink(s: Handle, t: int) -> None:
+    task, job, machine = s.task[t], s.job[s.task[t].job], s.machine[s.task[t].machine]
+    if job.spread:
+        count(s, int64(task.job), int64(task.machine), -1)
+    if task.machine_before >= 0:
+        s.task[task.machine_before].machine_next = task.machine_next
+    else:
+        machine.first = task.machine_next
+    if task.machine_next >= 0:
+        s.task[task.machine_next].machine_before = task.machine_before
+    machine.tasks -= 1
+    if machine.tasks == 0 and machine.changed:
+        machine.changed = 0
+        s.whole[0].changed -= 1
+    if task.job_before >= 0:
+        s.task[task.job_before].job_next = task.job_next
+    else:
+        job.first_task = task.job_next
+    if task.job_next >= 0:
+        s.task[task.job_next].job_before = task.job_before
+
+
+@inner
+def queue(s: Handle, t: int) -> None:
+    """Task t waits again, behind those of its job that do so already."""
+    task, job = s.task[t], s.job[s.task[t].job]
+    task.state = WAITING
+    task.machine = NONE
+    task.job_next = NONE
+    task.job_before = job.queue_last
+    if job.queue_last >= 0:
+        s.task[job.queue_last].job_next = t
+    else:
+        job.queue_first = t
+    job.queue_last = t
+
+
+@inner
+def free_task(s: Handle, t: int) -> None:
+    """Gives a task's slot back."""
+    s.task[t].state = FREE
+    s.task[t].machine_next = s.whole[0].free_task
+    s.whole[0].free_task = t
+
+
+@inner
+def _remember(s: Handle, m: int, j: int) -> None:
+    """Before a task of job j leaves machine m: nobody could be placed with room as it is, but for a
+    job that spreads, whose task this was. Equal room may be other pieces: then nothing is known."""
+    machine, spread = s.machine[m], s.job[j].spread
+    if machine.dirty:
+        if spread:
+            machine.refused = 0  # one job stands apart, not two
+        return
+    machine.refused = 1 if s.piece.shape[1] == 1 else 0
+    machine.apart = j if spread else NONE
+    for r in range(s.room.shape[1]):
+        s.before[m, r] = s.room[m, r]
+
+
+@inner
+def release(s: Handle, t: int) -> None:
+    """Task t holds its machine no more. What it is now is the caller's."""
+    task = s.task[t]
+    j, m = int64(task.job), int64(task.machine)
+    job = s.job[j]
+    _unlink(s, t)
+    _remember(s, m, j)
+    give(s, m, j, task.pieces)
+    _soil(s, m)
+    if s.whole[0].groups > 0:
+        s.runs[j, s.machine[m].group] -= 1
+    job.held -= 1
+    hold(s, j, -job.unit)
+    use(s, j, -1)
+
+
+@inner
+def ring(s: Handle) -> None:
+    """Those whose patience is over take what they can get."""
+    w = s.whole[0]
+    if w.soonest > w.now:
+        return
+    kept = 0
+    w.soonest = NEVER
+    for i in range(w.alarms):
+        alarm = s.alarm[i]
+        j = int64(alarm.job)
+        job = s.job[j]
+        if not job.used or job.seq != alarm.seq:
+            continue
+        over = job.since + job.patience
+        if not job.active or not job.patient or over <= w.now:
+            job.alarmed = 0
+            if job.active and job.patient:
+                job.patient = 0
+                job.fresh = 1
+                reenter(s, j)
+            continue
+        s.alarm[kept].time = over
+        s.alarm[kept].job = j
+        s.alarm[kept].seq = job.seq
+        kept += 1
+        w.soonest = min(w.soonest, over)
+    w.alarms = kept
+
+
+@inner
+def begin_to_wait(s: Handle, j: int) -> None:
+    """The patience of a job that had nothing waiting begins anew."""
+    job = s.job[j]
+    job.since = s.whole[0].now
+    if job.likes:
+        job.patient = 1

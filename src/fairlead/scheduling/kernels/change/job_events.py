@@ -1,0 +1,325 @@
+"""What events do to jobs and tenants. All that decides comes later, in `decide`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.scheduling.kernels.change.counts import (
+    STOPPING,
+    begin_to_wait,
+    free_task,
+    freshen,
+    settle,
+)
+from fairlead.scheduling.kernels.change.machine_events import stop
+from fairlead.scheduling.kernels.memory.compiling import kernel
+from fairlead.scheduling.kernels.memory.state import Handle, Ints, Words, int64
+from fairlead.scheduling.kernels.memory.tables import MANY, NONE, UNLIMITED, Full, Happened
+from fairlead.scheduling.kernels.memory.trail import mix, record
+from fairlead.scheduling.kernels.search.levels import hold, relevel, reweigh
+
+OUT_FULL = int(Full.OUT)
+NOT_FULL = int(Full.NOT)
+SUBMITTED = int(Happened.SUBMITTED)
+GROWN, CANCELLED = int(Happened.GROWN), int(Happened.CANCELLED)
+WEIGHED, LIMITED = int(Happened.WEIGHED), int(Happened.LIMITED)
+
+
+@kernel
+def new_job(s: Handle) -> int:
+    """A slot for a job, with nothing in it yet. There is one."""
+    w = s.whole[0]
+    j = w.free_job
+    if j >= 0:
+        w.free_job = int64(s.job[j].leaf)
+    else:
+        j = w.jobs
+        w.jobs += 1
+    job = s.job[j]
+    job.used = 1
+    job.spread = 0
+    job.usable = 0
+    job.active = 0
+    job.cancelled = 0
+    job.patient = 0
+    job.likes = 0
+    job.due = 0
+    job.fresh = 0
+    job.first_task = NONE
+    job.queue_first = NONE
+    job.queue_last = NONE
+    job.leaf = NONE
+    job.reserved = 0
+    job.gang = 1
+    job.total = UNLIMITED
+    job.waiting = 0
+    job.held = 0
+    job.over = 0
+    job.next = 0
+    job.launches = 0
+    job.expected = 0
+    job.patience = 0
+    job.checked = 0
+    job.alarmed = 0
+    job.tried = 0
+    job.owner = 0
+    job.unit = 0
+    job.scale = 0.0
+    job.mu = 0.0
+    return j
+
+
+@kernel
+def new_tenant(s: Handle, parent: int, weight: float) -> int:
+    """A tenant, last among its siblings, without limits. There is a slot."""
+    w = s.whole[0]
+    t = w.free_tenant
+    if t >= 0:
+        w.free_tenant = int64(s.tenant[t].sibling)
+    else:
+        t = w.tenants
+        w.tenants += 1
+    tenant = s.tenant[t]
+    tenant.used = 1
+    tenant.single = 0
+    tenant.capped = 0
+    tenant.cut = 0
+    tenant.parent = parent
+    tenant.child = NONE
+    tenant.sibling = NONE
+    tenant.root = NONE
+    tenant.leaf = NONE
+    tenant.jobs = 0
+    tenant.children = 0
+    tenant.seq = w.tenant_seq
+    w.tenant_seq += 1
+    tenant.held = 0
+    tenant.moving = 0
+    tenant.weight = weight
+    tenant.weight_low = 0.0
+    tenant.weights = 0.0
+    tenant.weights_low = 0.0
+    tenant.effective = weight
+    tenant.offset = 0.0
+    tenant.rate = weight
+    for r in range(s.limit.shape[1]):
+        s.limit[t, r] = UNLIMITED
+        s.used[t, r] = 0
+    if parent >= 0:
+        tenant.capped = s.tenant[parent].capped
+        if s.tenant[parent].child < 0:
+            s.tenant[parent].child = t
+        else:
+            last = int64(s.tenant[parent].child)
+            while s.tenant[last].sibling >= 0:
+                last = int64(s.tenant[last].sibling)
+            s.tenant[last].sibling = t
+    return t
+
+
+@kernel
+def weigh(s: Handle, t: int, weight: float, low: float) -> None:
+    """A tenant has another weight: this, and what rounding took from it."""
+    tenant = s.tenant[t]
+    tenant.weight = weight
+    tenant.weight_low = low
+    if tenant.jobs + tenant.children > 0:
+        if tenant.parent >= 0:
+            reweigh(s, int64(tenant.parent))
+            relevel(s, int64(tenant.parent))
+        else:
+            relevel(s, t)
+    record(s, WEIGHED, tenant.seq)
+
+
+@kernel
+def cap(s: Handle, t: int) -> None:
+    """A tenant's limits were written anew: what is held below counts against them from now on."""
+    tenant, w = s.tenant, s.whole[0]
+    w.relook = 1
+    for i in range(w.tenants):
+        if not tenant[i].used:
+            continue
+        for r in range(s.used.shape[1]):
+            s.used[i, r] = 0
+        tenant[i].capped = 0
+        up = int64(i)
+        while up >= 0:
+            for r in range(s.limit.shape[1]):
+                if s.limit[up, r] != UNLIMITED:
+                    tenant[i].capped = 1
+            up = int64(tenant[up].parent)
+    for j in range(w.jobs):
+        job = s.job[j]
+        if job.used and tenant[job.tenant].capped:
+            up = int64(job.tenant)
+            while up >= 0:
+                for r in range(s.used.shape[1]):
+                    s.used[up, r] += job.held * s.demand[j, r]
+                up = int64(tenant[up].parent)
+            # It may have been held back by the old limit.
+        if job.used and job.active:
+            freshen(s, j)
+    record(s, LIMITED, tenant[t].seq)
+    for r in range(s.limit.shape[1]):
+        mix(s, s.limit[t, r])
+
+
+@kernel
+def submit(s: Handle, j: int) -> None:
+    """A job is there, whose fields and rows were written; all its tasks wait."""
+    w, job = s.whole[0], s.job[j]
+    job.seq = w.job_seq
+    w.job_seq += 1
+    job.waiting = MANY if job.total == UNLIMITED else job.total
+    if job.expected > 0:
+        w.told = 1
+    job.likes = 0
+    for i in range(s.prefers.shape[1]):
+        if s.prefers[j, i]:
+            job.likes = 1
+    if w.groups > 0:
+        for g in range(s.rank.shape[1]):
+            s.rank[j, g] = 0
+            s.target[j, g] = 0
+            s.runs[j, g] = 0
+    begin_to_wait(s, j)
+    settle(s, j)
+    record(s, SUBMITTED, job.seq)
+    mix(s, job.total)
+    for r in range(s.demand.shape[1]):
+        mix(s, s.demand[j, r])
+
+
+@kernel
+def grow(s: Handle, j: int, total: int) -> None:
+    """A job has so many tasks in all, or no end."""
+    job = s.job[j]
+    idle = job.waiting == 0
+    if total == UNLIMITED:
+        job.waiting = MANY
+    elif job.total == UNLIMITED:
+        queued = 0
+        t = int64(job.queue_first)
+        while t >= 0:
+            queued += 1
+            t = int64(s.task[t].job_next)
+        job.waiting = total - job.next + queued
+    else:
+        job.waiting += total - job.total
+    job.total = total
+    if idle and job.waiting > 0:
+        begin_to_wait(s, j)
+    freshen(s, j)
+    record(s, GROWN, job.seq)
+    mix(s, total)
+
+
+@kernel
+def cancel(s: Handle, j: int) -> int:
+    """A job's waiting tasks are dropped, and those that it holds are told to stop, in the order
+    of their numbers. Returns Full.OUT, and does nothing, where `out` has no room for that."""
+    w, job = s.whole[0], s.job[j]
+    if w.out + job.held > len(s.out):
+        return OUT_FULL
+    while job.queue_first >= 0:
+        t = int64(job.queue_first)
+        job.queue_first = s.task[t].job_next
+        free_task(s, t)
+    job.queue_last = NONE
+    job.cancelled = 1
+    job.waiting = 0
+    settle(s, j)
+    record(s, CANCELLED, job.seq)
+    while True:
+        least = NONE
+        t = int64(job.first_task)
+        while t >= 0:
+            running = s.task[t].state != STOPPING
+            if running and (least < 0 or s.task[t].number < s.task[least].number):
+                least = t
+            t = int64(s.task[t].job_next)
+        if least < 0:
+            return NOT_FULL
+        stop(s, least)
+
+
+@kernel
+def done(s: Handle, j: int) -> bool:
+    """Has the job nothing that waits or is held, for good?"""
+    job = s.job[j]
+    return job.held == 0 and job.waiting == 0
+
+
+@kernel
+def forget(s: Handle, j: int) -> None:
+    """Gives a job's slot back, and that of the tenant that stood for it alone."""
+    w, job = s.whole[0], s.job[j]
+    job.used = 0
+    job.leaf = w.free_job
+    w.free_job = j
+    tenant = s.tenant[job.tenant]
+    if tenant.single:
+        tenant.used = 0
+        tenant.sibling = w.free_tenant
+        w.free_tenant = job.tenant
+
+
+@kernel
+def rescale(s: Handle, j: int, scale: float, unit: int, usable: bool) -> None:
+    """A job's scale changed, or whether any machine could run it."""
+    job = s.job[j]
+    if job.unit != unit:
+        hold(s, j, job.held * (unit - job.unit))
+        job.unit = unit
+    job.scale = scale
+    job.usable = 1 if usable else 0
+    settle(s, j)
+
+
+@kernel
+def enrol(
+    s: Handle,
+    tenant: int,
+    demand: Ints,
+    needs: Words,
+    prefers: Words,
+    signature: np.uint64,
+    spread: bool,
+    gang: int,
+    total: int,
+    patience: int,
+    expected: int,
+    scale: float,
+    unit: int,
+    usable: bool,
+) -> int:
+    """A job is there; all its tasks wait. `tenant` NONE: it is its own. Returns its slot, or NONE
+    if a table is full (Full.JOBS or Full.TENANTS): then nothing was changed."""
+    w = s.whole[0]
+    if w.free_job < 0 and w.jobs == len(s.job):
+        return NONE
+    if tenant < 0:
+        if w.free_tenant < 0 and w.tenants == len(s.tenant):
+            return NONE
+        tenant = new_tenant(s, NONE, 1.0)
+        s.tenant[tenant].single = 1
+    j = new_job(s)
+    job = s.job[j]
+    job.tenant = tenant
+    job.spread = 1 if spread else 0
+    job.gang = gang
+    job.total = total
+    job.patience = patience
+    job.expected = expected
+    job.signature = signature
+    job.scale = scale
+    job.unit = unit
+    job.usable = 1 if usable else 0
+    for r in range(s.demand.shape[1]):
+        s.demand[j, r] = demand[r]
+    for i in range(s.needs.shape[1]):
+        s.needs[j, i] = needs[i]
+        s.prefers[j, i] = prefers[i]
+    submit(s, j)
+    return j

@@ -1,0 +1,266 @@
+"""First in line for long: machines are reserved for a job that could starve otherwise.
+
+The job of least (level, seq) that waits and for which nothing is reserved is first in line. When
+the same job has been that for `reserve_after` without holding more than before, machines are
+reserved for it: those on which room for a task is expected first, then those where the fewest of
+its own tasks are (it would only take its own place again), then those where least is missing.
+Nobody else is placed there until it launches on one of them, but for tasks that end before it can
+start.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.scheduling.kernels.change.counts import unreserve
+from fairlead.scheduling.kernels.memory.compiling import inner
+from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
+from fairlead.scheduling.kernels.room.places import ONE, UP, ask_able, next_within
+from fairlead.scheduling.kernels.room.rooms import devices, when_empty
+from fairlead.scheduling.kernels.search.search import first_job
+
+
+@inner
+def stands(s: Handle, j: int, m: int) -> bool:
+    """Could the machine be reserved for the job, if it is for nobody else?"""
+    lacking = np.uint64(0)
+    for i in range(s.needs.shape[1]):
+        lacking |= s.needs[j, i] & ~s.satisfies[m, i]
+    return s.machine[m].state == UP and lacking == np.uint64(0) and when_empty(s, j, m) > 0
+
+
+@inner
+def _would_fit(s: Handle, j: int, m: int, free: Ints, piece: Ints) -> bool:
+    for r in range(len(free)):
+        need, unit = s.demand[j, r], s.unit[r]
+        if need == 0:
+            continue
+        if unit == 0:
+            if need > free[r]:
+                return False
+        else:
+            whole, most = 0, 0
+            for p in range(s.column[r], s.column[r] + devices(s, m, r)):
+                whole += piece[p] == unit
+                most = max(most, piece[p])
+            if need > (whole * unit if whole > 0 else most):
+                return False
+    return True
+
+
+@inner
+def _end(s: Handle, t: int) -> int:
+    expected = s.job[s.task[t].job].expected
+    return s.task[t].launched + expected if expected > 0 else int64(NEVER)
+
+
+@inner
+def _soonest(s: Handle, m: int) -> int:
+    """When the first task on the machine is expected to end; NEVER where nobody knows."""
+    soonest = int64(NEVER)
+    t = int64(s.machine[m].first)
+    while t >= 0:
+        soonest = min(soonest, _end(s, t))
+        t = int64(s.task[t].machine_next)
+    return soonest
+
+
+@inner
+def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
+    """When a task of the job is expected to fit on the machine; NEVER where nobody knows, or where
+    that is after `latest`."""
+    tasks = s.machine[m].tasks
+    if not s.whole[0].told and not s.job[j].spread:
+        return s.whole[0].now if _would_fit(s, j, m, s.free[m], s.piece[m]) else int64(NEVER)
+    later = latest != NEVER and _soonest(s, m) > latest
+    if later and not _would_fit(s, j, m, s.free[m], s.piece[m]):
+        return int64(NEVER)
+    free, piece = s.free[m].copy(), s.piece[m].copy()
+    order = np.empty(tasks, np.int64)
+    ends = np.empty(tasks, np.int64)
+    own = 0  # tasks of the job itself, which a job that spreads waits for
+    t = int64(s.machine[m].first)
+    for i in range(tasks):
+        order[i] = t
+        ends[i] = _end(s, t)
+        own += s.task[t].job == j
+        t = int64(s.task[t].machine_next)
+    by_end = np.argsort(ends)
+    spread = s.job[j].spread
+    when = s.whole[0].now
+    if not (spread and own) and _would_fit(s, j, m, free, piece):
+        return when
+    for i in by_end:
+        if ends[i] == NEVER or ends[i] > latest:
+            return int64(NEVER)
+        task = s.task[order[i]]
+        own -= task.job == j
+        when = max(when, ends[i])
+        for r in range(len(free)):
+            need, unit = s.demand[task.job, r], s.unit[r]
+            free[r] += need
+            if unit == 0 or need == 0:
+                continue
+            last = len(piece)
+            for other in range(r + 1, len(free)):
+                if s.unit[other] > 0:
+                    last = min(last, s.column[other])
+            for p in range(s.column[r], last):
+                if (task.pieces >> np.uint64(p)) & ONE:
+                    piece[p] += min(need, unit)
+        if not (spread and own) and _would_fit(s, j, m, free, piece):
+            return when
+    return int64(NEVER)
+
+
+@inner
+def missing(s: Handle, j: int, m: int) -> float:
+    """The largest part of the machine that is missing for a task, over what it demands."""
+    most = 0.0
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0:
+            most = max(most, max(need - s.free[m, r], 0) / s.capacity[m, r])
+    return most
+
+
+@inner
+def reserve(s: Handle, j: int) -> bool:
+    """Reserves machines for the job that together hold, when empty, what it starts at once."""
+    job, w = s.job[j], s.whole[0]
+    wanted = job.gang if job.waiting >= job.gang else int64(1)
+    machines = w.machines
+    when = np.full(machines, NEVER, np.int64)
+    own = np.zeros(machines, np.int64)
+    lack = np.full(machines, np.inf)
+    able = np.zeros(machines, np.int64)
+    t = int64(job.first_task)
+    while t >= 0:
+        own[s.task[t].machine] += 1
+        t = int64(s.task[t].job_next)
+    there = 0
+    latest = int64(NEVER)
+    ask_able(s, j)
+    m = next_within(s, 0)
+    while m >= 0:
+        # Where only its own tasks are, what ends makes room for its next.
+        only = wanted == 1 and own[m] == s.machine[m].tasks
+        if s.machine[m].reserved < 0 and not only:
+            able[m] = when_empty(s, j, m)
+            if able[m] > 0:
+                there += able[m]
+                when[m] = expected_room(s, j, m, latest)
+                if wanted == 1:
+                    latest = min(latest, when[m])
+                lack[m] = missing(s, j, m)
+        m = next_within(s, m + 1)
+    if there < wanted:
+        return False
+    until = int64(0)
+    room = 0
+    while room < wanted:
+        best = NONE
+        for m in range(machines):
+            if able[m] <= 0:
+                continue
+            if best >= 0 and when[m] == when[best] and own[m] == own[best]:
+                sooner = lack[m] < lack[best]
+            elif best >= 0 and when[m] == when[best]:
+                sooner = own[m] < own[best]
+            else:
+                sooner = best < 0 or when[m] < when[best]
+            if sooner:
+                best = m
+        room += able[best]
+        able[best] = 0
+        until = max(until, when[best])
+        s.machine[best].reserved = j
+        job.reserved += 1
+        w.reservations += 1
+    for m in range(machines):
+        if s.machine[m].reserved == j and not s.machine[m].pledged:
+            s.machine[m].until = until
+    return True
+
+
+@inner
+def hope(s: Handle, j: int, m: int) -> None:
+    """After a launch of job j on machine m: where nothing could be reserved for the first in line,
+    perhaps this machine can be."""
+    w = s.whole[0]
+    if (
+        w.hopeless
+        and w.first_slot != j
+        and s.machine[m].reserved < 0
+        and stands(s, w.first_slot, m)
+    ):
+        w.hopeless = 0
+
+
+@inner
+def look(s: Handle) -> None:
+    """Who is first in line after a decision, since when, and is it time to reserve?"""
+    w = s.whole[0]
+    if w.reserve_after == NEVER:
+        return
+    if w.due > 0:
+        _renew(s)
+    while True:
+        if w.relook:
+            # It stays the one while no other level comes below its own.
+            w.relook = 0
+            j = first_job(s)
+            if j < 0:
+                w.first = NONE
+                return
+        elif w.first == NONE:
+            return
+        else:
+            j = w.first_slot
+        job = s.job[j]
+        # A task that ends and starts again in its own place is no step forward.
+        if w.first != job.seq or job.held > w.first_held:
+            w.first = job.seq
+            w.first_slot = j
+            w.first_held = job.held
+            w.first_since = w.now
+            w.hopeless = 0
+        if w.now - w.first_since < w.reserve_after or w.hopeless:
+            return
+        if not reserve(s, j):
+            w.hopeless = 1
+            return
+        w.relook = 1
+
+
+@inner
+def _renew(s: Handle) -> None:
+    """Reservations that lost a machine are made anew."""
+    w = s.whole[0]
+    w.due = 0
+    while True:
+        # In the order of their submission; slots are used again in any order.
+        next_one = NONE
+        for j in range(w.jobs):
+            job = s.job[j]
+            if job.used and job.due and (next_one < 0 or job.seq < s.job[next_one].seq):
+                next_one = j
+        if next_one < 0:
+            return
+        s.job[next_one].due = 0
+        if s.job[next_one].active:
+            reserve(s, next_one)
+
+
+@inner
+def review(s: Handle, m: int) -> None:
+    """After a machine changed, drains or left: a reservation that it no longer serves goes, and
+    is made anew after the next decision."""
+    j = int64(s.machine[m].reserved)
+    s.whole[0].hopeless = 0
+    if j >= 0 and not s.machine[m].pledged and not stands(s, j, m):
+        unreserve(s, j)
+        if s.job[j].active:
+            s.job[j].due = 1
+            s.whole[0].due += 1

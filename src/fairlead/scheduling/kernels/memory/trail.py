@@ -1,0 +1,30 @@
+"""The trail: a running number into which all that happens is mixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairlead.scheduling.kernels.memory.compiling import inner, kernel
+from fairlead.scheduling.kernels.memory.state import Handle
+
+FACTOR = np.uint64(0xD6E8FEB86659FD93)
+"""Of Pelle Evensen's and Jonathan Kagstrom's mixing functions (`rrmxmx` and its kin)."""
+HALF = np.uint64(32)
+
+
+@kernel
+def mix(s: Handle, value: int) -> None:
+    """Mixes one more integer into the trail."""
+    w = s.whole[0]
+    h = (w.trail ^ np.uint64(value)) * FACTOR
+    h ^= h >> HALF
+    h *= FACTOR
+    w.trail = h ^ (h >> HALF)
+
+
+@inner
+def record(s: Handle, what: int, which: int) -> None:
+    """Mixes an event into the trail: what happened, when, and to which."""
+    mix(s, what)
+    mix(s, s.whole[0].now)
+    mix(s, which)

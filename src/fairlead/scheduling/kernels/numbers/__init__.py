@@ -1,0 +1,1 @@
+"""Exact numbers in compiled code: fractions, and doubles of twice the length."""

@@ -1,0 +1,157 @@
+"""May a task of this job be placed on this machine now?"""
+
+from __future__ import annotations
+
+from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.scheduling.kernels.memory.spots import pair_of, spot_of
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
+from fairlead.scheduling.kernels.room.places import UP, ask_for, next_within
+from fairlead.scheduling.kernels.room.rooms import fits_now, satisfied
+
+
+@inner
+def cap_room(s: Handle, t: int, r: int) -> int:
+    """The largest demand of a resource that the limits of a tenant and of those above leave."""
+    room = int64(NEVER)
+    while t >= 0:
+        limit = s.limit[t, r]
+        if limit != UNLIMITED:
+            room = min(room, max(limit - s.used[t, r], 0))
+        t = int64(s.tenant[t].parent)
+    return room
+
+
+@inner
+def within_caps(s: Handle, j: int, tasks: int) -> bool:
+    """Do the limits leave room for so many tasks of the job?"""
+    t = int64(s.job[j].tenant)
+    if not s.tenant[t].capped:
+        return True
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0 and tasks * need > cap_room(s, t, r):
+            s.tenant[t].cut = 1
+            return False
+    return True
+
+
+@inner
+def count(s: Handle, j: int, m: int, tasks: int) -> None:
+    """So many more tasks of job j, which spreads, are on machine m."""
+    i = spot_of(j, m, len(s.spots))
+    s.spots[i, 0] += tasks
+    s.spots[i, 1] ^= pair_of(j, m)
+
+
+@inner
+def on_machine(s: Handle, j: int, m: int) -> bool:
+    """Is a task of the job, which spreads, on the machine?"""
+    spots, task = s.spots, s.task
+    i = spot_of(j, m, len(spots))
+    if spots[i, 0] < 2:
+        return spots[i, 0] == 1 and spots[i, 1] == pair_of(j, m)
+    if s.job[j].held < s.machine[m].tasks:
+        t = int64(s.job[j].first_task)
+        while t >= 0 and task[t].machine != m:
+            t = int64(task[t].job_next)
+    else:
+        t = int64(s.machine[m].first)
+        while t >= 0 and task[t].job != j:
+            t = int64(task[t].machine_next)
+    return t >= 0
+
+
+@small
+def let_in(s: Handle, j: int, m: int) -> bool:
+    """Is the machine reserved for nobody else, or does the task end before it is needed?"""
+    machine = s.machine[m]
+    if machine.reserved < 0 or machine.reserved == j:
+        return True
+    if machine.pledged or machine.until == NEVER or s.job[j].expected == 0:
+        return False
+    return s.whole[0].now + s.job[j].expected <= machine.until
+
+
+@small
+def demand_fits(s: Handle, j: int, m: int) -> bool:
+    """Is there room for one task?"""
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0 and need > s.room[m, r]:
+            return False
+    return True
+
+
+@small
+def welcome(s: Handle, j: int, m: int) -> bool:
+    """Do neither a reservation nor a task of a job that spreads keep its next one away?"""
+    return (s.machine[m].reserved < 0 or let_in(s, j, m)) and not (
+        s.job[j].spread and on_machine(s, j, m)
+    )
+
+
+@small
+def takes(s: Handle, j: int, m: int) -> bool:
+    """May a task of the job be placed on a machine that is in the sets asked for?"""
+    return demand_fits(s, j, m) and welcome(s, j, m)
+
+
+@kernel
+def permitted(s: Handle, j: int, m: int) -> bool:
+    """May one task of an active job be placed here, all but its gang and its tenant's limits
+    considered?"""
+    return s.machine[m].state == UP and satisfied(s, j, m) and takes(s, j, m)
+
+
+@inner
+def spent(s: Handle, m: int) -> bool:
+    """Has a machine whose room grew no more of it than when nobody could be placed there?"""
+    machine = s.machine[m]
+    more = machine.refused == 0
+    for r in range(s.room.shape[1]):
+        if s.room[m, r] > s.before[m, r]:
+            more = True
+    if more:
+        return False
+    apart = int64(machine.apart)
+    return apart < 0 or not s.job[apart].active or not permitted(s, apart, m)
+
+
+@inner
+def next_permitted(s: Handle, j: int, start: int) -> int:
+    """The first machine from `start` on where a task of the job, for which was asked, may be
+    placed; NONE. What is true of the job wherever it goes (gang, limits) is not looked at."""
+    m = next_within(s, start)
+    while m >= 0 and not takes(s, j, m):
+        m = next_within(s, m + 1)
+    return m
+
+
+@inner
+def first_permitted(s: Handle, j: int) -> int:
+    """The first machine of all where a task of the job may be placed; NONE. The next ones are
+    `next_permitted`'s to say, as long as nothing else is asked."""
+    ask_for(s, j)
+    return next_permitted(s, j, 0)
+
+
+@inner
+def gang_fits(s: Handle, j: int) -> bool:
+    """Is there room for as many tasks of the job at once as it starts together? Once it was not,
+    it is not for the rest of a decision, in which room only shrinks."""
+    job = s.job[j]
+    if job.gang <= 1 or job.waiting < job.gang:
+        return True
+    if job.checked == s.whole[0].decided:
+        return False
+    if within_caps(s, j, job.gang):
+        room = 0
+        m = first_permitted(s, j)
+        while m >= 0:
+            room += fits_now(s, j, m)
+            if room >= job.gang:
+                return True
+            m = next_permitted(s, j, m + 1)
+    job.checked = s.whole[0].decided
+    return False

@@ -1,0 +1,1 @@
+"""Who is next: levels, tries over the waiting jobs, and the search through them."""

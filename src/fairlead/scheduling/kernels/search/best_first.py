@@ -1,0 +1,377 @@
+"""Who is next, best first: fresh jobs on all machines, the others on those whose room grew.
+
+A decision goes once through the tries of waiting jobs for all these machines together: a heap
+holds the nodes that are still to be looked at, the least (level, seq) first. A node goes where no
+fresh job is below it and no machine has the room and the terms for all that is. Room shrinks and
+levels rise while all is decided, so that what was left out stays out, and what a node says stays a
+lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
+anew.
+
+These machines are a list, with what a brief says of the room of each and the terms that it lacks
+beside each other (`s.brief`, `s.lacking`), so that 64 of them are compared with a node at once. A
+node in the heap remembers a machine that held it, its witness: mostly that one holds what is below
+it too. One that is reserved so that nobody but its owner may be placed there is not in the list:
+the owner is asked apart. See docs/decisions/0152-best-first.md and 0178-a-list-of-what-grew.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairlead.scheduling.kernels.memory.briefs import BRIEF, NO_ROOM, SIGNS, beneath, brief
+from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NONE, WORD
+from fairlead.scheduling.kernels.room.choice import TRIFLE
+from fairlead.scheduling.kernels.room.permission import (
+    gang_fits,
+    permitted,
+    spent,
+    welcome,
+    within_caps,
+)
+from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, lowest
+from fairlead.scheduling.kernels.room.rooms import satisfied
+from fairlead.scheduling.kernels.room.rules import better, slack
+from fairlead.scheduling.kernels.search.levels import at_least, level
+from fairlead.scheduling.kernels.search.search import held_back, holds, owned
+
+
+@inner
+def forget_near(s: Handle) -> None:
+    """Of no machine is it known that its room grew."""
+    w = s.whole[0]
+    for i in range(w.near):
+        s.machine[s.near[i]].near = 0
+    s.brief[0] = np.int64(NO_ROOM)  # where nobody is in the list, the first one is a witness too
+    w.near = 0
+    w.growing = 0
+
+
+@inner
+def _gather(s: Handle) -> None:
+    """The machines whose room grew, anew."""
+    w = s.whole[0]
+    forget_near(s)
+    kept = 0
+    for i in range(w.dirty):
+        if s.machine[s.dirty[i]].dirty:
+            s.dirty[kept] = s.dirty[i]
+            kept += 1
+    w.dirty = kept
+    w.owned = 0
+    for i in range(kept):
+        m = s.dirty[i]
+        if s.machine[m].state != UP:
+            continue
+        if owned(s, m):
+            w.owned += 1
+        elif not spent(s, m):
+            s.near[w.near] = m
+            w.near += 1
+    if w.near > 1:
+        s.near[: w.near].sort()
+    w.growing = w.near
+    for i in range(w.near):
+        m = s.near[i]
+        s.machine[m].near = i + 1
+        s.brief[i] = np.int64(brief(s.room, m) | SIGNS)
+        s.lacking[i] = np.int64(~s.satisfies[m, 0])
+
+
+@small
+def _may(s: Handle, i: np.uint64, need: np.uint64, word: np.uint64) -> bool:
+    """Has a machine in the list, in brief, so much room, and these terms?"""
+    return beneath(need, np.uint64(s.brief[i])) & ((np.uint64(s.lacking[i]) & word) == NOTHING)
+
+
+@inner
+def _those(s: Handle, first: int, need: np.uint64, word: np.uint64) -> np.uint64:
+    """Which of 64 machines in the list from `first` on may do, in brief: a bit each."""
+    bits = NOTHING
+    start = np.uint64(first)
+    for i in range(np.uint64(min(WORD, s.whole[0].near - first))):
+        # Without a question between them: a processor does several at once.
+        bits |= np.uint64(_may(s, start + i, need, word)) << i
+    return bits
+
+
+@small
+def _wide(s: Handle) -> bool:
+    """Are there more resources or terms than a brief and a word are about?"""
+    return s.need.shape[1] > BRIEF or s.terms.shape[1] > 1
+
+
+@small
+def _holder(s: Handle, n: int, witness: int) -> int:
+    """A machine in the list that may have the least room and all the terms that are needed below a
+    node: `witness`, if that one may, and where a fresh job is below. NONE where there is certainly
+    none."""
+    node = s.node[n]
+    if node.fresh:
+        return witness
+    if _may(s, np.uint64(witness), node.brief, node.word) and (
+        not _wide(s) or holds(s, n, s.near[witness])
+    ):
+        return witness
+    return _another(s, n)
+
+
+@inner
+def _another(s: Handle, n: int) -> int:
+    """A machine in the list that may have what is needed below a node; NONE where there is
+    certainly none."""
+    w, node = s.whole[0], s.node[n]
+    if w.growing == 0:
+        return NONE
+    for first in range(0, w.near, WORD):
+        bits = _those(s, first, node.brief, node.word)
+        while bits:
+            i = first + lowest(bits)
+            if not _wide(s) or holds(s, n, s.near[i]):
+                return i
+            bits &= bits - ONE
+    return NONE
+
+
+@inner
+def _wanted(s: Handle, j: int) -> np.uint64:
+    """The first 64 terms that a job wants of a machine."""
+    return s.needs[j, 0] | s.prefers[j, 0] if s.job[j].patient else s.needs[j, 0]
+
+
+@inner
+def _taken(s: Handle, j: int) -> bool:
+    """May a task of the job be placed on any of the machines that are nobody's alone?"""
+    need, word = brief(s.demand, j), _wanted(s, j)
+    for first in range(0, s.whole[0].near, WORD):
+        bits = _those(s, first, need, word)
+        while bits:
+            if permitted(s, j, s.near[first + lowest(bits)]):
+                return True
+            bits &= bits - ONE
+    return False
+
+
+@inner
+def _own_place(s: Handle, j: int, start: int) -> int:
+    """The first machine in the list, from there on, that is the job's alone and takes a task of
+    it; as many as there are if there is none."""
+    w = s.whole[0]
+    if s.job[j].owner != w.begun:
+        return w.dirty
+    for i in range(start, w.dirty):
+        m = s.dirty[i]
+        if s.machine[m].reserved == j and owned(s, m) and permitted(s, j, m):
+            return i
+    return w.dirty
+
+
+@inner
+def _may_be_placed(s: Handle, j: int) -> bool:
+    """May a task of the job be placed on any of the machines? A fresh job may, as far as its
+    tenant's limits say, and so may one that is no gang until `choose_near` found none."""
+    w, job = s.whole[0], s.job[j]
+    if job.fresh:
+        return job.gang <= 1 or job.waiting < job.gang or within_caps(s, j, job.gang)
+    if job.tried == w.decided:
+        return False
+    if job.gang <= 1 or job.waiting < job.gang:
+        return True
+    if gang_fits(s, j) and (_taken(s, j) or _own_place(s, j, 0) < w.dirty):
+        return True
+    job.tried = w.decided
+    return False
+
+
+@small
+def _fits(demand: Any, room: Any, capacity: Any, most: float) -> bool:
+    """Is there room for the demand, and is no more left then of any resource that is demanded than
+    so many parts of the machine? Less by a trifle: rounding must not leave one out."""
+    for r in range(len(demand)):
+        left = room[r] - demand[r]
+        if demand[r] > 0 and (left < 0 or left * TRIFLE > most * capacity[r]):
+            return False
+    return True
+
+
+@inner
+def choose_near(s: Handle, rule: Any, j: int) -> int:
+    """The best of the machines whose room grew; NONE if there is none."""
+    w = s.whole[0]
+    if w.heap < 0:
+        return s.dirty[0]  # `next_job` found the job for the only one
+    best, least, off = NONE, np.inf, 0.0
+    most = np.inf  # by a tight rule the best score so far: more of a resource left is a worse one
+    wide = s.needs.shape[1] > 1
+    demand, room, capacity = s.demand, s.room, s.capacity
+    need, word = brief(s.demand, j), _wanted(s, j)
+    for first in range(0, w.near, WORD):
+        bits = _those(s, first, need, word)
+        while bits:
+            m = s.near[first + lowest(bits)]
+            bits &= bits - ONE
+            if not _fits(demand[j], room[m], capacity[m], most) or (
+                wide and not satisfied(s, j, m)
+            ):
+                continue
+            score = rule.score(s, j, m) if w.picky else 0.0
+            if (best < 0 or better(s, rule, j, m, score, best, least, off)) and welcome(s, j, m):
+                best, least, off = m, score, slack(s, rule, score)
+                if w.tight and w.changed == 0:
+                    most = least
+        if best >= 0 and not w.picky:
+            break
+    i = _own_place(s, j, 0)
+    while i < w.dirty:
+        m = s.dirty[i]
+        score = rule.score(s, j, m) if w.picky else 0.0
+        if best < 0 or better(s, rule, j, m, score, best, least, off):
+            best, least, off = m, score, slack(s, rule, score)
+        i = _own_place(s, j, i + 1)
+    return best
+
+
+@inner
+def _level_of(s: Handle, n: int, t: int) -> float:
+    """What the levels below a node are at least: one of the tenants' trie, or of tenant t's."""
+    return s.node[n].key if t < 0 else at_least(s.tenant[t], s.node[n].key)
+
+
+@small
+def _before(s: Handle, at: int, key: float, seq: int) -> bool:
+    """Does an entry of the heap come before these?"""
+    return s.front[at].key < key or (s.front[at].key == key and s.front[at].seq < seq)
+
+
+@small
+def _put(s: Handle, at: int, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
+    """An entry of the heap."""
+    entry = s.front[at]
+    entry.key = key
+    entry.seq = seq
+    entry.node = node
+    entry.tenant = tenant
+    entry.witness = witness
+
+
+@inner
+def _sink(s: Handle, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
+    """Puts this in the place of the first in the heap, and then to where it belongs."""
+    front, size = s.front, s.whole[0].heap
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size and _before(s, child + 1, front[child].key, front[child].seq):
+            child += 1
+        if not _before(s, child, key, seq):
+            break
+        front[at] = front[child]
+        at, child = child, 2 * child + 1
+    _put(s, at, key, seq, node, tenant, witness)
+
+
+@inner
+def _push(s: Handle, n: int, t: int, witness: int) -> None:
+    """Puts a node into the heap."""
+    w, front = s.whole[0], s.front
+    key, seq = _level_of(s, n, t), s.node[n].seq
+    at = w.heap
+    w.heap += 1
+    while at > 0:
+        above = (at - 1) // 2
+        if _before(s, above, key, seq):
+            break
+        front[at] = front[above]
+        at = above
+    _put(s, at, key, seq, n, t, witness)
+
+
+@inner
+def _pop(s: Handle) -> None:
+    """Takes the first out of the heap."""
+    w = s.whole[0]
+    w.heap -= 1
+    last = s.front[w.heap]
+    if w.heap > 0:
+        _sink(s, last.key, last.seq, int64(last.node), int64(last.tenant), int64(last.witness))
+
+
+@inner
+def _begin(s: Handle) -> None:
+    """The heap, anew: all who wait, and the owners of machines that are nobody else's."""
+    w = s.whole[0]
+    if w.heap < 0:
+        _gather(s)
+    w.fell = 0
+    w.reshaped = 0
+    w.heap = 0
+    w.begun += 1
+    if w.root >= 0:
+        witness = _holder(s, w.root, 0)
+        if witness >= 0:
+            _push(s, w.root, NONE, witness)
+    if w.owned > 0:
+        for i in range(w.dirty):
+            m = s.dirty[i]
+            if s.machine[m].state == UP and owned(s, m):
+                j = int64(s.machine[m].reserved)
+                job = s.job[j]
+                if job.active and job.owner != w.begun:
+                    job.owner = w.begun
+                    _push(s, int64(job.leaf), int64(job.tenant), 0)
+
+
+@inner
+def _part(s: Handle, n: int, t: int) -> None:
+    """The first in the heap gives way to the two below it."""
+    node, top = s.node, s.front[0]
+    left, right = int64(node[n].left), int64(node[n].right)
+    a, b = node[left], node[right]
+    if b.key < a.key or (b.key == a.key and b.seq < a.seq):
+        left, right = right, left
+    witness = int64(top.witness)
+    one, other = _holder(s, left, witness), _holder(s, right, witness)
+    if one >= 0:
+        top.node = left  # the lesser one: as little as what it stands for
+        top.witness = one
+        if other >= 0:
+            _push(s, right, t, other)
+    elif other >= 0:
+        _sink(s, _level_of(s, right, t), node[right].seq, right, t, other)
+    else:
+        _pop(s)
+
+
+@kernel
+def next_near(s: Handle) -> int:
+    """The active job of least (level, seq) that is fresh, or may be placed on a machine whose room
+    grew; NONE if there is none."""
+    w, node = s.whole[0], s.node
+    if w.heap < 0 or w.fell or w.reshaped:
+        _begin(s)
+    while w.heap > 0:
+        if w.growing == 0 and w.owned == 0 and not node[w.root].fresh:
+            return NONE
+        top = s.front[0]
+        n, t = int64(top.node), int64(top.tenant)
+        here = node[n]
+        key = _level_of(s, n, t)
+        if t >= 0 and here.left < 0 and key <= top.key and not s.tenant[t].single:
+            key = level(s, int64(here.owner))  # a job, which may be the next
+        if key != top.key or here.seq != top.seq:
+            _sink(s, key, here.seq, n, t, int64(top.witness))  # it rose
+        elif t >= 0 and s.tenant[t].capped and held_back(s, n, t):
+            s.tenant[t].cut = 1
+            _pop(s)
+        elif here.left >= 0:
+            _part(s, n, t)
+        elif t < 0:
+            top.tenant = here.owner
+            top.node = s.tenant[here.owner].root
+        elif _may_be_placed(s, int64(here.owner)):
+            return int64(here.owner)
+        else:
+            _pop(s)
+    return NONE

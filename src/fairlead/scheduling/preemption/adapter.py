@@ -1,0 +1,216 @@
+"""Preemption as it meets the core: its state in plain values, orders as changes of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.events import GuaranteesChanged
+from fairlead.scheduling.kernels.change.machine_events import advance, stop
+from fairlead.scheduling.kernels.change.pledges import pledge, release
+from fairlead.scheduling.kernels.memory.state import Ints
+from fairlead.scheduling.kernels.memory.tables import UNLIMITED, Full
+from fairlead.scheduling.kernels.memory.trail import mix
+from fairlead.scheduling.preemption.picture import (
+    BOUNDLESS,
+    Held,
+    HeldJob,
+    HeldMachine,
+    HeldTask,
+    pieces_of,
+)
+from fairlead.scheduling.preemption.rule import Memory, Preemption
+from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.transitions import MachineState, TaskState
+
+Launches = Sequence[tuple[int, int]]
+"""Of a round of decisions: the slots of job and machine."""
+
+
+class Stopping:
+    """Stops tasks for jobs below their guarantees, by the orders of `Preemption`."""
+
+    def __init__(self, after: int) -> None:
+        self._preemption = Preemption(after)
+        self._slot: dict[int, int] = {}  # of the jobs that are guaranteed anything, by seq
+
+    def told(self, book: Book, event: GuaranteesChanged) -> None:
+        """All guarantees are replaced; those of jobs that are gone by now are left out."""
+        guarantees_changed(book, event)
+        known = [name for name in event.guarantees if name in book.ids.jobs]
+        slots = [book.ids.jobs[name] for name in known]
+        seqs = book.state.job["seq"][slots].tolist()
+        self._slot = dict(zip(seqs, slots, strict=True))
+        self._preemption.told(
+            {seq: event.guarantees[name] for seq, name in zip(seqs, known, strict=True)}
+        )
+
+    def carry_out(self, book: Book, launches: Launches) -> bool:
+        """Does what there is to do after these launches; whether there was anything. There may
+        be something to launch then, and more to do after that."""
+        state = book.state
+        by_seq = [(int(state.job[j]["seq"]), m) for j, m in launches]
+        orders = self._preemption.orders(
+            book.now,
+            self._standing(book).get,
+            by_seq,
+            lambda machines: held(book, machines),
+        )
+        for m in orders.released:
+            release(state.handle, m)
+        slots = _slots(book) if orders.stops or orders.pledges else {}
+        tasks = _tasks(book) if orders.stops else {}
+        while len(state.out) < len(orders.stops):
+            state.grow(Full.OUT)
+        for seq, number in orders.stops:
+            stop(state.handle, tasks[slots[seq], number])
+        for m, seq in orders.pledges:
+            pledge(state.handle, m, slots[seq])
+        return bool(orders)
+
+    def wake(self) -> int | None:
+        """The earliest moment at which somebody will have waited long enough."""
+        return self._preemption.wake()
+
+    def state(self) -> tuple[int, ...]:
+        """All that is remembered, in integers."""
+        return self._preemption.state()
+
+    def memory(self) -> tuple[tuple[tuple[int, int], ...], Memory]:
+        """All that is remembered: jobs' slots by their seqs, and what preemption remembers."""
+        return tuple(self._slot.items()), self._preemption.memory()
+
+    def remember(self, slots: Sequence[tuple[int, int]], memory: Memory) -> None:
+        """From now on this remembers what that one did."""
+        self._slot = dict(slots)
+        self._preemption.remember(memory)
+
+    def _standing(self, book: Book) -> dict[int, tuple[int, int]]:
+        """Of the jobs that are guaranteed anything, are there and can run somewhere, by their seqs:
+        how many tasks run, those told to stop left out, and how many wait."""
+        seqs = np.fromiter(self._slot, np.int64, len(self._slot))
+        slots = np.fromiter(self._slot.values(), np.int64, len(self._slot))
+        jobs = book.state.job[slots]
+        there = (jobs["used"] > 0) & (jobs["seq"] == seqs) & (jobs["usable"] > 0)
+        waiting = np.where(jobs["cancelled"] > 0, 0, jobs["waiting"])
+        running = jobs["held"] - _stopping(book)[slots]
+        stands = zip(running[there].tolist(), waiting[there].tolist(), strict=True)
+        return dict(zip(seqs[there].tolist(), stands, strict=True))
+
+
+def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
+    """What any core does on the event, whether it follows guarantees or not."""
+    for name, tasks in event.guarantees.items():
+        if tasks < 0:
+            raise InputError(
+                Mistake(f"a guarantee of {tasks} tasks", "write 0 or more", about=("job", name))
+            )
+    if event.time > book.now:
+        advance(book.state.handle, event.time)
+    said = repr(list(event.guarantees.items())).encode()
+    word = int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "little", signed=True)
+    mix(book.state.handle, word)
+
+
+def held(book: Book, only: Sequence[int] | None) -> Held:
+    """What is held, on these machines or on all, as `Preemption` asks for it."""
+    state = book.state
+    whole = state.whole[0]
+    up = np.flatnonzero(state.machine["state"][: int(whole["machines"])] == MachineState.UP)
+    machines = [m for m in up.tolist() if only is None or m in only]
+    slots = np.flatnonzero(state.task["state"][: int(whole["tasks"])] > TaskState.WAITING)
+    on = set(machines)
+    tasks = [
+        HeldTask(
+            job=int(state.job[task["job"]]["seq"]),
+            number=int(task["number"]),
+            machine=int(task["machine"]),
+            launched=int(task["launched"]),
+            pieces=pieces_of(state, int(task["pieces"])),
+            stopping=task["state"] == TaskState.STOPPING,
+        )
+        for task in state.task[slots]
+        if int(task["machine"]) in on
+    ]
+    stopping = _stopping(book)
+    jobs = np.flatnonzero(
+        state.job["used"][: int(whole["jobs"])] & state.job["usable"][: int(whole["jobs"])]
+    )
+    return Held(
+        machines=tuple(_machine(book, m) for m in machines),
+        jobs=tuple(_job(book, j, stopping) for j in jobs.tolist()),
+        tasks=tuple(tasks),
+        piece=tuple(state.unit.tolist()),
+    )
+
+
+def _machine(book: Book, m: int) -> HeldMachine:
+    state = book.state
+    pieces = []
+    for r, unit in enumerate(state.unit.tolist()):
+        first = int(state.column[r])
+        count = int(state.capacity[m, r]) // unit if unit else 0
+        pieces.append(tuple(state.piece[m, first : first + count].tolist()))
+    return HeldMachine(
+        seq=m,
+        free=tuple(state.free[m].tolist()),
+        terms=int.from_bytes(state.satisfies[m].astype("<u8").tobytes(), "little"),
+        pieces=tuple(pieces),
+        open=bool(state.machine[m]["reserved"] < 0),
+    )
+
+
+def _job(book: Book, j: int, stopping: Ints) -> HeldJob:
+    state = book.state
+    job = state.job[j]
+    words = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
+    rate = float(state.tenant[job["tenant"]]["rate"])
+    running = int(job["held"]) - int(stopping[j])
+    return HeldJob(
+        seq=int(job["seq"]),
+        demand=tuple(state.demand[j].tolist()),
+        running=running,
+        waiting=0 if job["cancelled"] else int(job["waiting"]),
+        stopping=0 if job["cancelled"] else int(stopping[j]),
+        needs=int.from_bytes(words.astype("<u8").tobytes(), "little"),
+        spread=bool(job["spread"]),
+        gang=int(job["gang"]),
+        room=_room(book, j),
+        each=1.0 / float(job["scale"]) / rate if rate > 0 else 0.0,
+    )
+
+
+def _stopping(book: Book) -> Ints:
+    """(slots of jobs,) how many tasks of each were told to stop."""
+    task = book.state.task[: int(book.state.whole[0]["tasks"])]
+    told = task["job"][task["state"] == TaskState.STOPPING]
+    return np.bincount(told, minlength=len(book.state.job)).astype(np.int64)
+
+
+def _room(book: Book, j: int) -> int:
+    """How many more tasks the limits of the job's tenants allow."""
+    state = book.state
+    room, t = BOUNDLESS, int(state.job[j]["tenant"])
+    while t >= 0:
+        for r, need in enumerate(state.demand[j].tolist()):
+            limit = int(state.limit[t, r])
+            if need and limit != UNLIMITED:
+                room = min(room, max(limit - int(state.used[t, r]), 0) // need)
+        t = int(state.tenant[t]["parent"])
+    return room
+
+
+def _slots(book: Book) -> Mapping[int, int]:
+    """The jobs' slots by their seqs."""
+    used = np.flatnonzero(book.state.job["used"][: int(book.state.whole[0]["jobs"])])
+    return dict(zip(book.state.job["seq"][used].tolist(), used.tolist(), strict=True))
+
+
+def _tasks(book: Book) -> Mapping[tuple[int, int], int]:
+    """The slots of held tasks by job slot and number."""
+    state = book.state
+    held_now = np.flatnonzero(state.task["state"][: int(state.whole[0]["tasks"])] > 0)
+    return {(int(state.task[t]["job"]), int(state.task[t]["number"])): int(t) for t in held_now}

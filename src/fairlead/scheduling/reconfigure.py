@@ -1,0 +1,115 @@
+"""Another policy, placement rule or other options for a core that is in use: what it knows stays,
+what follows from these is made anew."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.kernels.change.counts import freshen
+from fairlead.scheduling.kernels.change.job_events import rescale, weigh
+from fairlead.scheduling.kernels.change.machine_events import advance
+from fairlead.scheduling.kernels.change.pledges import pledge, release
+from fairlead.scheduling.kernels.memory.state import FIELDS, Ints
+from fairlead.scheduling.kernels.memory.tables import NONE
+from fairlead.scheduling.kernels.memory.trail import mix
+from fairlead.scheduling.options import Options
+from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.transitions import MachineState
+from fairlead.sharing.policy import Policy
+
+
+def changed(core: Core, time: int, policy: str | Policy, placement: str, options: Options) -> Core:
+    """A core of its own that knows what `core` knows, and decides by these from then on.
+
+    Machines, tenants, jobs, tasks with their attempts and how long everybody has waited stay.
+    Scales and levels are those of the policy. Reservations and pledges end, advice that the rule
+    does not follow and guarantees are forgotten; they are made anew as things stand. `core` must
+    have said all its decisions, and stays as it is. Raises InputError where the policy, the rule
+    or an option cannot be, or the policy has no scale for a job that is there."""
+    if core.pending or core.book.rejected:
+        raise ValueError("the core has decisions that it did not say")
+    if time < core.now:
+        raise ValueError(f"a change at {time} comes after {core.now}")
+    new = Core(core.ids.units, policy, placement, options, checked=core.checked)
+    _copy(core, new)
+    book = new.book
+    jobs = _jobs(book)
+    spread = book.state.job["spread"][jobs] > 0
+    names = [book.name_of(j) for j in jobs.tolist()]
+    try:
+        scaled = book.scales(book.state.demand[jobs], book.state.needs[jobs], spread, names)
+    except InputError as error:
+        raise InputError(
+            Mistake(
+                f"{book.scaler.spec} cannot be the policy of the jobs that are there: {error}",
+                "cancel these jobs first, or keep the policy",
+            )
+        ) from error
+    handle = book.state.handle
+    if time > new.now:
+        advance(handle, time)
+    mix(handle, _word(new))
+    _end_reservations(book, jobs)
+    for i, j in enumerate(jobs.tolist()):
+        rescale(handle, j, float(scaled.scale[i]), int(scaled.unit[i]), bool(scaled.usable[i]))
+    for t in _top(book).tolist():  # levels of all below it
+        tenant = book.state.tenant[t]
+        weigh(handle, t, float(tenant["weight"]), float(tenant["weight_low"]))
+    for j in jobs.tolist():  # another rule may take what the one before declined
+        freshen(handle, j)
+    book.pools_changed = True
+    return new
+
+
+def _copy(core: Core, new: Core) -> None:
+    """Writes all that `core` knows into a new core of the same resources."""
+    mine = new.state.whole[0].copy()
+    for name in FIELDS:
+        setattr(new.state, name, getattr(core.state, name).copy())
+    for name in ("fifo", "picky", "tight", "reserve_after"):
+        new.state.whole[0][name] = mine[name]
+    new.book.ids = core.ids.copied()
+    new.book.ids.tasks = {j: dict(numbers) for j, numbers in core.ids.tasks.items()}
+    if not new.placement.guided:
+        new.state.advise(0)
+    new.state.widen(new.state.words)  # kernels see the arrays as they are now
+
+
+def _jobs(book: Book) -> Ints:
+    """The slots of all jobs, in the order of their submission."""
+    jobs = np.flatnonzero(book.state.job["used"][: int(book.state.whole[0]["jobs"])])
+    return jobs[np.argsort(book.state.job["seq"][jobs])]
+
+
+def _top(book: Book) -> Ints:
+    """The slots of the tenants below nobody."""
+    tenants = book.state.tenant[: int(book.state.whole[0]["tenants"])]
+    return np.flatnonzero((tenants["used"] > 0) & (tenants["parent"] == NONE))
+
+
+def _end_reservations(book: Book, jobs: Ints) -> None:
+    """Nothing is reserved or pledged, and nobody is first in line yet."""
+    state = book.state
+    machines = state.machine[: int(state.whole[0]["machines"])]
+    there = machines["state"] != MachineState.GONE
+    for m in np.flatnonzero((machines["reserved"] != NONE) & there).tolist():
+        pledge(state.handle, m, int(machines["reserved"][m]))  # so that it can be released
+        release(state.handle, m)
+    machines["reserved"] = NONE
+    state.job["reserved"][jobs] = 0
+    state.job["due"][jobs] = 0
+    whole = state.whole[0]
+    whole["due"] = whole["hopeless"] = 0
+    whole["first"] = NONE
+    whole["relook"] = 1
+
+
+def _word(core: Core) -> int:
+    """A number for what the core decides by, the same on every machine."""
+    options = [(name, getattr(core.options, name)) for name in Options.__dataclass_fields__]
+    said = repr((core.book.scaler.spec, core.placement.name, options)).encode()
+    return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "little", signed=True)

@@ -1,0 +1,259 @@
+"""The book that the core keeps: its state, what everything in it is called, and the scales."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.model.constraint import Requirement
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.scheduling.kernels.change.job_events import forget, rescale, weigh
+from fairlead.scheduling.kernels.memory.state import Ints, State, Words
+from fairlead.scheduling.kernels.memory.tables import Full
+from fairlead.scheduling.kernels.search.signature import signatures
+from fairlead.scheduling.state.ids import Ids, Unit, unit_names
+from fairlead.scheduling.state.pools import pool_weights
+from fairlead.scheduling.state.scales import Classes, Scaled, Scaler, classes
+from fairlead.scheduling.state.slots import online
+from fairlead.scheduling.state.terms import Term, satisfies, terms_of
+from fairlead.scheduling.transitions import MachineState
+from fairlead.sharing.policy import Policy
+from fairlead.sharing.problem.problem import Bools
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Of a job: its scale, a held task in units of 1 / SHARE, whether any machine holds one, and
+    its signature."""
+
+    scale: float
+    unit: int
+    usable: bool
+    signature: np.uint64
+
+
+class Book:
+    """State, names and scales. Slots are filled and given back here; events are applied elsewhere.
+
+    `stale`: the scales are computed again before the next decision; `pools_changed`: so are the
+    weights of pools.
+    """
+
+    def __init__(self, units: Sequence[Unit], policy: str | Policy, whole: bool) -> None:
+        names = unit_names(units)
+        self.ids = Ids(tuple(units))
+        self.state = State([unit.piece for unit in units])
+        self.scaler = Scaler(online(policy, units), names, self.state.unit, whole)
+        self.state.whole[0]["fifo"] = self.scaler.fifo
+        self.rejected: list[tuple[str, str]] = []
+        self._classes: Classes | None = None
+        self._fitted: dict[tuple[bytes, bytes, bool], Fitted] = {}
+        self.stale = False
+        self.pools_changed = False
+
+    @property
+    def now(self) -> int:
+        """The time of the last event."""
+        return int(self.state.whole[0]["now"])
+
+    def classes(self) -> Classes:
+        """The machines that are not gone, as classes."""
+        if self._classes is None:
+            self._classes = classes(self.state)
+        return self._classes
+
+    def machines_changed(self) -> None:
+        """The scales are computed again before the next decision."""
+        self._classes = None
+        self._fitted.clear()
+        self.stale = self.pools_changed = True
+
+    def forget_sums(self) -> None:
+        """What is kept to be looked up is made anew when it is needed, in tables of one's own."""
+        self._classes, self._fitted = None, {}
+
+    def room_for(self, full: Full, slots: int = 1) -> None:
+        """Make a table larger, if it has fewer free slots than that."""
+        whole = self.state.whole[0]
+        used, first = {
+            Full.MACHINES: ("machines", None),
+            Full.JOBS: ("jobs", "free_job"),
+            Full.TENANTS: ("tenants", "free_tenant"),
+            Full.TASKS: ("tasks", "free_task"),
+            Full.OUT: ("out", None),
+        }[full]
+        if first is not None and slots == 1 and whole[first] >= 0:
+            return
+        table = full.name.lower().rstrip("s")
+        rows = int(whole[used]) + slots
+        if rows > len(getattr(self.state, table)):
+            self.state.grow(full, rows)
+
+    # Terms
+
+    def satisfied(self, machine: Machine) -> Words:
+        """The terms that a machine satisfies, as words of bits. Raises InputError where an ordering
+        meets a label without an order."""
+        words = np.zeros(self.state.words, np.uint64)
+        for term, bit in self.ids.terms.items():
+            if satisfies(machine, term):
+                words[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        return words
+
+    def holders(self, terms: Iterable[Term]) -> dict[Term, Bools]:
+        """Which machines satisfy each of the terms that nobody has needed so far."""
+        found: dict[Term, Bools] = {}
+        for term in dict.fromkeys(terms):
+            if term not in self.ids.terms:
+                holds = np.zeros(int(self.state.whole[0]["machines"]), bool)
+                known: dict[int, bool] = {}  # by the labels, equal ones of which are one object
+                for m, machine in self.ids.machine_at.items():
+                    if not isinstance(term, Requirement):
+                        holds[m] = satisfies(machine, term)
+                        continue
+                    key = id(machine.labels)
+                    if key not in known:
+                        known[key] = satisfies(machine, term)
+                    holds[m] = known[key]
+                found[term] = holds
+        return found
+
+    def bits(self, terms: Iterable[Term], holders: dict[Term, Bools]) -> Words:
+        """The words in which these terms are set; each has one user more."""
+        bits = []
+        for term in terms:
+            bit, new = self.ids.take_term(term)
+            bits.append(bit)
+            if new:
+                words = bit // 64 + 1
+                if words > self.state.words:
+                    self.state.widen(words)
+                self.state.set_term(bit, holders[term])
+                self._classes = None
+                self._fitted.clear()
+        found = np.zeros(self.state.words, np.uint64)
+        for bit in bits:
+            found[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        return found
+
+    def forget_terms(self, terms: Iterable[Term]) -> None:
+        """One job less asks for these terms. What nobody asks for makes no machine rare."""
+        for bit in self.ids.drop_terms(terms):
+            self._classes = None
+            self._fitted.clear()
+            self.state.set_term(bit, np.zeros(int(self.state.whole[0]["machines"]), bool))
+
+    # Jobs
+
+    def fitted(self, demand: Ints, needs: Words, spread: bool, name: str) -> Fitted:
+        """How one job fits the machines that are there now. Jobs that are alike are computed once.
+        Raises InputError where the policy has no scale for it."""
+        key = (demand.tobytes(), needs.tobytes(), spread)
+        found = self._fitted.get(key)
+        if found is None:
+            scaled = self.scales(demand[None, :], needs[None, :], np.array([spread]), [name])
+            found = self._fitted[key] = Fitted(
+                float(scaled.scale[0]),
+                int(scaled.unit[0]),
+                bool(scaled.usable[0]),
+                signatures(demand[None, :], needs[None, :], self.state.satisfied)[0],
+            )
+        return found
+
+    def scales(self, demand: Ints, needs: Words, spread: Bools, names: Sequence[str]) -> Scaled:
+        """The scales of jobs on the machines that are there now."""
+        return self.scaler.scales(demand, needs, spread, self.classes(), tuple(names))
+
+    def terms_of(self, job: Job) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+        """What the job needs, and what it prefers."""
+        return terms_of(job.where, job.machines, job.exclude), terms_of(job.prefer, None, ())
+
+    def rescale(self) -> None:
+        """Compute the scales of all jobs again, if the machines changed since the last time."""
+        if not self.stale:
+            return
+        self.stale = False
+        state = self.state
+        jobs = np.flatnonzero(state.job["used"][: int(state.whole[0]["jobs"])])
+        if not len(jobs):
+            return
+        jobs = jobs[np.argsort(state.job["seq"][jobs])]
+        spread = state.job["spread"][jobs] > 0
+        names = [self.name_of(int(j)) for j in jobs]
+        try:
+            new = self.scales(state.demand[jobs], state.needs[jobs], spread, names)
+        except InputError:
+            before = len(self.rejected)
+            self._reject(jobs)
+            if len(self.rejected) == before:  # each job has a scale, all together have none
+                raise
+            self.stale = True
+            self.rescale()
+            return
+        changed = np.flatnonzero(
+            (new.scale != state.job["scale"][jobs])
+            | (new.unit != state.job["unit"][jobs])
+            | (new.usable != (state.job["usable"][jobs] > 0))
+        )
+        for i in changed.tolist():
+            rescale(
+                state.handle,
+                int(jobs[i]),
+                float(new.scale[i]),
+                int(new.unit[i]),
+                bool(new.usable[i]),
+            )
+
+    def reweigh(self) -> None:
+        """Give tenants with pools the weights that these are worth now, if anything changed."""
+        if not self.pools_changed:
+            return
+        self.pools_changed = False
+        for t, weight in pool_weights(self.state, self.ids, self.scaler).items():
+            if self.state.tenant[t]["weight"] != weight:
+                weigh(self.state.handle, t, weight, 0.0)
+
+    def name_of(self, job: int) -> str:
+        """A job's name; its slot's number where it was put in without a name."""
+        known = self.ids.job_at.get(job)
+        return str(job) if known is None else known.name
+
+    def _reject(self, jobs: Ints) -> None:
+        """Takes out the jobs for which the policy has no scale. They could run nowhere until now,
+        so that nobody asked for one."""
+        state = self.state
+        for j in jobs.tolist():
+            one = np.array([j])
+            spread = state.job["spread"][one] > 0
+            name = self.name_of(j)
+            try:
+                self.scales(state.demand[one], state.needs[one], spread, [name])
+            except InputError as error:
+                self.rejected.append((name, str(error)))
+                state.job[j]["waiting"] = 0
+                self.drop(j)
+
+    def drop(self, j: int) -> None:
+        """A job is over: its slot and its name are free again."""
+        job = self.ids.job_at.pop(j, None)
+        if job is not None:
+            del self.ids.jobs[job.name]
+            needs, prefers = self.terms_of(job)
+            self.forget_terms((*needs, *prefers))
+        self.ids.tasks.pop(j, None)
+        self.pools_changed = True
+        forget(self.state.handle, j)
+
+
+def machine_state(book: Book, name: str) -> tuple[int, MachineState]:
+    """A machine that is there, and its state. Refuses a name that no machine has."""
+    if name not in book.ids.machines:
+        raise InputError(
+            Mistake(f'there is no machine "{name}"', "name one that has joined and not left")
+        )
+    m = book.ids.machines[name]
+    return m, MachineState(int(book.state.machine[m]["state"]))

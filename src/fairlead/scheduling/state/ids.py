@@ -1,0 +1,140 @@
+"""Names become slots here, and come back: machines, jobs, tenants, tasks, terms, amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from fairlead.model.errors import About, InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.state.terms import Term
+
+LARGEST = 2**53
+"""Amounts in units are below this, so that they are exact in floating point too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A resource is counted in whole multiples of `unit`. One that comes in pieces (a device) has
+    `piece` units in each: with GPUs counted in thousandths, a piece of 1000."""
+
+    name: str
+    unit: Fraction = Fraction(1)
+    piece: int = 0
+
+
+@dataclass
+class Ids:
+    """What every slot is called, and what was said of it."""
+
+    units: tuple[Unit, ...]
+    machines: dict[str, int] = field(default_factory=dict)
+    machine_at: dict[int, Machine] = field(default_factory=dict)
+    jobs: dict[str, int] = field(default_factory=dict)
+    job_at: dict[int, Job] = field(default_factory=dict)
+    tenants: dict[str, int] = field(default_factory=dict)
+    tenant_at: dict[int, Tenant] = field(default_factory=dict)
+    tasks: dict[int, dict[int, int]] = field(default_factory=dict)  # job -> number -> slot
+    terms: dict[Term, int] = field(default_factory=dict)
+    term_users: dict[Term, int] = field(default_factory=dict)
+    free_terms: list[int] = field(default_factory=list)
+
+    def copied(self) -> Ids:
+        """Tables of one's own, without `tasks`. The values are frozen, and shared."""
+        return Ids(
+            self.units,
+            machines=dict(self.machines),
+            machine_at=dict(self.machine_at),
+            jobs=dict(self.jobs),
+            job_at=dict(self.job_at),
+            tenants=dict(self.tenants),
+            tenant_at=dict(self.tenant_at),
+            terms=dict(self.terms),
+            term_users=dict(self.term_users),
+            free_terms=list(self.free_terms),
+        )
+
+    def amounts(self, about: About, amounts: Mapping[str, Fraction]) -> list[int]:
+        """The amounts of all resources in their units; 0 where nothing is said. Refuses what is
+        finer than a unit, too large, or of a resource that is not among them."""
+        place = {unit.name: r for r, unit in enumerate(self.units)}
+        counts = [0] * len(self.units)
+        for name, amount in amounts.items():
+            if name not in place:
+                known = ", ".join(place)
+                raise _mistake((*about, name), "nothing counts this resource", f"there is {known}")
+            unit = self.units[place[name]].unit
+            count = amount / unit
+            if count.denominator != 1:
+                raise _mistake(
+                    (*about, name),
+                    f"the amount is finer than the unit, which is {unit}",
+                    "round it, or start with a finer unit",
+                )
+            if count >= LARGEST:
+                raise _mistake((*about, name), "the amount is 2^53 units or more", "use less")
+            counts[place[name]] = int(count)
+        return counts
+
+    def capacity(self, machine: Machine, most_pieces: int) -> list[int]:
+        """A machine's capacity in units; its devices are whole ones, and not too many."""
+        about: About = ("machine", machine.name, "capacity")
+        counts = self.amounts(about, machine.capacity)
+        for unit, count in zip(self.units, counts, strict=True):
+            if unit.piece and count % unit.piece:
+                raise _mistake((*about, unit.name), "a machine has whole devices", "round it")
+            if unit.piece and count // unit.piece > most_pieces:
+                raise _mistake(
+                    (*about, unit.name), f"it has more than {most_pieces} devices", "split it"
+                )
+        return counts
+
+    def demand(self, job: Job) -> list[int]:
+        """What a task takes in units: of a device a part, or whole ones."""
+        about: About = ("job", job.name, "demand")
+        counts = self.amounts(about, job.demand)
+        for unit, count in zip(self.units, counts, strict=True):
+            if unit.piece and count > unit.piece and count % unit.piece:
+                raise _mistake(
+                    (*about, unit.name),
+                    "a task takes a part of one device, or whole ones",
+                    "round it",
+                )
+        return counts
+
+    def take_term(self, term: Term) -> tuple[int, bool]:
+        """The bit of a term that one more job needs, and whether it is new."""
+        self.term_users[term] = self.term_users.get(term, 0) + 1
+        if term in self.terms:
+            return self.terms[term], False
+        bit = self.free_terms.pop() if self.free_terms else len(self.terms)
+        self.terms[term] = bit
+        return bit, True
+
+    def drop_terms(self, terms: Iterable[Term]) -> list[int]:
+        """One job less needs each of them. Returns the bits of those that nobody needs any more;
+        they are used again."""
+        free = []
+        for term in terms:
+            self.term_users[term] -= 1
+            if not self.term_users[term]:
+                del self.term_users[term]
+                free.append(self.terms.pop(term))
+        self.free_terms += free
+        return free
+
+
+def unit_names(units: Sequence[Unit]) -> tuple[str, ...]:
+    """The names of the resources. Each is counted once."""
+    names = tuple(unit.name for unit in units)
+    for name in names:
+        if names.count(name) > 1:
+            raise _mistake(("resource", name), "it is counted twice", "name it once")
+    return names
+
+
+def _mistake(about: About, what: str, right: str) -> InputError:
+    return InputError(Mistake(what, right, about=about))

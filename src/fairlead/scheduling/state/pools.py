@@ -1,0 +1,99 @@
+"""Pools online: a tenant that brought machines weighs what those of them that are there could give
+to one of its jobs."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.kernels.memory.state import Ints, State
+from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED
+from fairlead.scheduling.state.ids import Ids
+from fairlead.scheduling.state.scales import Scaler
+
+
+def pool_weights(state: State, ids: Ids, scaler: Scaler) -> dict[int, float]:
+    """The weight of every tenant that has a pool, by its slot, in the order of the slots.
+
+    That is the largest share that one of its present jobs, or of those below it, could reach in
+    the pool alone, in whole tasks and no more than the job has (Wang et al., Multi-resource fair
+    sharing for datacenter jobs with placement constraints, Theorem 1: w = k / h). A tenant of
+    which no job could run anything there weighs 1.
+    """
+    return {
+        t: _weight(state, ids, scaler, t, tenant.pool)
+        for t, tenant in sorted(ids.tenant_at.items())
+        if tenant.pool is not None
+    }
+
+
+def _weight(state: State, ids: Ids, scaler: Scaler, t: int, pool: tuple[str, ...]) -> float:
+    jobs = _jobs_below(state, t)
+    machines = np.array([ids.machines[name] for name in pool if name in ids.machines], np.int64)
+    jobs = jobs[state.job["scale"][jobs] > 0]
+    if not jobs.size or not machines.size:
+        return 1.0
+    spread = state.job["spread"][jobs] > 0
+    holds = np.floor(scaler.holds(state.demand[jobs], spread, state.capacity[machines]))
+    lacking = state.needs[jobs][:, None, :] & ~state.satisfies[machines][None, :, :]
+    tasks = np.where(lacking.any(axis=2), 0.0, holds).sum(axis=1)
+    total = state.job["total"][jobs]
+    tasks = np.where(total == UNLIMITED, tasks, np.minimum(tasks, total))
+    weight = float((tasks / state.job["scale"][jobs]).max())
+    return weight if weight > 0 else 1.0
+
+
+def _jobs_below(state: State, t: int) -> Ints:
+    """The slots of the jobs of a tenant and of all the tenants below it."""
+    whole = state.whole[0]
+    parent = state.tenant["parent"][: int(whole["tenants"])]
+    below = np.zeros(len(parent), bool)
+    below[t] = True
+    while True:  # a child's slot may be lower than its parent's, as slots are used again
+        more = below | (below[parent] & (parent != NONE))
+        if (more == below).all():
+            break
+        below = more
+    job = state.job[: int(whole["jobs"])]
+    found: Ints = np.flatnonzero((job["used"] > 0) & below[job["tenant"]])
+    return found
+
+
+def check_siblings(ids: Ids, tenant: Tenant) -> None:
+    """Tenants below the same parent have all weights or all pools. Raises InputError."""
+    for other in ids.tenant_at.values():
+        beside = other.parent == tenant.parent and other.name != tenant.name
+        if beside and (other.pool is None) is not (tenant.pool is None):
+            has = "no pool" if other.pool is None else "a pool"
+            raise InputError(
+                Mistake(
+                    f'its sibling "{other.name}" has {has}: siblings have all weights or all pools',
+                    "give it what its siblings have",
+                    about=("tenant", tenant.name, "pool"),
+                )
+            )
+    if tenant.pool is not None:
+        for job in ids.job_at.values():
+            if job.tenant == tenant.parent:
+                refuse_beside(tenant.name, job.name)
+
+
+def check_job_beside(ids: Ids, job: str, parent: str | None) -> None:
+    """A job weighs 1, so no tenant beside it has a pool. Raises InputError."""
+    for other in ids.tenant_at.values():
+        if other.parent == parent and other.pool is not None:
+            refuse_beside(other.name, job)
+
+
+def refuse_beside(tenant: str, job: str) -> NoReturn:
+    """Raises InputError: a job would stand beside a tenant that has a pool."""
+    raise InputError(
+        Mistake(
+            f'it would weigh 1 beside tenant "{tenant}", which has a pool',
+            "give the job a tenant that has a pool",
+            about=("job", job, "tenant"),
+        )
+    )

@@ -1,0 +1,230 @@
+"""Scales for a running cluster: what the policy says of each job, from whole tasks on the machines
+that are there now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.kernels.memory.state import Ints, State, Words
+from fairlead.scheduling.kernels.memory.tables import SHARE
+from fairlead.scheduling.state.distinct_rows import alike
+from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.problem.problem import Bools, Floats, Problem, Tree
+from fairlead.sharing.rules.spec import read
+from fairlead.sharing.rules.views import pooled
+from fairlead.sharing.whole import scaled
+
+Names = np.ndarray[tuple[int], np.dtype[np.object_]]
+
+FIFO = "fifo"
+"""The policy that has no scale: all levels are 0, and the first come are the first served."""
+GONE = 3
+SMALLEST = 2.0**-12
+"""No task is more than 4096 shares, so that what is held fits into a word."""
+
+
+BLIND = frozenset({"tsf", "drf", "drfh", "asset", "cmmf", "kdf", "2df", "slots"})
+"""Policies whose scale does not depend on which machines a job may use, if it may use any."""
+
+ADDING = frozenset({"cdrf"})
+"""Policies whose scale adds up what each of the machines holds that a job may use."""
+
+AT_ONCE = 1 << 18
+"""Pairs of needs and classes that are compared at once."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Machines that are alike: capacity (C, R), terms (C, W), how many they are, and one each."""
+
+    capacity: Ints
+    terms: Words
+    count: Ints
+    example: Ints
+    _having: dict[bytes, Ints] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def kinds(self) -> tuple[Ints, Ints, Ints]:
+        """The different capacities (K, R), which one each class has (C,), and how many machines
+        have each (K,). With many constraints these are a thousandth of the classes."""
+        first, of = alike(self.capacity)
+        total = np.bincount(of, self.count, len(first)).astype(np.int64)
+        return self.capacity[first], of, total
+
+    @cached_property
+    def _by_kind(self) -> tuple[Ints, Ints]:
+        """The classes (C,) in the order of their capacities, and where each of these begins."""
+        kinds, of, _ = self.kinds
+        by_kind = np.argsort(of, kind="stable")
+        return by_kind, np.searchsorted(of[by_kind], np.arange(len(kinds)))
+
+    def having(self, needs: Words) -> Ints:
+        """(N, K) machines of each capacity that satisfy all of these terms (N, W)."""
+        keys = [row.tobytes() for row in needs]
+        new = [i for i, key in enumerate(keys) if key not in self._having]
+        by_kind, begins = self._by_kind
+        count, lacking = self.count[by_kind], ~self.terms[by_kind]
+        step = max(1, AT_ONCE // max(1, len(count)))
+        for start in range(0, len(new), step):
+            part = new[start : start + step]
+            able = np.ones((len(part), len(count)), bool)
+            for word, lacks in zip(needs[part].T, lacking.T, strict=True):
+                able &= word[:, None] & lacks == 0
+            found = np.add.reduceat(able * count, begins, axis=1)
+            self._having.update(zip((keys[i] for i in part), found, strict=True))
+        return np.array([self._having[key] for key in keys], np.int64).reshape(
+            len(keys), len(self.kinds[0])
+        )
+
+
+def classes(state: State) -> Classes:
+    """The classes of the machines that are not gone."""
+    used = int(state.whole[0]["machines"])
+    there = np.flatnonzero(state.machine["state"][:used] != GONE)
+    rows = np.hstack([state.capacity[there], state.satisfies[there].view(np.int64)])
+    first, of = alike(rows)
+    example = there[first]
+    count = np.bincount(of, minlength=len(first))
+    return Classes(state.capacity[example], state.satisfies[example], count, example)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Per job: its scale, a held task in units of 1 / SHARE, and whether any machine holds one."""
+
+    scale: Floats
+    unit: Ints
+    usable: Bools
+
+
+class Scaler:
+    """The scales of a policy, as text or made. `whole`: in whole tasks on each machine."""
+
+    def __init__(
+        self, policy: str | Policy, resources: tuple[str, ...], pieces: Ints, whole: bool = True
+    ) -> None:
+        self.fifo = policy == FIFO
+        self.policy = None if self.fifo else scaled(policy)
+        self.spec = FIFO if self.policy is None else self.policy.spec
+        self._resources, self._pieces, self._whole = resources, pieces, whole
+
+    def holds(self, demand: Ints, spread: Bools, capacity: Ints) -> Floats:
+        """(J, C) tasks that one empty machine holds; devices are counted piece by piece."""
+        most = np.full((len(demand), len(capacity)), np.inf)
+        for r, piece in enumerate(self._pieces.tolist()):
+            need, have = demand[:, r, None], capacity[None, :, r]
+            takes = np.broadcast_to(need > 0, most.shape)
+            safe = np.maximum(need, 1)
+            if piece and self._whole:
+                here = np.where(
+                    need > piece,
+                    have // piece // np.maximum(need // piece, 1),
+                    have // piece * (piece // safe),
+                ).astype(float)
+            else:
+                here = have // safe if self._whole else have / safe
+            most = np.where(takes, np.minimum(most, here), most)
+        return np.where(spread[:, None], np.minimum(most, 1.0), most)
+
+    def scales(
+        self, demand: Ints, needs: Words, spread: Bools, there: Classes, names: tuple[str, ...] = ()
+    ) -> Scaled:
+        """The scales of these jobs, on these machines. Raises InputError, naming the job, where
+        the policy has none for it."""
+        jobs = len(demand)
+        kinds, _, total = there.kinds
+        different, group = alike(needs)
+        having = there.having(needs[different])[group]
+        holds = self.holds(demand, spread, kinds)
+        one = holds if self._whole else self._whole_ones(demand, spread, kinds)
+        usable: Bools = np.asarray(((having > 0) & (one >= 1)).any(axis=1))
+        if self.policy is None:
+            return Scaled(usable.astype(float), np.zeros(jobs, np.int64), usable)
+        scale = np.zeros(jobs)
+        # A job that no machine can run waits, whatever the policy would say of it.
+        able = np.flatnonzero(usable)
+        named = np.array(names or list(map(str, range(jobs))), object)
+        if self._is_among(BLIND):
+            may: Bools = np.asarray(having[able] > 0)
+            scale[able] = self._ask(demand, spread, holds[able], able, kinds, total, may, named)
+        elif self._is_among(ADDING):
+            # Machines of a capacity are one machine, which holds what all of them hold.
+            may = np.asarray(having[able] > 0)
+            all_hold: Floats = np.where(may, holds[able], 0.0) * having[able]
+            ones = np.ones_like(total)
+            scale[able] = self._ask(demand, spread, all_hold, able, kinds, ones, may, named)
+        else:
+            # Jobs of the same needs see each capacity twice: what they may use, and the rest.
+            twice = np.vstack([kinds, kinds])
+            by_needs = able[np.argsort(group[able], kind="stable")]
+            ends = np.flatnonzero(np.diff(group[by_needs])) + 1
+            for mine in np.split(by_needs, ends) if len(able) else ():
+                count = np.concatenate([having[mine[0]], total - having[mine[0]]])
+                there_is = np.flatnonzero(count)
+                may = np.broadcast_to(there_is < len(kinds), (mine.size, there_is.size))
+                both = np.hstack([holds[mine], holds[mine]])[:, there_is]
+                scale[mine] = self._ask(
+                    demand, spread, both, mine, twice[there_is], count[there_is], may, named
+                )
+        usable &= scale > 0
+        small = usable & (scale < SMALLEST)
+        if small.any():
+            first = int(np.flatnonzero(small)[0])
+            job = names[first] if names else str(first)
+            raise InputError(
+                Mistake(
+                    f"a task of job `{job}` is more than {1 / SMALLEST:g} shares under {self.spec}",
+                    "choose smaller weights of resources",
+                )
+            )
+        unit = np.rint(np.divide(SHARE, scale, out=np.zeros(jobs), where=scale > 0))
+        return Scaled(scale, unit.astype(np.int64), usable)
+
+    def _is_among(self, policies: frozenset[str]) -> bool:
+        spec = read(self.spec)
+        return not spec.file and spec.name in policies
+
+    def _whole_ones(self, demand: Ints, spread: Bools, capacity: Ints) -> Floats:
+        return Scaler(FIFO, self._resources, self._pieces).holds(demand, spread, capacity)
+
+    def _ask(
+        self,
+        demand: Ints,
+        spread: Bools,
+        holds: Floats,
+        jobs: Ints,
+        capacity: Ints,
+        count: Ints,
+        eligible: Bools,
+        names: Names,
+    ) -> Floats:
+        """What the policy says of these jobs, a machine of each capacity holding so many tasks of
+        them (jobs, C)."""
+        if self.policy is None or not jobs.size:
+            return np.zeros(jobs.size)
+        problem = Problem(
+            resources=self._resources,
+            job_names=tuple(names[jobs].tolist()),
+            class_machines=tuple((str(c),) for c in range(len(capacity))),
+            demand=demand[jobs].astype(float),
+            tasks=np.full(jobs.size, np.inf),
+            spread=spread[jobs],
+            capacity=capacity.astype(float),
+            count=count,
+            eligible=eligible,
+            holds=holds,
+            usable=eligible & (holds >= 1 if self._whole else holds > 0),
+            tree=Tree(
+                names=(),
+                parent=np.zeros(0, np.int64),
+                weight=np.zeros(0),
+                pool_count=np.zeros((0, len(capacity)), np.int64),
+                job_tenant=np.full(jobs.size, -1, np.int64),
+                limits=(),
+            ),
+        )
+        return self.policy.scale(pooled(problem) if self.policy.view is View.POOLED else problem)

@@ -1,0 +1,233 @@
+"""What must hold of the search structures: the sets of machines and the tries over jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairlead.scheduling.kernels.memory.spots import pair, spot
+from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.kernels.search.levels import UNDER
+from fairlead.scheduling.transitions import HELD, MachineState
+
+
+def searched(state: State) -> Iterator[str]:
+    """What does not hold, a sentence each."""
+    yield from sets(state)
+    yield from tries(state)
+    yield from clean(state)
+    yield from spots(state)
+    yield from refused(state)
+
+
+def sets(state: State) -> Iterator[str]:
+    """Each set has the machines that it says. Between decisions no machine's room grew."""
+    up = state.machine["state"] == MachineState.UP
+    machines = len(up)
+    rows = state.sets.swapaxes(0, 1).reshape(state.sets.shape[1], -1)  # (sets, words)
+    there = np.unpackbits(rows.astype("<u8").view(np.uint8), axis=1, bitorder="little") == 1
+    told = state.machine["unset"] == 0  # the sets are brought up to the others when asked
+    if there[:, machines:].any():
+        yield "a set has machines in slots that do not exist"
+    if not state.whole[0]["deciding"] and (state.whole[0]["near"] or state.machine["near"].any()):
+        yield "there are machines whose room grew, and nobody decides"
+    if (there[UPS, :machines] != up).any():
+        yield "the machines that take tasks are others"
+    for r in range(state.resources):
+        first = RESOURCES + GRADES * r
+        room = np.where(up, state.room[:, r], 0).astype(float)
+        least = [(1 + step / 4) * 2.0**power for power in range(64) for step in range(4)]
+        holds = room >= np.array(least)[:, None]
+        if ((there[first : first + GRADES, :machines] != holds) & told).any():
+            yield f"a set is wrong about who has how much room of resource {r}"
+        if (there[first : first + GRADES, :machines].sum(axis=0) != state.grades[:, r]).any():
+            yield f"a machine is in another number of sets of resource {r} than it says"
+    for k in range(WORD * state.words):
+        holds = (state.satisfies[:, k // WORD] >> np.uint64(k % WORD)) & np.uint64(1) == 1
+        if (there[RESOURCES + GRADES * state.resources + k, :machines] != holds).any():
+            yield f"the set of the machines that satisfy term {k} has others"
+
+
+def tries(state: State) -> Iterator[str]:
+    """Each active job is a leaf of its tenant's trie, each active tenant one of the tenants'."""
+    jobs: dict[int, set[int]] = {}
+    for j in range(int(state.whole[0]["jobs"])):
+        if state.job[j]["used"] and state.job[j]["active"]:
+            jobs.setdefault(int(state.job[j]["tenant"]), set()).add(j)
+    used = 0
+    for t in range(int(state.whole[0]["tenants"])):
+        if not state.tenant[t]["used"]:
+            continue
+        root = int(state.tenant[t]["root"])
+        nodes = _walk(state, root)
+        used += len(nodes)
+        owners = [int(state.node[n]["owner"]) for n in nodes if state.node[n]["left"] < 0]
+        if sorted(owners) != sorted(jobs.get(t, set())):
+            yield f"the trie of tenant {t} has the jobs {sorted(owners)}"
+            continue
+        yield from _sums(state, nodes)
+        for n in nodes:
+            if state.node[n]["left"] < 0:
+                yield from _leaf(state, n)
+    top = _walk(state, int(state.whole[0]["root"]))
+    used += len(top)
+    owners = [int(state.node[n]["owner"]) for n in top if state.node[n]["left"] < 0]
+    if sorted(owners) != sorted(jobs):
+        yield f"the trie of tenants has {sorted(owners)}, not {sorted(jobs)}"
+        return
+    yield from _sums(state, top)
+    for n in top:
+        if state.node[n]["left"] < 0:
+            yield from _tenant_leaf(state, n)
+    free, at = 0, int(state.whole[0]["free_node"])
+    while at >= 0 and free <= len(state.node):
+        free, at = free + 1, int(state.node[at]["left"])
+    if used + free != state.whole[0]["nodes"]:
+        yield f"{used} nodes are used and {free} free, of {state.whole[0]['nodes']}"
+
+
+def _walk(state: State, root: int) -> list[int]:
+    """The nodes below a root, itself first; not endless where they run in a circle."""
+    found: list[int] = []
+    waiting = [root] if root >= 0 else []
+    while waiting and len(found) <= len(state.node):
+        n = waiting.pop()
+        found.append(n)
+        if state.node[n]["left"] >= 0:
+            waiting += [int(state.node[n]["right"]), int(state.node[n]["left"])]
+    return found
+
+
+def _sums(state: State, nodes: list[int]) -> Iterator[str]:
+    """What inner nodes say of the two below them."""
+    node = state.node
+    for n in nodes:
+        if node[n]["left"] < 0:
+            continue
+        left, right = int(node[n]["left"]), int(node[n]["right"])
+        if node[left]["parent"] != n or node[right]["parent"] != n:
+            yield f"the children of node {n} have another parent"
+        least = min((float(node[c]["key"]), int(node[c]["seq"])) for c in (left, right))
+        if (float(node[n]["key"]), int(node[n]["seq"])) != least:
+            yield f"the least below node {n} is {least}, not {node[n]['key']}, {node[n]['seq']}"
+        if node[n]["fresh"] != (node[left]["fresh"] | node[right]["fresh"]):
+            yield f"node {n} is wrong about whether a fresh job is below"
+        if (state.need[n] != np.minimum(state.need[left], state.need[right])).any():
+            yield f"node {n} is wrong about the least demand below"
+        if (state.terms[n] != (state.terms[left] & state.terms[right])).any():
+            yield f"node {n} is wrong about the terms that all below need"
+        yield from _brief(state, n)
+        yield from _faces(state, n)
+        for child in (left, right):
+            if node[child]["left"] >= 0 and node[child]["bit"] <= node[n]["bit"]:
+                yield f"node {child} does not look at a later bit than its parent {n}"
+
+
+def _faces(state: State, n: int) -> Iterator[str]:
+    """What a node knows of its children."""
+    for place, child in ((2 * n, "left"), (2 * n + 1, "right")):
+        face = state.face[place]
+        if face["node"] != state.node[n][child]:
+            yield f"the {child} child of node {n} has the face of node {face['node']}"
+            continue
+        for name in ("key", "brief", "word"):
+            if face[name] != state.node[face["node"]][name]:
+                yield f"the {name} of node {face['node']} is another one in its face"
+
+
+def _brief(state: State, n: int) -> Iterator[str]:
+    """What a node says in brief of its needs: never more than they are, hardly less."""
+    if state.node[n]["word"] != state.terms[n, 0]:
+        yield f"node {n} says that it needs other terms than it does"
+    for r, need in enumerate(state.need[n, :4].tolist()):
+        part = int(state.node[n]["brief"]) >> 16 * r & 0xFFFF
+        exponent, digits = divmod(part, 512)
+        said = (512 + digits) * 2 ** (exponent - 1) / 512 if part else 0
+        if not said <= need <= said * (1 + 1 / 512):
+            yield f"node {n} says that it needs {said} of resource {r}, which is {need}"
+
+
+def spots(state: State) -> Iterator[str]:
+    """Each held task of a job that spreads is counted."""
+    task = state.task[np.isin(state.task["state"], HELD)]
+    task = task[state.job["spread"][task["job"]] == 1]
+    places = spot(task["job"], task["machine"], len(state.spots))
+    if (np.bincount(places, minlength=len(state.spots)) != state.spots[:, 0]).any():
+        yield "tasks of jobs that spread are counted wrongly"
+    alone = state.spots[places, 0] == 1
+    if (pair(task["job"], task["machine"]) != state.spots[places, 1])[alone].any():
+        yield "a task of a job that spreads is not the one that is counted"
+
+
+def _leaf(state: State, n: int) -> Iterator[str]:
+    leaf = state.node[n]
+    if state.face[2 * n]["node"] != NONE:
+        yield f"leaf {n} has the face of a child"
+    j = int(leaf["owner"])
+    job = state.job[j]
+    terms = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
+    if job["leaf"] != n:
+        yield f"job {j} has another leaf than {n}"
+    if (leaf["key"], leaf["seq"]) != (job["mu"], job["seq"]) or leaf["fresh"] != job["fresh"]:
+        yield f"the leaf of job {j} has another place in line than the job"
+    if (state.need[n] != state.demand[j]).any() or (state.terms[n] != terms).any():
+        yield f"the leaf of job {j} needs something else than the job"
+    yield from _brief(state, n)
+
+
+def _tenant_leaf(state: State, n: int) -> Iterator[str]:
+    leaf = state.node[n]
+    if state.face[2 * n]["node"] != NONE:
+        yield f"leaf {n} has the face of a child"
+    t = int(leaf["owner"])
+    tenant = state.tenant[t]
+    root = int(tenant["root"])
+    level = float(tenant["offset"] + state.node[root]["key"] / tenant["rate"])
+    level *= 1.0 if tenant["single"] else UNDER
+    if tenant["leaf"] != n:
+        yield f"tenant {t} has another leaf than {n}"
+    if (leaf["key"], leaf["seq"]) != (level, state.node[root]["seq"]):
+        yield f"the leaf of tenant {t} has another place in line than its jobs"
+    if leaf["fresh"] != state.node[root]["fresh"]:
+        yield f"the leaf of tenant {t} is wrong about whether a job is fresh"
+    if (state.need[n] != state.need[root]).any() or (state.terms[n] != state.terms[root]).any():
+        yield f"the leaf of tenant {t} needs something else than its jobs"
+    yield from _brief(state, n)
+
+
+def refused(state: State) -> Iterator[str]:
+    """Where a machine says that nobody could be placed there before its room grew, it is so: of
+    the jobs that are not fresh and that nothing but room and terms keeps away."""
+    if state.whole[0]["deciding"]:
+        return
+    machine, job = state.machine, state.job
+    grew = (machine["state"] == MachineState.UP) & (machine["dirty"] == 1)
+    known = np.flatnonzero(grew & (machine["refused"] == 1) & (machine["reserved"] == NONE))
+    plain = (job["gang"] == 1) & (job["spread"] == 0) & (job["fresh"] == 0) & (job["likes"] == 0)
+    waiting = (job["used"] == 1) & (job["active"] == 1) & plain
+    capped = state.tenant["capped"][job["tenant"]] == 1
+    jobs = np.flatnonzero(waiting & ~capped)
+    for m in known.tolist():
+        demand = state.demand[jobs]
+        fits = ((demand == 0) | (demand <= state.before[m])).all(axis=1)
+        fits &= ((state.needs[jobs] & ~state.satisfies[m]) == 0).all(axis=1)
+        for j in jobs[fits].tolist():
+            yield f"job {j} could be placed on machine {m} before its room grew"
+
+
+def clean(state: State) -> Iterator[str]:
+    """Reservations and changed machines count, and a machine is reserved only for a job that is
+    there."""
+    reserved = state.machine["reserved"][: int(state.whole[0]["machines"])]
+    kinds = state.machine["state"][: int(state.whole[0]["machines"])]
+    owners = reserved[kinds != MachineState.GONE]
+    count = int((owners != NONE).sum())
+    if state.whole[0]["reservations"] != count:
+        yield f"{count} machines are reserved, not {state.whole[0]['reservations']}"
+    if state.whole[0]["changed"] != (state.machine["changed"] == 1).sum():
+        yield f"{state.whole[0]['changed']} machines are said to be changed: others are"
+    for j in np.unique(owners[owners != NONE]).tolist():
+        if not state.job[j]["used"]:
+            yield f"machines are reserved for job slot {j}, which nobody uses"

@@ -1,0 +1,1 @@
+"""Why tasks wait: reasons as values, and how they are read from the core."""

@@ -1,0 +1,1 @@
+"""The routes: handlers that read a request, ask the mailbox, and answer."""

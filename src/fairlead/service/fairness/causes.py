@@ -1,0 +1,170 @@
+"""Why a job has less than the exact allocation guarantees it: one cause, the one that decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from fairlead.model.values import FrozenMap
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.transitions import MachineState, TaskState
+from fairlead.scheduling.why import values as waiting
+from fairlead.scheduling.why.values import Why, machines, verb
+from fairlead.service.fairness.interface import Answered
+from fairlead.sharing.problem.problem import Bools, Ints
+
+NAMED = 3
+"""How many tenants a sentence names; the others are counted."""
+
+
+class CauseKind(Enum):
+    """What keeps a job from what it is guaranteed."""
+
+    HELD = "held"  # others hold more than they are guaranteed, on machines that it could use
+    STOPPING = "stopping"  # tasks were told to stop, and hold their machines until they have
+    GANG = "gang"  # its tasks start together, and there is not room for all of them
+    LIMIT = "limit"  # of its tenant, or of one above it
+    PREFERS = "prefers"  # it waits for machines that it prefers
+    RESERVED = "reserved"  # machines are kept free for others
+    SPREAD = "spread"  # the machines that are left run a task of it already
+    DRAINED = "drained"  # the machines that are left take no tasks
+    PIECES = "pieces"  # room is left over in parts, none of which holds a whole task
+    NOWHERE = "nowhere"  # no machine can run it any more
+    DECIDING = "deciding"  # there is room: the next decisions place it
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A kind, its sentence, and who or what is meant with a count each."""
+
+    kind: CauseKind
+    sentence: str
+    counts: FrozenMap[int] = field(default_factory=FrozenMap)
+
+
+def cause_of(
+    core: Core, exact: Answered | None, slot: int, quarantined: frozenset[str] = frozenset()
+) -> Cause:
+    """Why tasks of this job do not start, though it is guaranteed more than it has."""
+    why = core.why(core.book.name_of(slot))
+    for reason in why.reasons:
+        simple = _SIMPLE.get(type(reason))
+        if simple is not None:
+            return Cause(simple, str(reason))
+    if why.machines.room:
+        return Cause(CauseKind.DECIDING, str(waiting.NotLooked(why.machines.room)))
+    if why.machines.no_room:
+        return _no_room(core, exact, slot)
+    return _others(core, why, quarantined)
+
+
+_SIMPLE = {
+    waiting.NoMachine: CauseKind.NOWHERE,
+    waiting.Excluded: CauseKind.NOWHERE,
+    waiting.TooSmall: CauseKind.NOWHERE,
+    waiting.Gang: CauseKind.GANG,
+    waiting.Cap: CauseKind.LIMIT,
+}
+
+
+def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
+    """Machines that could run it are full: of whom?"""
+    usable = could_run(core, slot)
+    over = _above_guarantee(core, exact)
+    state = core.state
+    tasks = state.task[: int(state.whole[0]["tasks"])]
+    there = np.flatnonzero(tasks["state"] > TaskState.WAITING)
+    there = there[usable[tasks["machine"][there]]]
+    stopping = tasks["state"][there] == TaskState.STOPPING
+    if stopping.any():
+        names = _owners(core, tasks["job"][there[stopping]])
+        return Cause(
+            CauseKind.STOPPING,
+            "tasks on machines that it could use were told to stop and have not yet:"
+            f" {_said(names)}",
+            names,
+        )
+    others = there[over[tasks["job"][there]] & (tasks["job"][there] != slot)]
+    if len(others):
+        names = _owners(core, tasks["job"][others])
+        return Cause(
+            CauseKind.HELD,
+            "it waits for machines on which jobs with more than they are guaranteed run tasks:"
+            f" {_said(names)}",
+            names,
+        )
+    count = int(usable.sum())
+    return Cause(
+        CauseKind.PIECES,
+        f"{machines(count)} {verb(count, 'are')} open to it and nobody on them has more than is"
+        " guaranteed; what is left is in parts that hold no whole task",
+    )
+
+
+def could_run(core: Core, slot: int) -> Bools:
+    """(machines,) which of them are up, satisfy the job's constraint and hold a task of it when
+    empty."""
+    state = core.state
+    used = int(state.whole[0]["machines"])
+    needs = state.needs[slot]
+    up = state.machine["state"][:used] == MachineState.UP
+    allowed = ((state.satisfies[:used] & needs) == needs).all(axis=1)
+    large = (state.capacity[:used] >= state.demand[slot]).all(axis=1)
+    usable: Bools = up & allowed & large
+    return usable
+
+
+def _above_guarantee(core: Core, exact: Answered | None) -> Bools:
+    """(jobs,) whether a job has more tasks than it is guaranteed; one that the exact allocation
+    does not know has none guaranteed."""
+    state = core.state
+    guaranteed: Ints = np.zeros(len(state.job), np.int64)
+    if exact is not None and len(exact.answer.jobs.whole):
+        was = exact.question
+        same = state.job["seq"][was.slot] == was.seq
+        guaranteed[was.slot[same]] = exact.answer.jobs.whole[same]
+    above: Bools = state.job["held"] > guaranteed
+    return above
+
+
+def _owners(core: Core, jobs: Ints) -> FrozenMap[int]:
+    """How many of these tasks belong to each tenant, or to a job that is its own."""
+    tenants = core.state.job["tenant"][jobs]
+    found: dict[str, int] = {}
+    for j, t in zip(jobs.tolist(), tenants.tolist(), strict=True):
+        tenant = core.ids.tenant_at.get(int(t))
+        name = core.book.name_of(j) if tenant is None else tenant.name
+        found[name] = found.get(name, 0) + 1
+    return FrozenMap(found)
+
+
+def _said(counts: FrozenMap[int]) -> str:
+    """The counts, the largest first."""
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    named = ", ".join(f"{count} of {name}" for name, count in most[:NAMED])
+    rest = sum(count for _, count in most[NAMED:])
+    return f"{named} and {rest} of others" if rest else named
+
+
+def _others(core: Core, why: Why, quarantined: frozenset[str]) -> Cause:
+    """No machine is merely full."""
+    count = why.machines
+    if count.draining:
+        bad = sum(name in quarantined for name in core.ids.machines)
+        more = f"; {machines(bad)} {verb(bad, 'are')} quarantined after errors" if bad else ""
+        return Cause(
+            CauseKind.DRAINED,
+            f"{machines(count.draining)} that could run it {verb(count.draining, 'are')} draining"
+            f"{more}",
+        )
+    for reason in why.reasons:
+        match reason:
+            case waiting.Prefers():
+                return Cause(CauseKind.PREFERS, str(reason))
+            case waiting.ReservedForOthers():
+                return Cause(CauseKind.RESERVED, str(reason))
+            case waiting.OneEach():
+                return Cause(CauseKind.SPREAD, str(reason))
+    return Cause(CauseKind.NOWHERE, "no machine that it may use is left")

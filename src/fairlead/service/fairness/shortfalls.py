@@ -1,0 +1,262 @@
+"""The continuous audit: what everybody has beside what the exact allocation guarantees, and why
+somebody has less."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.transitions import TaskState
+from fairlead.service.fairness.causes import Cause, cause_of
+from fairlead.service.fairness.history import Sample
+from fairlead.service.fairness.interface import Answered, JobShare
+from fairlead.service.fairness.question import columns, jobs_there, tenant_slots
+from fairlead.sharing.numbers.amounts import simplest
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
+
+EXPLAINED = 10
+"""So many shortfalls at most are explained: to look at all machines for each takes the loop's
+time."""
+
+CLOSE = 1e-9
+"""Sums of a hundred thousand quotients in doubles are wrong by less, relative: shares that are
+closer are compared as fractions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Every present job and tenant at one moment. Columns of jobs are in the order of submission.
+
+    `whole` is what a job is guaranteed, no more than it has tasks now; -1 where the exact
+    allocation is older than the job. Shares of tenants are divided by their weights; `fair` is nan
+    where the exact allocation says nothing of a tenant, `owed` the share of what it is
+    guaranteed."""
+
+    exact: Answered | None
+    slot: Ints  # (J,)
+    running: Ints
+    waiting: Ints
+    whole: Ints
+    scale: Floats
+    owner: Ints  # (J,) which of the tenants, -1: its own
+    tenants: tuple[str, ...]
+    parent: Ints  # (T,)
+    weight: Floats
+    share: Floats
+    fair: Floats
+    owed: Floats
+    tenant_running: Ints
+    tenant_waiting: Ints
+
+    @property
+    def lacks(self) -> Ints:
+        """(J,) the tasks that each job is short of."""
+        lacks: Ints = np.where(self.whole >= 0, np.maximum(self.whole - self.running, 0), 0)
+        return lacks
+
+    @property
+    def shortfall(self) -> Floats:
+        """(T,) the share that each tenant is short of."""
+        shortfall: Floats = np.maximum(self.owed - self.share, 0.0)
+        near = np.abs(self.owed - self.share) <= CLOSE * (self.owed + self.share)
+        shortfall[near] = 0.0
+        for t in np.flatnonzero(near & self._uneven).tolist():
+            weight = simplest(float(self.weight[t])) or 1
+            shortfall[t] = max(float(self._lacking(t) / weight), 0.0)
+        return shortfall
+
+    @property
+    def _more(self) -> Ints:
+        """(J,) the tasks that each job is guaranteed more than it runs; below 0 where less."""
+        more: Ints = np.where(self.scale > 0, np.maximum(self.whole, 0) - self.running, 0)
+        return more
+
+    @property
+    def _uneven(self) -> Bools:
+        """(T,) whether any job below runs more or fewer tasks than it is guaranteed."""
+        uneven = np.zeros(len(self.parent), np.bool_)
+        uneven[self.owner[(self.owner >= 0) & (self._more != 0)]] = True
+        for t in range(len(self.parent) - 1, -1, -1):  # a parent comes before its children
+            if self.parent[t] >= 0:
+                uneven[self.parent[t]] |= uneven[t]
+        return uneven
+
+    def _lacking(self, tenant: int) -> Fraction:
+        """What the jobs below a tenant lack together, in shares of weight 1, exactly."""
+        below = np.zeros(len(self.parent) + 1, np.bool_)  # the last is that of none
+        below[tenant] = True
+        for t in range(tenant + 1, len(self.parent)):
+            below[t] = below[self.parent[t]]
+        jobs = below[self.owner] & (self._more != 0)
+        scales, of = np.unique(self.scale[jobs], return_inverse=True)
+        more = np.zeros(len(scales), np.int64)
+        np.add.at(more, of, self._more[jobs])
+        pairs = zip(more.tolist(), scales.tolist(), strict=True)
+        return sum((many / simplest(scale) for many, scale in pairs), Fraction(0))
+
+    def sample(self, time: int) -> Sample:
+        """What the history keeps of it."""
+        columns = (self.share, self.fair, self.tenant_running, self.tenant_waiting)
+        return Sample(time, self.tenants, np.stack(columns, axis=1).astype(np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A tenant (or a job that is its own) that has less than the exact allocation guarantees it.
+
+    Shares are divided by the weight. `tasks`: what `jobs` of its jobs lack together; `job`: the one
+    that lacks most. `since`: when that was first seen, without a gap; None: just now."""
+
+    tenant: str
+    owed: float
+    has: float
+    tasks: int
+    jobs: int
+    job: str
+    since: int | None
+    cause: Cause | None
+
+    @property
+    def shortfall(self) -> float:
+        """The share that it is short of."""
+        return self.owed - self.has
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Who is short now, most first; `more` are not listed. `exact`: of which moment the exact
+    allocation is, None before the first one."""
+
+    time: int
+    exact: int | None
+    policy: str
+    looked_at: int
+    short: tuple[Short, ...]
+    more: int = 0
+
+
+def measure(core: Core, exact: Answered | None) -> Measured:
+    """What everybody has now beside what the exact allocation gives."""
+    state = core.state
+    jobs = jobs_there(core)
+    rows = columns(core, jobs)
+    tasks = state.task[: int(state.whole[0]["tasks"])]
+    stopping = np.bincount(
+        tasks["job"][tasks["state"] == TaskState.STOPPING], minlength=len(state.job)
+    )
+    there = rows["cancelled"] == 0
+    running = np.where(there, rows["held"] - stopping[jobs], 0)
+    waiting = np.where(there, rows["waiting"], 0)
+    slots = tenant_slots(core)
+    place = np.full(len(state.tenant) + 1, -1)  # the last is the place of none, whose slot is -1
+    place[slots] = np.arange(len(slots))
+    parent = place[state.tenant["parent"][slots]]
+    owner = place[rows["tenant"]]
+    weight = state.tenant["weight"][slots]
+    whole = np.full(len(jobs), -1)
+    scale = rows["scale"]
+    fair = np.full(len(slots), np.nan)
+    names = tuple(core.ids.tenant_at[t].name for t in slots)
+    if exact is not None:
+        was = exact.question
+        at = np.full(len(state.job), -1)
+        same = state.job["seq"][was.slot] == was.seq
+        at[was.slot[same]] = np.flatnonzero(same)
+        found = at[jobs]
+        known = np.flatnonzero(found >= 0)
+        if len(exact.answer.jobs.whole):
+            now = (running + waiting)[known]
+            whole[known] = np.minimum(exact.answer.jobs.whole[found[known]], now)
+            scale[known] = was.now.scale[found[known]]
+        for t, name in enumerate(names):
+            share = exact.answer.tenants.get(name)
+            if share is not None:
+                fair[t] = share.share
+    counts = np.stack([running, waiting], axis=1)
+    parts = np.stack([_over(running, scale), _over(np.maximum(whole, 0), scale)], axis=1)
+    total, shares = np.zeros((len(slots), 2), np.int64), np.zeros((len(slots), 2))
+    owned = owner >= 0
+    np.add.at(total, owner[owned], counts[owned])
+    np.add.at(shares, owner[owned], parts[owned])
+    for t in range(len(slots) - 1, -1, -1):  # a parent comes before its children
+        if parent[t] >= 0:
+            total[parent[t]] += total[t]
+            shares[parent[t]] += shares[t]
+    shares /= np.where(weight > 0, weight, 1.0)[:, None]
+    return Measured(
+        exact, jobs, running, waiting, whole, scale, owner, names, parent, weight,
+        shares[:, 0], fair, shares[:, 1], total[:, 0], total[:, 1],
+    )  # fmt: skip
+
+
+def _over(tasks: Ints, scale: Floats) -> Floats:
+    return np.divide(tasks, scale, out=np.zeros(len(tasks)), where=scale > 0)
+
+
+def short_of(found: Measured, core: Core) -> dict[str, Ints]:
+    """Who is short, with which of the jobs of `found` lack tasks, the one that lacks most first.
+
+    A tenant whose jobs together have what they are guaranteed is not short, though one of them
+    lacks what another has too much."""
+    lacks = found.lacks
+    short: dict[str, Ints] = {}
+    lacking = np.flatnonzero(lacks)
+    lacking = lacking[np.argsort(-lacks[lacking], kind="stable")]
+    for j in lacking[found.owner[lacking] < 0].tolist():
+        short[core.book.name_of(int(found.slot[j]))] = np.array([j])
+    for t in np.flatnonzero(found.shortfall).tolist():
+        below = {t}
+        for child in range(t + 1, len(found.parent)):
+            if int(found.parent[child]) in below:
+                below.add(child)
+        short[found.tenants[t]] = lacking[np.isin(found.owner[lacking], sorted(below))]
+    return {name: jobs for name, jobs in short.items() if len(jobs)}
+
+
+def audited(
+    time: int,
+    core: Core,
+    found: Measured,
+    since: Mapping[str, int],
+    quarantined: frozenset[str],
+    most: int,
+) -> Audit:
+    """Who is short, with causes for the first of them."""
+    places = {name: t for t, name in enumerate(found.tenants)}
+    everybody = []
+    for name, jobs in short_of(found, core).items():
+        t = places.get(name, -1)
+        if t >= 0:
+            owed, has = float(found.owed[t]), float(found.share[t])
+        else:
+            scale = float(found.scale[jobs[0]]) or 1.0
+            owed = float(found.whole[jobs[0]]) / scale
+            has = float(found.running[jobs[0]]) / scale
+        everybody.append((name, owed, has, jobs))
+    everybody.sort(key=lambda one: one[2] - one[1])  # by what they lack; stable
+    short = []
+    for place, (name, owed, has, jobs) in enumerate(everybody[:most]):
+        slot = int(found.slot[jobs[0]])
+        lacks = int(found.lacks[jobs].sum())
+        explained = place < EXPLAINED
+        cause = cause_of(core, found.exact, slot, quarantined) if explained else None
+        job = core.book.name_of(slot)
+        short.append(Short(name, owed, has, lacks, len(jobs), job, since.get(name), cause))
+    lone = int((found.owner < 0).sum())
+    return Audit(
+        time=time,
+        exact=None if found.exact is None else found.exact.answer.time,
+        policy=core.book.scaler.spec,
+        looked_at=len(found.tenants) + lone,
+        short=tuple(short),
+        more=max(len(everybody) - most, 0),
+    )
+
+
+def exact_of(exact: Answered | None, job: str) -> JobShare | None:
+    """What the newest exact allocation gives a job; None where it is older than the job."""
+    return None if exact is None else exact.answer.jobs.of(job)

@@ -1,0 +1,106 @@
+"""Answers a question: the exact allocation of what is present, and what the core is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fairlead.model.errors import FairleadError
+from fairlead.model.values import FrozenMap
+from fairlead.scheduling.advice.ranking import ranks
+from fairlead.scheduling.events import Advice
+from fairlead.scheduling.preemption.guarantees import named
+from fairlead.service.fairness.interface import Answer, JobShares, Question, TenantShare
+from fairlead.sharing.problem.problem import Bools, Floats
+from fairlead.simulation.exact_now import Exact, Snapshot, exact_now
+
+
+def answer(question: Question) -> Answer:
+    """The answer, by the question alone. Where the solver gives none it says why."""
+    try:
+        return _answer(question)
+    except FairleadError as error:
+        return Answer(question.number, question.time, problem=str(error))
+
+
+def _answer(question: Question) -> Answer:
+    now, up = question.now, question.up
+    empty = Answer(
+        question.number,
+        question.time,
+        guarantees=FrozenMap() if question.guarantees else None,
+        advice=() if question.advice else None,
+    )
+    if not len(now.job) or not len(up):
+        return empty
+    exact = exact_now(among(now, up), question.tree) if up.any() else None
+    tasks = np.zeros(len(now.job)) if exact is None else exact.total
+    whole = np.zeros(len(now.job), np.int64) if exact is None else exact.whole
+    with_all = whole
+    if not up.all():
+        # A job can be guaranteed less with more machines: others of its tenant need them too.
+        with_all = exact_now(now, question.tree).whole
+    level = _levels(exact, len(now.job))
+    share = _over(tasks, now.scale)
+    return replace(
+        empty,
+        jobs=JobShares(question.jobs, tasks, whole, share, level, np.maximum(with_all - whole, 0)),
+        tenants=_tenants(question, share, _over(whole.astype(np.float64), now.scale)),
+        guarantees=named(question.jobs, whole) if question.guarantees else None,
+        advice=(() if exact is None else _advice(question, exact)) if question.advice else None,
+    )
+
+
+def among(now: Snapshot, machines: Bools) -> Snapshot:
+    """The moment with these machines alone."""
+    return replace(now, capacity=now.capacity[machines], satisfies=now.satisfies[machines])
+
+
+def _over(tasks: Floats, scale: Floats) -> Floats:
+    return np.divide(tasks, scale, out=np.zeros(len(tasks)), where=scale > 0)
+
+
+def _levels(exact: Exact | None, jobs: int) -> Floats:
+    """(J,) the level at which each job stopped rising, 0 where it never rose."""
+    if exact is None:
+        return np.zeros(jobs)
+    by_group = np.zeros(len(exact.members))
+    for part in exact.filled.filling.rounds:
+        by_group[part.frozen] = part.share
+    level: Floats = by_group[exact.group]
+    return level
+
+
+def _tenants(question: Question, share: Floats, whole: Floats) -> FrozenMap[TenantShare]:
+    """Shares of the jobs added up over the tree, each divided by the tenant's weight."""
+    parent, weight = question.tree.parent, question.tree.weight
+    total = np.zeros((len(parent), 2))
+    owned = question.now.tenant >= 0
+    np.add.at(total, question.now.tenant[owned], np.stack([share, whole], axis=1)[owned])
+    for t in range(len(parent) - 1, -1, -1):  # a parent comes before its children
+        if parent[t] >= 0:
+            total[parent[t]] += total[t]
+    return FrozenMap(
+        {
+            name: TenantShare(*(total[t] / weight[t] if weight[t] > 0 else total[t] * 0).tolist())
+            for t, name in enumerate(question.tenants)
+        }
+    )
+
+
+def _advice(question: Question, exact: Exact) -> tuple[Advice, ...]:
+    """What the exact allocation says of each job on each kind of machine that is up."""
+    found = ranks(exact.filled)
+    machines: list[list[str]] = [[] for _ in range(found.rank.shape[1])]
+    names = [name for name, up in zip(question.machines, question.up.tolist(), strict=True) if up]
+    for name, kind in zip(names, exact.machine_class.tolist(), strict=True):
+        machines[kind].append(name)
+    named = [tuple(each) for each in machines]
+    # A group of alike jobs was solved as one job.
+    target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
+    return tuple(
+        Advice(job, named[kind], int(found.rank[group, kind]), int(target[group, kind]))
+        for job, group in zip(question.jobs, exact.group.tolist(), strict=True)
+        for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
+    )

@@ -1,0 +1,154 @@
+"""Shares, their history and the audit, as the API tells them."""
+
+from __future__ import annotations
+
+import math
+
+from fairlead.scheduling.core import Core
+from fairlead.service.fairness.history import Point
+from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.shortfalls import Audit, Measured, Short, measure
+from fairlead.wire import fairness as wire
+
+JUST_NOW = "unexplained"
+"""The cause of a shortfall beyond those that are looked into."""
+
+
+def measured(core: Core, watch: Watch | None) -> Measured:
+    """What everybody has, beside what the exact allocation gives where somebody computes it."""
+    return measure(core, None) if watch is None else watch.measured(core)
+
+
+def shares(time: int, core: Core, watch: Watch | None, *, jobs: bool = False) -> wire.Shares:
+    """Everybody's share now and by the exact allocation; of each job too where `jobs`."""
+    found = measured(core, watch)
+    exact = found.exact
+    return wire.Shares(
+        time=time,
+        policy=core.book.scaler.spec,
+        exact=None if exact is None else exact.answer.time,
+        tenants=[_tenant(found, t, _has_scale(core, found)) for t in range(len(found.tenants))],
+        jobs=_jobs(core, found) if jobs else [],
+    )
+
+
+def _has_scale(core: Core, found: Measured) -> bool:
+    """fifo has none of its own until the exact allocation brings one."""
+    return found.exact is not None or not core.state.whole[0]["fifo"]
+
+
+def _tenant(found: Measured, t: int, scaled: bool) -> wire.TenantShare:
+    fair = float(found.fair[t])
+    known = not math.isnan(fair)
+    return wire.TenantShare(
+        name=found.tenants[t],
+        parent=found.tenants[found.parent[t]] if found.parent[t] >= 0 else None,
+        weight=float(found.weight[t]),
+        running=int(found.tenant_running[t]),
+        waiting=int(found.tenant_waiting[t]),
+        share=float(found.share[t]) if scaled else None,
+        fair=fair if known else None,
+        shortfall=float(found.shortfall[t]) if known else None,
+    )
+
+
+def _jobs(core: Core, found: Measured) -> list[wire.JobShareNow]:
+    exact = None if found.exact is None else found.exact.answer.jobs
+    scaled = _has_scale(core, found)
+    told = []
+    for row, slot in enumerate(found.slot.tolist()):
+        name, owner, scale = core.book.name_of(slot), found.owner[row], float(found.scale[row])
+        fair = None if exact is None else exact.of(name)
+        told.append(
+            wire.JobShareNow(
+                name=name,
+                tenant=found.tenants[owner] if owner >= 0 else name,
+                running=int(found.running[row]),
+                waiting=min(int(found.waiting[row]), 2**53 - 1),
+                share=int(found.running[row]) / scale if scaled and scale > 0 else None,
+                fair=None if fair is None else fair.share,
+                fair_tasks=None if fair is None else fair.tasks,
+                guaranteed=None if fair is None else fair.whole,
+            )
+        )
+    return told
+
+
+def history(
+    time: int,
+    watch: Watch | None,
+    *,
+    since: int | None = None,
+    until: int | None = None,
+    points: int = 1000,
+    tenant: str | None = None,
+) -> wire.SharesHistory:
+    """Shares over time, of one tenant or of all that there are now."""
+    kept = None if watch is None else watch.history
+    names = () if kept is None else (kept.tenants() if tenant is None else (tenant,))
+    begin = (None if kept is None else kept.since) if since is None else since
+    return wire.SharesHistory(
+        since=time if begin is None else begin,
+        until=time if until is None else until,
+        step=0 if watch is None else watch.settings.sample,
+        tenants=[
+            wire.TenantHistory(
+                name=name,
+                points=[_point(point) for point in kept.of(name, since, until, points)],
+            )
+            for name in names
+            if kept is not None
+        ],
+    )
+
+
+def _point(point: Point) -> wire.SharePoint:
+    return wire.SharePoint(
+        time=point.time,
+        share=None if math.isnan(point.share) else point.share,
+        fair=None if math.isnan(point.fair) else point.fair,
+        running=point.running,
+    )
+
+
+def live_audit(
+    time: int, core: Core, watch: Watch | None, quarantined: frozenset[str] = frozenset()
+) -> wire.LiveAudit:
+    """Who has less than it is guaranteed, since when and why."""
+    if watch is None:
+        tenants = len(core.ids.tenant_at)
+        return wire.LiveAudit(
+            time=time, policy=core.book.scaler.spec, tenants=tenants, shortfalls=[],
+            problem="nobody computes the exact allocation here",
+        )  # fmt: skip
+    found = watch.audit(time, core, quarantined)
+    return wire.LiveAudit(
+        time=time,
+        exact=found.exact,
+        policy=found.policy,
+        tenants=found.looked_at,
+        shortfalls=[_short(short, found) for short in found.short],
+        more=found.more,
+        problem=watch.problem or None,
+    )
+
+
+def _short(short: Short, audit: Audit) -> wire.Shortfall:
+    cause = short.cause
+    since = short.since
+    lasts = "" if since is None else f" for {(audit.time - since) / 1e6:.0f} s"
+    why = "" if cause is None else f": {cause.sentence}"
+    tasks = "1 task" if short.tasks == 1 else f"{short.tasks} tasks"
+    whose = f"of {short.job}" if short.jobs == 1 else f"of {short.jobs} jobs, most of {short.job}"
+    return wire.Shortfall(
+        tenant=short.tenant,
+        guaranteed=short.owed,
+        has=short.has,
+        shortfall=short.shortfall,
+        tasks=short.tasks,
+        job=short.job,
+        since=since,
+        cause=JUST_NOW if cause is None else cause.kind.value,
+        counts={} if cause is None else dict(cause.counts),
+        sentence=f"{short.tenant} lacks {tasks} {whose}{lasts}{why}",
+    )

@@ -1,0 +1,1 @@
+"""The loop: inputs become events, the core decides, the journal commits, engines are told."""

@@ -1,0 +1,66 @@
+"""Making steps durable: one after the other, and nothing is believed before it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fairlead.engines.interface import Report
+from fairlead.service.fairness.observer import Counted, Observer, Timed
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    Entry,
+    JournalError,
+    Store,
+    TakenJournalError,
+)
+from fairlead.service.loop.step import Draft
+from fairlead.service.records.book import Records
+from fairlead.service.records.fold import fold
+
+Listener = Callable[[Sequence[Entry]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A step that was made: it counts once it is durable."""
+
+    draft: Draft
+    reports: Sequence[Report]  # that it is about
+
+
+class Keeper:
+    """`trouble`: why the journal cannot be written now; empty if it can. `stuck`: the step that
+    could not be written. `listeners` are called with entries that are durable and folded."""
+
+    def __init__(self, store: Store, records: Records, observer: Observer) -> None:
+        self.trouble = ""
+        self.stuck: Made | None = None
+        self.listeners: list[Listener] = []
+        self._store, self._records, self._observer = store, records, observer
+
+    def keep(self, made: Made) -> bool:
+        """Makes a step durable and folds it; whether that was possible. One that was not is to be
+        given again as it is, before any other. Raises TakenJournalError, CorruptJournalError."""
+        entries = made.draft.entries
+        try:
+            if entries:
+                with self._observer.timed(Timed.JOURNAL):
+                    self._store.append(entries)
+        except (TakenJournalError, CorruptJournalError):
+            raise
+        except JournalError as error:
+            self._observer.counted(Counted.JOURNAL_ERRORS)
+            self.trouble, self.stuck = str(error), made
+            return False
+        self.trouble, self.stuck = "", None
+        for entry, said in zip(entries, made.draft.said, strict=True):
+            fold(self._records, entry, said)
+        self._observer.counted(Counted.ENTRIES, len(entries))
+        return True
+
+    def spread(self, entries: Sequence[Entry]) -> None:
+        """Tells the listeners."""
+        if entries:
+            for listener in self.listeners:
+                listener(entries)

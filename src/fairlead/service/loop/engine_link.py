@@ -1,0 +1,105 @@
+"""The engine as the loop reaches it: what it says, what it is told, and what is made good after it
+could not be reached."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from fairlead.engines.interface import Attempt, Engine, EngineError, Node, Report
+from fairlead.service.fairness.observer import Counted, Observer
+from fairlead.service.loop.dispatch import carry_out, resume
+from fairlead.service.loop.step import Draft
+from fairlead.service.records.book import Records
+
+RETRY = 1_000_000
+"""Microseconds until an engine that failed is asked again."""
+
+
+AT_ONCE = 1_000
+"""Attempts whose outputs are forgotten in a step: an engine may remove three files for each."""
+
+SOON = 1_000
+"""Microseconds until the next of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the engine says now. `nodes` None: it was not asked for them, or cannot be reached.
+    `gone`: given up attempts that certainly do not run."""
+
+    nodes: Sequence[Node] | None = None
+    reports: Sequence[Report] = ()
+    gone: Sequence[Attempt] = ()
+
+
+class Reach:
+    """`trouble`: why the engine cannot be reached; empty if it can."""
+
+    def __init__(self, engine: Engine, records: Records, observer: Observer) -> None:
+        self.trouble = "the engine was not asked yet"
+        self._engine, self._records, self._observer = engine, records, observer
+        self._retry: int | None = None
+        self._forgotten: deque[Iterator[Attempt]] = deque()  # a job each
+        self._forget: list[Attempt] = []  # of these, what was not told yet
+        self._told = 0
+
+    def hear(self, time: int, ask_nodes: bool) -> Heard:
+        """Asks it. What is to be made good after a failure is made good first."""
+        if self.trouble and self._retry is not None and time < self._retry:
+            return Heard()
+        try:
+            gone = resume(self._engine, self._records) if self.trouble else ()
+            ask_nodes |= bool(self.trouble)
+            self.trouble, self._retry = "", None
+            nodes = self._engine.nodes() if ask_nodes else None
+            return Heard(nodes, self._engine.poll(), gone)
+        except EngineError as error:
+            self._failed(time, error)
+            return Heard()
+
+    def tell(self, draft: Draft, reports: Sequence[Report]) -> None:
+        """Carries out what the draft, which is durable and folded, asks for."""
+        self._forgotten.extend(_attempts(*job) for job in draft.forgotten.items())
+        self._told = draft.time
+        if self.trouble:
+            return  # `resume` will see to it
+        try:
+            if reports:
+                self._engine.acknowledge(reports)
+            launched, stopped = carry_out(self._engine, self._records, draft.entries, draft.cancels)
+            self._observer.counted(Counted.LAUNCHES, launched)
+            self._observer.counted(Counted.STOPS, stopped)
+            self._fill()
+            if self._forget:
+                self._engine.forget(self._forget)
+                self._forget = []
+        except EngineError as error:
+            self._failed(draft.time, error)
+
+    def wake(self) -> int | None:
+        """When it is to be asked again, if it could not be reached, or told the next of what is
+        forgotten."""
+        if self._retry is None and self._forgotten:
+            return self._told + SOON
+        return self._retry
+
+    def _fill(self) -> None:
+        """The next attempts whose outputs go: so many at most, so that the step stays short."""
+        while self._forgotten and len(self._forget) < AT_ONCE:
+            self._forget += islice(self._forgotten[0], AT_ONCE - len(self._forget))
+            if len(self._forget) < AT_ONCE:
+                self._forgotten.popleft()
+
+    def _failed(self, time: int, error: EngineError) -> None:
+        self.trouble, self._retry = str(error) or "the engine failed", time + RETRY
+        self._observer.counted(Counted.ENGINE_ERRORS)
+
+
+def _attempts(job: int, counts: Sequence[int]) -> Iterator[Attempt]:
+    """All attempts that there ever were at the tasks of a job."""
+    for task, count in enumerate(counts):
+        for number in range(1, count + 1):
+            yield Attempt(job, task, number)

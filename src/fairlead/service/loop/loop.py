@@ -1,0 +1,171 @@
+"""The loop: what came in becomes events, the core decides, the journal keeps it, and only then is
+anything done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairlead.engines.interface import Engine, Node
+from fairlead.scheduling.core import Core
+from fairlead.service.fairness.history import History
+from fairlead.service.fairness.interface import Adviser
+from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.observer import Counted, Observer, Timed, Unobserved
+from fairlead.service.journal.entry import Store
+from fairlead.service.loop.commit import Keeper, Listener, Made
+from fairlead.service.loop.engine_link import Reach
+from fairlead.service.loop.intake import next_time, take_in
+from fairlead.service.loop.machines import Machines
+from fairlead.service.loop.operations import Value, take_request
+from fairlead.service.loop.step import Draft
+from fairlead.service.recovery.bootstrap import (
+    begin,
+    change_of,
+    changed_core,
+    fair_settings,
+    first_core,
+)
+from fairlead.service.recovery.recover import follow, newest
+from fairlead.service.recovery.shortening import Shortening
+from fairlead.service.recovery.snapshots import Snapshots
+from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
+from fairlead.service.settings import Settings
+
+RETRY = 1_000_000
+"""Microseconds until an append that failed is made again, unless somebody asks sooner."""
+
+
+class Service:
+    """The service, without clock, threads and sockets: whoever drives it calls `step`.
+
+    The constructor recovers what the journal holds, and asks nothing of the engine. It raises
+    JournalError, DisagreementError and InputError; nothing has changed then. `core` is None until
+    the engine could be asked for its machines for the first time. `history`: where shares over
+    time are kept; in memory if nothing is said."""
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        settings: Settings | None = None,
+        adviser: Adviser | None = None,
+        observer: Observer | None = None,
+        history: History | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.store, self.engine = store, engine
+        self.observer: Observer = observer or Unobserved()
+        self.core: Core | None
+        self.core, self.records = newest(store)
+        every, snapshot = self.settings.snapshot_every, self.records.seq
+        self.core = follow(store, self.core, self.records)
+        if self.core is not None and self.records.start is not None:
+            change = change_of(self.records.start, self.settings)
+            if change is not None:  # refused here or never
+                changed_core(self.core, self.records.time, change)
+        self.machines = Machines(self.settings)
+        self.watch = (
+            None if adviser is None else Watch(adviser, fair_settings(self.settings), history)
+        )
+        self._reach = Reach(engine, self.records, self.observer)
+        self._keeper = Keeper(store, self.records, self.observer)
+        self.snapshots = Snapshots(store, every, snapshot, self.observer)
+        keep = self.settings.journal_keep
+        self.shortening = None if keep is None else Shortening(store, keep, self.observer)
+        if self.shortening is not None:
+            self.snapshots.kept = self.shortening
+        self._begun = False
+        self._time = 0
+        self._ahead = 0  # of the clock that `step` is told
+
+    @property
+    def trouble(self) -> str:
+        """Why the journal or the engine cannot be reached; empty if both can."""
+        return self._keeper.trouble or self._reach.trouble
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes requests, and the engine can be reached."""
+        return self._begun and not self.trouble
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        """The engine's machines, as they were when it was last asked."""
+        return self.machines.nodes
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """Called with entries that are durable and folded, in the loop's thread."""
+        return self._keeper.listeners
+
+    def step(self, now: int, requests: Sequence[Request] = ()) -> list[Reply]:
+        """Does all there is to do, and answers the requests. `now`: microseconds since 1970.
+
+        Raises TakenJournalError and CorruptJournalError: the service is over then, and InputError
+        where the first step finds settings that cannot be."""
+        time = self._time = self._clock(now)
+        if self._keeper.stuck is not None and not self._finish(self._keeper.stuck):
+            return [self._unavailable() for _ in requests]
+        heard = self._reach.hear(time, self.machines.due(time))
+        if self.core is None and heard.nodes is None:
+            return [self._unavailable() for _ in requests]
+        core = self.core or first_core(heard.nodes or (), self.settings)
+        draft = Draft(core, self.records, time)
+        if not self._begun:
+            begin(draft, self.settings)
+            core = draft.core
+        self.core, self._begun = core, True
+        take_in(draft, heard, self.machines, self.watch, self.observer)
+        # Last: the core says what a cancelled job's tasks are to do as things stand then.
+        values = [take_request(draft, self.settings.limits, each) for each in requests]
+        draft.pass_time()
+        if draft.told:
+            with self.observer.timed(Timed.DECIDE):
+                draft.decide()
+        kept = self._finish(Made(draft, heard.reports))
+        if kept:
+            self.snapshots.look(core, self.records)
+        if self.watch is not None:
+            self.watch.after(time, core, changed=bool(draft.entries))
+        return [self._reply(value, kept) for value in values]
+
+    def wake(self) -> int | None:
+        """When `step` is to be called though nothing comes in and the engine reports nothing, on
+        the clock of whoever calls it."""
+        if not self._time:
+            return 0  # the first step
+        if self._keeper.stuck is not None or self.core is None:
+            return self._time + RETRY - self._ahead
+        time = next_time(self.core, self.records, self._reach, self.machines, self.watch)
+        return None if time is None else time - self._ahead
+
+    def close(self) -> None:
+        """Lets go of everything. Tasks go on running, and nothing is lost."""
+        if self.watch is not None:
+            self.watch.close()
+        if self.core is not None and self._keeper.stuck is None:
+            self.snapshots.finish(self.core, self.records)
+        self.engine.close()
+        self.store.close()
+
+    def _clock(self, now: int) -> int:
+        """The time of a step. It never goes back: where the clock did, it goes on from there."""
+        self._ahead = max(self._ahead, max(self._time, self.records.time) - now)
+        return now + self._ahead
+
+    def _finish(self, made: Made) -> bool:
+        """Makes a step durable and acts on it; whether that was possible."""
+        if not self._keeper.keep(made):
+            return False
+        self._reach.tell(made.draft, made.reports)
+        self._keeper.spread(made.draft.entries)
+        return True
+
+    def _reply(self, value: Value | Refused, kept: bool) -> Reply:
+        if isinstance(value, Refused):
+            self.observer.counted(Counted.REFUSALS)
+            return value
+        return Done(value, self.records.seq) if kept else self._unavailable(unknown=True)
+
+    def _unavailable(self, unknown: bool = False) -> Refused:
+        return Refused(Wrong.UNAVAILABLE, self.trouble or "the service is starting", unknown)

@@ -1,0 +1,206 @@
+"""The machines of the engine, as they come, change, get into trouble and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fairlead.engines.interface import Attempt, Health, Node
+from fairlead.model.errors import InputError
+from fairlead.model.machine import Machine
+from fairlead.scheduling.events import (
+    MachineChanged,
+    MachineDrained,
+    MachineJoined,
+    MachineLeft,
+    TaskFailed,
+)
+from fairlead.scheduling.state.ids import Unit
+from fairlead.scheduling.transitions import MachineState, TaskState
+from fairlead.service.loop.core_lookup import is_cancelled, machine_state, task_state
+from fairlead.service.loop.reports import may_be_tried, retries_of
+from fairlead.service.loop.step import Draft
+from fairlead.service.records.people import MachineRecord
+from fairlead.service.settings import Settings
+
+
+@dataclass
+class Machines:
+    """What the engine said of its machines when it was last asked; none of it is in the journal.
+
+    `problems`: why a machine that is there cannot be used as it is. `counted`: each machine as
+    the engine says it, and as the core counts it."""
+
+    settings: Settings
+    nodes: dict[str, Node] = field(default_factory=dict)
+    looked: int | None = None
+    troubled: dict[str, int] = field(default_factory=dict)  # since when
+    problems: dict[str, str] = field(default_factory=dict)
+    counted: dict[str, tuple[Machine, Machine, str]] = field(default_factory=dict)
+
+    def due(self, time: int) -> bool:
+        """Whether it is time to ask the engine."""
+        return self.looked is None or time >= self.looked + self.settings.node_interval
+
+    def look(self, draft: Draft, nodes: Sequence[Node]) -> None:
+        """Tells the core what changed."""
+        self.looked = draft.time
+        before, self.nodes = self.nodes, {node.machine.name: node for node in nodes}
+        self.problems.clear()
+        for kept in (self.troubled, self.counted):
+            for name in [name for name in kept if name not in self.nodes]:
+                del kept[name]
+        for away in [
+            each for each in draft.records.machines.values() if each.name not in self.nodes
+        ]:
+            quarantine = away.quarantine
+            if away.machine is not None:
+                _leave(draft, away, "the machine is gone")
+            elif quarantine is not None and draft.time >= quarantine.until:
+                draft.note("quarantine_ended", machine=away.name)
+            self._drop_given_up(draft, away)
+        for name, node in self.nodes.items():
+            record = draft.records.machines.get(name)
+            known = self.counted.get(name)
+            if known is None or node != before.get(name) or not _is_well(record, node):
+                try:
+                    self._see(draft, record, node)
+                except InputError as error:
+                    self.problems[name] = str(error)
+                    self.counted.pop(name, None)  # so that it is looked at again
+            elif known[2]:
+                self.problems[name] = known[2]
+
+    def wake(self) -> int | None:
+        """When to ask it again; None if it was never asked."""
+        return None if self.looked is None else self.looked + self.settings.node_interval
+
+    def in_trouble(self, draft: Draft, name: str, why: str) -> None:
+        """A machine failed: it gets nothing for a while, longer each time in a row."""
+        record = draft.records.machines.get(name)
+        if record is None or record.machine is None or record.quarantine is not None:
+            return
+        if name in draft.quarantined or machine_state(draft.core, name) is MachineState.ABSENT:
+            return
+        draft.quarantined.add(name)
+        failures = record.failures + 1
+        wait = self.settings.quarantine * 2 ** min(failures - 1, 40)
+        until = draft.time + min(wait, self.settings.quarantine_most)
+        draft.note("machine_quarantined", machine=name, until=until, failures=failures, why=why)
+        _drain(draft, name, "trouble")
+
+    def _see(self, draft: Draft, record: MachineRecord | None, node: Node) -> None:
+        name = node.machine.name
+        machine, problem = self._counted(draft, node.machine)
+        if problem:
+            self.problems[name] = problem
+        if node.health is Health.READY:
+            self.troubled.pop(name, None)
+        if record is not None and record.machine is not None:
+            if machine_state(draft.core, name) is MachineState.ABSENT:
+                return  # it left in this step
+            if machine != record.machine:
+                draft.tell(MachineChanged(draft.time, machine))
+            self._health(draft, record, node)
+        elif node.health is Health.READY:
+            self._join(draft, name, machine, record)
+
+    def _counted(self, draft: Draft, machine: Machine) -> tuple[Machine, str]:
+        """The machine as the core counts it. Most are what they were."""
+        known = self.counted.get(machine.name)
+        if known is None or known[0] != machine:
+            known = (machine, *counted(machine, draft.core.ids.units))
+            self.counted[machine.name] = known
+        return known[1], known[2]
+
+    def _join(
+        self, draft: Draft, name: str, machine: Machine, record: MachineRecord | None
+    ) -> None:
+        left = [] if record is None else [a for a in record.given_up if a not in draft.gone]
+        if left:
+            # What runs there still would not be counted: it is stopped first.
+            draft.cancels += left
+            self.problems[name] = f"{len(left)} tasks of before are being stopped"
+            return
+        draft.tell(MachineJoined(draft.time, machine))
+        if record is not None and (record.drained or record.quarantine):
+            _drain(draft, name, "admin" if record.drained else "trouble")
+
+    def _health(self, draft: Draft, record: MachineRecord, node: Node) -> None:
+        name, time = record.name, draft.time
+        if node.health is Health.TROUBLED:
+            since = self.troubled.setdefault(name, time)
+            self.in_trouble(draft, name, node.problem)
+            if time >= since + self.settings.lost_after:
+                _leave(draft, record, node.problem or "the machine does not answer")
+        elif record.quarantine is not None and time >= record.quarantine.until:
+            draft.note("quarantine_ended", machine=name)
+            draft.released.add(name)
+            if not draft.drains.get(name, record.drained):
+                draft.tell(MachineDrained(time, name, back=True), why="trouble")
+
+    def _drop_given_up(self, draft: Draft, record: MachineRecord) -> None:
+        """What was given up on a machine that has been away for long is thought to be over."""
+        for attempt, time in record.given_up.items():
+            if draft.time >= time + self.settings.given_up_for and attempt not in draft.gone:
+                draft.give_back(attempt, record.name)
+
+
+def _is_well(record: MachineRecord | None, node: Node) -> bool:
+    """Whether there is nothing to do about a machine that did not change since the last look."""
+    there = record is not None and record.machine is not None and record.quarantine is None
+    return there and node.health is Health.READY
+
+
+def _drain(draft: Draft, name: str, why: str) -> None:
+    """The core gives it nothing more, if it did."""
+    if machine_state(draft.core, name) is MachineState.UP:
+        draft.tell(MachineDrained(draft.time, name), why=why)
+
+
+def _leave(draft: Draft, record: MachineRecord, why: str) -> None:
+    """It is given up, with all that runs on it. What must not be tried again has failed."""
+    for (number, task), attempt in record.held.items():
+        job = draft.records.jobs[number]
+        state = task_state(draft.core, job.name, task)
+        if state is None:
+            continue
+        # If it can still be told: what is lost here is to run on elsewhere only.
+        draft.cancels.append(Attempt(number, task, attempt))
+        if is_cancelled(draft.core, job.name):
+            continue
+        stopping = state is TaskState.STOPPING
+        tries = draft.records.table.tries[job.first + task]
+        if may_be_tried(job.job) and (stopping or tries < retries_of(job.job, lost=True)):
+            continue
+        draft.tell(
+            TaskFailed(draft.time, job.name, task),
+            id=number,
+            attempt=attempt,
+            machine=record.name,
+            cause="lost",
+            code=0,
+            started=None,
+            ended=draft.time,
+            why=why,
+            retry=False,
+            given_up=True,
+        )
+    draft.tell(MachineLeft(draft.time, record.name), why=why)
+
+
+def counted(machine: Machine, units: Sequence[Unit]) -> tuple[Machine, str]:
+    """The machine with what the core counts of it, in whole units and devices, rounded down; and
+    what was left out, in a sentence."""
+    known = {unit.name: unit for unit in units}
+    capacity, left = {}, []
+    for name, amount in machine.capacity.items():
+        if name not in known:
+            left.append(name)
+            continue
+        step = known[name].unit * (known[name].piece or 1)
+        capacity[name] = amount // step * step
+    if not left and capacity == dict(machine.capacity):
+        return machine, ""
+    problem = f"nothing counts its {', '.join(left)}" if left else ""
+    return Machine(machine.name, capacity, machine.labels), problem

@@ -1,0 +1,128 @@
+"""What engines report, as events: which ends are final, and which tasks are tried again."""
+
+from __future__ import annotations
+
+from fairlead.engines.interface import Cause, Ended, Lost, Report, Started
+from fairlead.model.job import Job
+from fairlead.scheduling.events import (
+    TaskFailed,
+    TaskFinished,
+    TaskLost,
+    TaskStarted,
+    TaskStopped,
+)
+from fairlead.scheduling.transitions import TaskState
+from fairlead.service.loop.core_lookup import is_cancelled, task_state
+from fairlead.service.loop.step import Draft
+from fairlead.service.records.jobs import JobRecord
+
+LARGEST_CODE = 2**31 - 1
+"""Of an exit code as it is kept; systems have smaller ones."""
+
+LATEST = 2**62
+"""Microseconds since 1970; an engine that says more has no clock."""
+
+LONGEST = 1000
+"""Letters of what an engine says of an end, as they are kept."""
+
+LOSS_RETRIES = 3
+"""Retries of a lost task whose job says nothing of them."""
+
+TaskEnd = type[TaskFinished] | type[TaskFailed] | type[TaskLost] | type[TaskStopped]
+
+
+def take_report(draft: Draft, report: Report) -> bool:
+    """Tells the core what the report says; whether it was of an attempt that is under way. What is
+    late changes nothing but that a given up attempt is known to be over."""
+    attempt = report.attempt
+    job = draft.records.jobs.get(attempt.job)
+    state = None if job is None else _current(draft, job, attempt.task, attempt.number)
+    if job is None or state is None:
+        if not isinstance(report, Started):
+            draft.give_up_no_more(attempt)
+        return False
+    if isinstance(report, Started):
+        if state is TaskState.LAUNCHED:
+            event = TaskStarted(draft.time, job.name, attempt.task)
+            draft.tell(event, id=job.id, attempt=attempt.number, started=_time(report.time))
+        return True
+    end, retry = _end(draft, job, state, report)
+    draft.tell(end(draft.time, job.name, attempt.task), **_said(draft, job, report, retry))
+    return True
+
+
+def _current(draft: Draft, job: JobRecord, task: int, number: int) -> TaskState | None:
+    """The state in the core of a task whose attempt this is; None if it is another one's."""
+    if not 0 <= task < job.tasks or draft.records.table.attempt[job.first + task] != number:
+        return None
+    if job.over:  # another job of the same name may be there by now
+        return None
+    return task_state(draft.core, job.name, task)
+
+
+def _end(
+    draft: Draft, job: JobRecord, state: TaskState, report: Ended | Lost
+) -> tuple[TaskEnd, bool]:
+    """What the end means to the core, and whether it costs a retry."""
+    lost = isinstance(report, Lost)
+    if isinstance(report, Ended):
+        if report.cause is Cause.EXITED and report.code == 0:
+            return TaskFinished, False
+        started = report.cause is not Cause.NOT_STARTED
+        # Nobody here wanted it stopped: what stopped it was not the task's doing.
+        lost = report.cause is Cause.STOPPED
+    else:
+        started = report.started or state is TaskState.RUNNING
+    again = may_be_tried(job.job) or not started
+    if state is TaskState.STOPPING:
+        if is_cancelled(draft.core, job.name) or again:
+            return TaskStopped, False
+        return TaskFailed, False
+    if lost and not started:
+        return TaskLost, False
+    tries = draft.records.table.tries[job.first + report.attempt.task]
+    if again and tries < retries_of(job.job, lost):
+        return TaskLost, True
+    return TaskFailed, False
+
+
+def may_be_tried(job: Job) -> bool:
+    """Whether a task of it that may have started may be started again."""
+    return job.rerunnable
+
+
+def retries_of(job: Job, lost: bool) -> int:
+    """How many retries a task of it has, when it was lost or when it ended badly."""
+    if job.retries is not None:
+        return job.retries
+    return LOSS_RETRIES if lost else 0
+
+
+def _said(draft: Draft, job: JobRecord, report: Ended | Lost, retry: bool) -> dict[str, object]:
+    """What the records are to know of the end."""
+    common = {
+        "id": job.id,
+        "attempt": report.attempt.number,
+        "machine": draft.machine_of(report.attempt),
+        "retry": retry,
+        "given_up": False,
+    }
+    if isinstance(report, Ended):
+        return common | {
+            "cause": report.cause.value,
+            "code": max(-LARGEST_CODE - 1, min(LARGEST_CODE, report.code)),
+            "started": _time(report.started),
+            "ended": _time(report.time),
+            "why": report.message[:LONGEST],
+        }
+    return common | {
+        "cause": "lost",
+        "code": 0,
+        "started": None,
+        "ended": draft.time,
+        "why": report.why[:LONGEST],
+    }
+
+
+def _time(time: int | None) -> int | None:
+    return time if time is not None and 0 <= time < LATEST else None

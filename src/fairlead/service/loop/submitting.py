@@ -1,0 +1,193 @@
+"""Taking in jobs: all of a request's or none, once for each key."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import fields
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.plain import plain_job
+from fairlead.scheduling.events import JobCancelled, JobSubmitted
+from fairlead.service.journal.codec import to_text
+from fairlead.service.loop.refusals import refuse
+from fairlead.service.loop.step import Draft
+from fairlead.service.records.people import KeyRecord
+from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, Wrong
+from fairlead.service.settings import Limits
+
+LONGEST_KEY = 255
+
+
+def submit(draft: Draft, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
+    """Takes in the jobs. Raises RefusedError or InputError, and changes nothing then."""
+    caller = request.caller
+    if caller.role is Role.VIEWER:
+        refuse(Wrong.FORBIDDEN, "a viewer submits no jobs")
+    jobs = tuple(_owned(job, caller) for job in request.jobs)
+    if not jobs:
+        refuse(Wrong.INPUT, "there is no job", "write at least one")
+    for job in jobs:
+        _check_owner(draft, job, caller)
+    asked = None
+    if request.key is not None:
+        if not 0 < len(request.key) <= LONGEST_KEY:
+            refuse(Wrong.INPUT, "the key is empty or too long", f"use 1 to {LONGEST_KEY} letters")
+        asked = _hash(jobs)
+        before = _known(draft, caller.token, request.key)
+        if before is not None:
+            return _again(draft, before, asked, request.key)
+    _check(draft, limits, jobs)
+    ids: list[int] = []
+    try:
+        for job in jobs:
+            number = draft.records.next_id + draft.numbers
+            event = JobSubmitted(draft.time, job)
+            draft.tell(event, id=number, by=caller.token, key=request.key, request=asked)
+            draft.numbers += 1
+            ids.append(number)
+    except InputError:
+        # Seldom: what only the core sees, be it the policy that has no scale for one of them.
+        for number, job in zip(ids, jobs, strict=False):
+            draft.tell(JobCancelled(draft.time, job.name))
+            draft.note("job_forgotten", job=job.name, id=number)
+        raise
+    draft.submitted |= {job.name: number for job, number in zip(jobs, ids, strict=True)}
+    if request.key is not None and asked is not None:
+        draft.keys[caller.token, request.key] = KeyRecord(asked, tuple(ids))
+    for job in jobs:
+        taken = draft.taken.setdefault(_tenant(job), [0, 0])
+        taken[0] += 1
+        taken[1] += int(job.tasks or 0)
+    return SubmittedJobs(tuple(ids), tuple(job.name for job in jobs))
+
+
+def _owned(job: Job, caller: Caller) -> Job:
+    """The job of the caller's tenant, if it names none."""
+    if job.tenant is not None or caller.role is not Role.TENANT:
+        return job
+    values = {each.name: getattr(job, each.name) for each in fields(job)}
+    return Job(**(values | {"tenant": caller.tenant}))
+
+
+def _check_owner(draft: Draft, job: Job, caller: Caller) -> None:
+    """Tenants submit for themselves and for those below them."""
+    if caller.role is Role.ADMIN:
+        return
+    if caller.tenant is None or not draft.records.is_below(job.tenant, caller.tenant):
+        refuse(
+            Wrong.FORBIDDEN,
+            f'this token may not submit for tenant "{job.tenant}"',
+            f'write tenant "{caller.tenant}" or one below it',
+            ("job", job.name, "tenant"),
+        )
+
+
+def _hash(jobs: tuple[Job, ...]) -> str:
+    text = to_text({"jobs": [plain_job(job) for job in jobs]})
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _known(draft: Draft, token: str | None, key: str) -> KeyRecord | None:
+    return draft.keys.get((token, key)) or draft.records.keys.get((token, key))
+
+
+def _again(draft: Draft, before: KeyRecord, asked: str, key: str) -> SubmittedJobs:
+    if before.request != asked:
+        refuse(
+            Wrong.CONFLICT,
+            f'the key "{key}" was used for other jobs',
+            "use another key, or submit the same jobs",
+        )
+    names = {number: name for name, number in draft.submitted.items()}
+    records = draft.records
+    found = tuple(names[i] if i in names else records.jobs[i].name for i in before.ids)
+    return SubmittedJobs(before.ids, found, again=True)
+
+
+def _check(draft: Draft, limits: Limits, jobs: tuple[Job, ...]) -> None:
+    """What the core does not check: all of it before the core is told of the first job."""
+    if len(jobs) > limits.jobs_per_request:
+        refuse(
+            Wrong.INPUT, f"{len(jobs)} jobs at once", f"submit at most {limits.jobs_per_request}"
+        )
+    mistakes = []
+    seen: set[str] = set()
+    for job in jobs:
+        about = ("job", job.name)
+        if job.name in seen or job.name in draft.submitted or job.name in draft.records.names:
+            record = draft.records.job(job.name)
+            over = record is not None and record.over and job.name not in seen
+            mistakes.append(
+                Mistake(
+                    "there was a job of this name, and it is not forgotten yet"
+                    if over
+                    else "there is a job of this name",
+                    "give it another name" + (", or forget that one" if over else ""),
+                    about=about,
+                )
+            )
+        seen.add(job.name)
+        if job.command is None and job.call is None:
+            mistakes.append(
+                Mistake("it does not say what it runs", 'write command: "sleep 60"', about=about)
+            )
+        if job.tasks is None:
+            mistakes.append(
+                Mistake("it does not say how many tasks it has", "write tasks: 1", about=about)
+            )
+        elif job.tasks > limits.tasks_per_job:
+            mistakes.append(
+                Mistake(
+                    f"{job.tasks} tasks are more than one job may have",
+                    f"write at most {limits.tasks_per_job}",
+                    about=(*about, "tasks"),
+                )
+            )
+        try:
+            draft.core.check_job(job)
+        except InputError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise InputError(mistakes)
+    _check_limits(draft, limits, jobs)
+
+
+def _check_limits(draft: Draft, limits: Limits, jobs: tuple[Job, ...]) -> None:
+    """Refuses what would be more than anybody may have."""
+    more_jobs = Counter(_tenant(job) for job in jobs)
+    more_tasks: Counter[str] = Counter()
+    for job in jobs:
+        more_tasks[_tenant(job)] += int(job.tasks or 0)
+    records = draft.records
+    for tenant in more_jobs:
+        totals, taken = records.totals.get(tenant), draft.taken.get(tenant, [0, 0])
+        has = (0, 0) if totals is None else (totals.jobs, totals.tasks)
+        for what, have, more, most in (
+            ("jobs", has[0] + taken[0], more_jobs[tenant], limits.jobs_per_tenant),
+            ("tasks", has[1] + taken[1], more_tasks[tenant], limits.tasks_per_tenant),
+        ):
+            if have + more > most:
+                refuse(
+                    Wrong.TOO_MANY,
+                    f'tenant "{tenant}" has {have} {what} that are not over, and {most} is the most'
+                    f" that it may have: {more} more are not taken",
+                    "wait until some are over",
+                )
+    known_tasks = len(records.table) - records.table.free
+    new = (sum(each[0] for each in draft.taken.values()), sum(t[1] for t in draft.taken.values()))
+    for what, have, more, most in (
+        ("jobs", len(records.jobs) + new[0], len(jobs), limits.jobs),
+        ("tasks", known_tasks + new[1], sum(more_tasks.values()), limits.tasks),
+    ):
+        if have + more > most:
+            refuse(
+                Wrong.TOO_MANY,
+                f"{have} {what} are known, and {most} is the most: {more} more are not taken",
+                "wait until some are over and forgotten, or forget some",
+            )
+
+
+def _tenant(job: Job) -> str:
+    return job.name if job.tenant is None else job.tenant

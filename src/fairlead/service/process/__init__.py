@@ -1,0 +1,1 @@
+"""The service as a process: sockets, signals, threads, logs, its first token."""

@@ -1,0 +1,137 @@
+"""The loop's thread: waits for something to do, has the service do it, hands the replies back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from fairlead.engines.interface import Heralding
+from fairlead.model.errors import FairleadError, InternalError
+from fairlead.service.fairness.observer import Timed
+from fairlead.service.loop.loop import Service
+from fairlead.service.mailbox import Door, answer
+from fairlead.service.requests import Refused, Wrong
+
+MICROSECONDS = 1_000_000
+
+SOON = 0.001
+"""Seconds until an engine that does not say when it has news is asked again after a step in which
+something happened. Where nothing happens it is twice as long each time: short tasks follow one
+another quickly, and a quiet service sleeps."""
+
+LONGEST = 1.0
+"""Seconds that pass at most before the next step, whatever the clock says meanwhile."""
+
+UNTOLD = Refused(
+    Wrong.UNAVAILABLE,
+    "the service stopped before it could say whether this was done; ask when it is back",
+    unknown=True,
+)
+
+
+def wall_clock() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+class Runner:
+    """Runs a service in a thread of its own until the door is closed, or until it fails.
+
+    `poll`: so many seconds pass at most before the engine is asked again what happened, and before
+    the journal is tried again; where something just happened it is asked sooner. `failure`: why it
+    ended by itself."""
+
+    def __init__(
+        self,
+        service: Service,
+        door: Door[Service],
+        *,
+        poll: float = 0.02,
+        clock: Callable[[], int] = wall_clock,
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.service, self.door = service, door
+        self.failure: BaseException | None = None
+        self._poll, self._clock, self._ended = poll, clock, ended
+        self._pause = SOON
+        self._heralding = isinstance(service.engine, Heralding)
+        self._first = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
+        service.snapshots.aside = self._write_aside
+        self._writer: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begins. The first step is made by then, and raises here what it raises."""
+        engine = self.service.engine
+        if isinstance(engine, Heralding):
+            engine.listen(self.door.wake)
+        self._thread.start()
+        self._first.wait()
+        if self.failure is not None:
+            self._thread.join()
+            raise self.failure
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """Closes the door and waits until the loop has ended; whether it has. What was accepted
+        before is durable by then, and answered."""
+        self.door.close()
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _write_aside(self, work: Callable[[], None]) -> None:
+        """Writes a snapshot while the loop goes on."""
+        self._writer = threading.Thread(target=work, name="snapshot", daemon=True)
+        self._writer.start()
+
+    def _run(self) -> None:
+        try:
+            self._step()
+            self._first.set()
+            while not (self.door.closed and not self.door.waiting()):
+                self.door.wait(self._wait())
+                self._step()
+        except BaseException as error:  # noqa: BLE001 - kept for whoever started the thread
+            self.failure = error
+        finally:
+            self.door.turn_away()
+            if self._writer is not None:
+                self._writer.join()
+            self._first.set()
+            self._ended()
+
+    def _step(self) -> None:
+        service = self.service
+        before = service.records.seq
+        taken = self.door.take(service.settings.requests_per_step)
+        try:
+            with service.observer.timed(Timed.STEP):
+                replies = service.step(self._clock(), [request for request, _ in taken])
+        except BaseException:
+            for _, future in taken:
+                answer(future, UNTOLD)
+            raise
+        for (_, future), reply in zip(taken, replies, strict=True):
+            answer(future, reply)
+        self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
+        self.door.serve_reads(service)
+
+    def _wait(self) -> float:
+        """Seconds until there may be something to do."""
+        wake = self.service.wake()
+        # What cannot be reached is not asked again before it is due.
+        heard = self.service.trouble or self._heralding
+        pause = LONGEST if heard else self._pause
+        if wake is None:
+            return pause
+        return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))
+
+
+def explained(failure: BaseException) -> FairleadError:
+    """Why the loop ended, as an error with a sentence."""
+    if isinstance(failure, FairleadError):
+        return failure
+    return InternalError(
+        f"the service's loop failed and stopped; what it accepted is in the journal: {failure!r}"
+    )

@@ -1,0 +1,343 @@
+"""The service as a process: the loop in a thread of its own, the API in the main thread, until a
+signal ends both."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import ssl
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.service.api.app import application
+from fairlead.service.api.connection import Connections, guarded
+from fairlead.service.api.gate import Gate, is_loopback
+from fairlead.service.api.settings import ApiSettings
+from fairlead.service.loop.loop import Service
+from fairlead.service.mailbox import Door, DoorClosedError
+from fairlead.service.process.first_token import make_first
+from fairlead.service.process.private_file import write_private
+from fairlead.service.process.runner import Runner, explained
+
+ADDRESS = "address"
+"""The file in the state folder that says where the service listens, while it does."""
+
+TOKEN = "admin-token"
+"""The file in the state folder with an admin's token: the first start writes it, and every start
+that does not find it."""
+
+FIRST_PATIENCE = 60.0
+"""Seconds for which `ready` waits for the first token: on a busy machine it may take a while, and
+where the engine is away or the journal cannot be written there is none until that is mended."""
+
+PATIENCE = 5.0
+"""Seconds for which a stop waits for answers that go on."""
+
+STOPPING = 60.0
+"""Seconds that the loop has to end its step when the service stops."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What is served and where. `port` 0: any that is free. `metrics`: tells all of them;
+    `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
+    ready yet, once."""
+
+    service: Service
+    state: Path
+    host: str = "127.0.0.1"
+    port: int = 7370
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    behind_proxy: bool = False
+    no_auth: bool = False
+    api: ApiSettings = field(default_factory=ApiSettings)
+    poll: float = 0.02
+    metrics: Callable[[Door[Service]], Awaitable[bytes]] | None = None
+    seen: Callable[[str, str, int, float], None] | None = None
+    waits: Callable[[str], None] = lambda _: None
+
+
+def check_listening(
+    host: str,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    *,
+    behind_proxy: bool = False,
+    no_auth: bool = False,
+) -> None:
+    """Raises InputError where it would not be safe to listen there, or the certificate does not
+    load. Nothing is opened."""
+    if (tls_cert is None) != (tls_key is None):
+        raise InputError(
+            Mistake("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
+        )
+    loopback = all(is_loopback(address) for address in _addresses(host))
+    if no_auth and not loopback:
+        raise InputError(
+            Mistake(
+                f"without tokens everybody who reaches {host} may do everything",
+                "leave --no-auth out, or listen on 127.0.0.1",
+            )
+        )
+    if no_auth and behind_proxy:
+        raise InputError(
+            Mistake(
+                "without tokens everybody whom the proxy lets in may do everything",
+                "leave --no-auth out",
+            )
+        )
+    if tls_cert is not None and tls_key is not None:
+        _context(tls_cert, tls_key)
+    elif not loopback and not behind_proxy:
+        raise InputError(
+            Mistake(
+                f"{host} is not this machine alone, and without TLS tokens can be read on the way",
+                "give --tls-cert and --tls-key, or --behind-proxy where a proxy in front has TLS",
+            )
+        )
+
+
+def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: None) -> int:
+    """Serves until a signal or the end of the loop; 0 after a clean stop. `ready` is told the
+    address once it listens, and whether an admin's token is there. Raises what the first step
+    raises, and why the loop ended by itself.
+
+    The service is closed in the end; tasks go on running."""
+    check_listening(
+        serving.host,
+        serving.tls_cert,
+        serving.tls_key,
+        behind_proxy=serving.behind_proxy,
+        no_auth=serving.no_auth,
+    )
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    listener = _listener(serving.host, serving.port)
+    door: Door[Service] = Door()
+    file = serving.state / ADDRESS
+    try:
+        gate = _gate(serving, door)
+
+        def told(url: str, token: bool) -> None:
+            write_private(file, url)
+            ready(url, token)
+
+        server = _Server(_config(serving, gate), gate, door, serving, told)
+        runner = Runner(serving.service, door, poll=serving.poll, ended=server.end)
+        try:
+            runner.start()
+            server.run(sockets=[listener])
+        finally:
+            file.unlink(missing_ok=True)
+            ended = runner.stop(STOPPING)
+            if ended:
+                serving.service.close()
+    finally:
+        listener.close()
+    if runner.failure is not None:
+        raise explained(runner.failure) from runner.failure
+    if server.failure is not None:
+        raise server.failure
+    return 0
+
+
+def _gate(serving: Serving, door: Door[Service]) -> Gate:
+    metrics = serving.metrics
+    return application(
+        door,
+        serving.api,
+        no_auth=serving.no_auth,
+        behind_proxy=serving.behind_proxy,
+        tell_metrics=None if metrics is None else lambda: metrics(door),
+        seen=serving.seen,
+    )
+
+
+def _config(serving: Serving, gate: Gate) -> uvicorn.Config:
+    connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
+    return uvicorn.Config(
+        gate,
+        loop="asyncio",
+        http=guarded(connections),  # type: ignore[arg-type]  # a class, made for these connections
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=int(serving.api.head_seconds),
+        timeout_graceful_shutdown=int(PATIENCE),
+        h11_max_incomplete_event_size=serving.api.head_bytes,
+        ssl_certfile=serving.tls_cert,
+        ssl_keyfile=serving.tls_key,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which ends where our loop ends, and lets streams go when it stops."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        gate: Gate,
+        door: Door[Service],
+        serving: Serving,
+        ready: Callable[[str, bool], None],
+    ) -> None:
+        super().__init__(config)
+        self.failure: Exception | None = None
+        self._gate, self._door, self._serving, self._ready = gate, door, serving, ready
+        self._first: asyncio.Task[None] | None = None
+        self._refusals = 0
+
+    def end(self) -> None:
+        """Stop soon. From any thread."""
+        self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._gate.api.begin()
+        await super().startup(sockets)
+        if not self._serving.no_auth:
+            self._first = asyncio.create_task(self._make_first())
+            await asyncio.wait([self._first], timeout=FIRST_PATIENCE)
+        token = self._first is not None and self._first.done()
+        try:
+            self._ready(_url(self._serving, (sockets or [])[0]), token)
+        except Exception as error:  # noqa: BLE001 - raised by `serve`, once all is closed
+            self._fail(error)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._gate.api.stop()
+        if self._first is not None:
+            self._first.cancel()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn's own raises the signals once more when it has stopped: then nothing could be
+        closed after it."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        wanted = (signal.SIGINT, signal.SIGTERM)
+        before = {each: signal.signal(each, self.handle_exit) for each in wanted}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal lets answers end, the second does not wait for them."""
+        del sig, frame
+        if self.should_exit:
+            self.force_exit = True
+        self.should_exit = True
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        self.should_exit = True
+
+    async def _make_first(self) -> None:
+        """Makes a token for an admin where one is needed."""
+        file = _File(self._serving.state / TOKEN)
+        try:
+            await make_first(self._door, self._gate.api, file, self._say_why)
+        except DoorClosedError:
+            return
+        except OutputError as error:
+            self._fail(error)
+
+    def _say_why(self, why: str) -> None:
+        """Says once why there is no token yet, and for how long it is waited for. What the engine
+        has is not known in the first moment."""
+        self._refusals += 1
+        if self._refusals == 2:
+            self._serving.waits(
+                f"no token for the administrator can be made yet: {why}; waiting for it up to"
+                f" {FIRST_PATIENCE:g} s before serving without"
+            )
+
+
+@dataclass(frozen=True)
+class _File:
+    """Where the first token is kept."""
+
+    path: Path
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def write(self, text: str) -> None:
+        write_private(self.path, text)
+
+
+def _addresses(host: str) -> list[str]:
+    """What the name of a host stands for. Raises InputError."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            Mistake(f"there is no host {host[:80]!r} to listen on", "write an address of this one")
+        ) from error
+    return [str(address[0]) for *_, address in found]
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """The socket, bound. Raises InputError."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _unbound(host, port, error) from error
+    try:
+        if sys.platform != "win32":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise _unbound(host, port, error) from error
+    return listener
+
+
+def _unbound(host: str, port: int, error: OSError) -> InputError:
+    why = error.strerror or str(error)
+    return InputError(
+        Mistake(f"{host}:{port} cannot be listened on: {why}", "choose another with --listen")
+    )
+
+
+def _context(cert: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(cert, key, password="")  # never asked for
+    except OSError as error:  # ssl's errors are such, too
+        raise InputError(
+            Mistake(
+                f"the certificate {cert} with the key {key} cannot be used:"
+                f" {error.strerror or error}",
+                "give both as PEM, the key without a password",
+            )
+        ) from error
+    return context
+
+
+def _url(serving: Serving, listener: socket.socket) -> str:
+    """The address for a client on this machine."""
+    port = listener.getsockname()[1]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(serving.host, serving.host)
+    scheme = "http" if serving.tls_cert is None else "https"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

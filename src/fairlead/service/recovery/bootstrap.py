@@ -1,0 +1,163 @@
+"""What the core of the service is made of: chosen at the first start, kept in the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from fairlead.engines.interface import Node
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.events import TenantChanged
+from fairlead.scheduling.options import Options
+from fairlead.scheduling.placement.registry import find
+from fairlead.scheduling.reconfigure import changed
+from fairlead.scheduling.state.ids import Unit
+from fairlead.service.fairness.monitor import FairSettings
+from fairlead.service.journal.entry import Body
+from fairlead.service.loop.step import Draft
+from fairlead.service.records.people import Start
+from fairlead.service.settings import Settings
+from fairlead.version import __version__
+
+SCHEMA = 2
+"""Of the entries' kinds and bodies. 2: there is `core_changed`."""
+
+CORE_CHANGED = "core_changed"
+"""The kind of the entry after which the core decides by something else than before."""
+
+CHOSEN = ("policy", "placement", "options")
+"""What such an entry says; all of it, also what stays."""
+
+THOUSANDTH = Fraction(1, 1000)
+
+LARGE = 1 << 20
+"""Whole amounts of so much are counted one by one, as bytes are."""
+
+
+def units_of(nodes: Sequence[Node], settings: Settings) -> tuple[Unit, ...]:
+    """How each resource is counted: memory and what is as large one by one, devices in thousandths
+    of a piece, all else in thousandths."""
+    names = dict.fromkeys(settings.resources)
+    large = {"memory": True}
+    for node in nodes:
+        for name, amount in node.machine.capacity.items():
+            names[name] = None
+            whole = amount == 0 or (amount.denominator == 1 and amount >= LARGE)
+            large[name] = large.get(name, True) and whole
+    for name in settings.resources:
+        large.setdefault(name, False)
+    units = []
+    for name in names:
+        if name in settings.devices:
+            units.append(Unit(name, THOUSANDTH, 1000))
+        else:
+            units.append(Unit(name, Fraction(1) if large[name] else THOUSANDTH))
+    return tuple(units)
+
+
+def start_body(units: Sequence[Unit], settings: Settings) -> dict[str, Any]:
+    """The body of the entry `service_started`."""
+    options = settings.options
+    return {
+        "version": __version__,
+        "schema": SCHEMA,
+        "policy": str(settings.policy),
+        "placement": settings.placement,
+        "options": {
+            "reserve_after": options.reserve_after,
+            "preempt_after": options.preempt_after,
+            "whole": options.whole,
+        },
+        "units": [
+            {"name": unit.name, "unit": str(unit.unit), "piece": unit.piece} for unit in units
+        ],
+    }
+
+
+def core_of(body: dict[str, Any]) -> Core:
+    """The core that such a body means, before it was told anything."""
+    units = [Unit(each["name"], Fraction(each["unit"]), each["piece"]) for each in body["units"]]
+    return Core(units, body["policy"], body["placement"], Options(**body["options"]))
+
+
+def core_like(start: Start) -> Core:
+    """A new core, made as the service's was when it was started."""
+    body = {name: getattr(start, name) for name in ("units", "policy", "placement", "options")}
+    return core_of(body)
+
+
+def change_of(start: Start, settings: Settings) -> Body | None:
+    """What the settings want otherwise than the core is: the body of an entry `core_changed`; None
+    where nothing. Raises InputError where that cannot change any more."""
+    names = [unit["name"] for unit in start.units]
+    pieces = [unit["name"] for unit in start.units if unit["piece"]]
+    for name in settings.resources:
+        if name not in names:
+            _fixed(f"it counts {', '.join(names)}, and not {name}")
+    for name in names:
+        if (name in settings.devices) is not (name in pieces):
+            kept = "devices" if name in pieces else "no devices"
+            _fixed(f"its resource {name} comes in {kept}, and that stays so")
+    wanted = start_body((), settings)
+    body = {name: wanted[name] for name in CHOSEN}
+    return None if body == {name: getattr(start, name) for name in CHOSEN} else body
+
+
+def _fixed(what: str) -> NoReturn:
+    raise InputError(
+        Mistake(
+            f"what the journal counts was chosen when it was begun: {what}",
+            "leave it as it was, or begin with a new state folder",
+        )
+    )
+
+
+def changed_core(core: Core, time: int, body: Body) -> Core:
+    """A core of its own that goes on from this one under what such a body says. Raises InputError
+    where it cannot be."""
+    options = Options(**body["options"])
+    return changed(core, time, body["policy"], body["placement"], options)
+
+
+def first_core(nodes: Sequence[Node], settings: Settings) -> Core:
+    """The core of a new journal. Raises InputError where the settings cannot be."""
+    return core_of(start_body(units_of(nodes, settings), settings))
+
+
+def begin(draft: Draft, settings: Settings) -> None:
+    """The first entries of a service that starts. Raises InputError where the core cannot go on as
+    the settings want it to."""
+    start = draft.records.start
+    change = None if start is None else change_of(start, settings)
+    if change is not None:
+        draft.change_core(changed_core(draft.core, draft.time, change), CORE_CHANGED, change)
+    draft.note("service_started", **start_body(draft.core.ids.units, settings))
+    _tell_tenants(draft, settings.tenants)
+
+
+def fair_settings(settings: Settings) -> FairSettings:
+    """What the core wants to be told of exact allocations."""
+    return FairSettings(
+        every=settings.advise_every,
+        guarantees=settings.options.preempt_after is not None,
+        advice=find(settings.placement).guided,
+    )
+
+
+def _tell_tenants(draft: Draft, tenants: Sequence[Tenant]) -> None:
+    """Tells the core of tenants that are new or differ, parents first."""
+    waiting = list(tenants)
+    told: set[str] = set()
+    names = {tenant.name for tenant in tenants}
+    while waiting:
+        ready = [each for each in waiting if each.parent not in names or each.parent in told]
+        if not ready:
+            raise InputError(Mistake("tenants are below one another in a circle", "break it"))
+        for tenant in ready:
+            told.add(tenant.name)
+            if draft.records.tenants.get(tenant.name) != tenant:
+                draft.tell(TenantChanged(draft.time, tenant))
+        waiting = [each for each in waiting if each.name not in told]

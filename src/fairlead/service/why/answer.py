@@ -1,0 +1,308 @@
+"""Why a job waits, or what became of it: everything as values, and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from fairlead.model.errors import InputError, Mistake
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.transitions import TaskState
+from fairlead.scheduling.why.values import (
+    Behind,
+    Excluded,
+    NoMachine,
+    NotLooked,
+    Reserved,
+    TooSmall,
+    Why,
+)
+from fairlead.service.fairness.causes import Cause, cause_of
+from fairlead.service.fairness.interface import Answered, JobShare
+from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.shortfalls import exact_of
+from fairlead.service.records.book import Records
+from fairlead.service.records.jobs import JobRecord, JobState
+from fairlead.service.records.tasks import Outcome
+from fairlead.service.requests import JobKey
+from fairlead.service.why.core_copy import Still, still
+from fairlead.service.why.expected_start import Start, expected_start
+from fairlead.service.why.remedies import Change, smallest_changes
+
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fair:
+    """What the exact allocation of that moment gives the job, and how far it is from it. `short`:
+    tasks that it lacks of what it is guaranteed, and has tasks for; `since`: when its tenant was
+    first seen short, without a gap."""
+
+    exact: JobShare
+    moment: int
+    policy: str
+    running: int
+    short: int
+    since: int | None
+    cause: Cause | None
+
+    def sentence(self, now: int, said_before: Collection[str] = ()) -> str:
+        """All of it in words, but for a cause that was said before."""
+        said = (
+            f"by the exact allocation ({self.policy}, of {_ago(now - self.moment)} ago) its share"
+            f" is {self._share()}; it runs {self.running or 'none'}"
+        )
+        if self.short:
+            said += f", {self.short} fewer than it could have by that"
+            if self.since is not None and now > self.since:
+                said += f", for {_ago(now - self.since)} now"
+            if self.cause is not None and self.cause.sentence not in said_before:
+                said += f": {self.cause.sentence}"
+        elif self.running > self.exact.whole:
+            said += ", more than it is guaranteed: what others leave"
+        if self.exact.drained:
+            said += f"; machines that take no tasks now would add {self.exact.drained}"
+        return said
+
+    def _share(self) -> str:
+        tasks, whole = f"{self.exact.tasks:.4g}", self.exact.whole
+        if tasks == "0":
+            return "nothing"
+        share = "1 task" if tasks == "1" else f"{tasks} tasks"
+        if not whole:
+            return f"{share}, less than a whole one, so none is guaranteed"
+        if tasks == str(whole):
+            return f"{share}, guaranteed"
+        return f"{share}, of which {whole} {_are(whole)} guaranteed"
+
+
+@dataclass(frozen=True, slots=True)
+class WhyJob:
+    """How a job stands at a moment.
+
+    `why` is the core's word on what waits; None for a job that is over. `changes`: the smallest of
+    each kind after which it would start now, each tried. `start`: when it is expected to, run
+    forward on a copy of the core; None where nobody told how long tasks take."""
+
+    time: int
+    job: str
+    tenant: str
+    state: JobState
+    counts: tuple[int, ...]  # by TaskState
+    reason: str = ""  # of a job that was rejected
+    failures: tuple[str, ...] = ()
+    why: Why | None = None
+    fair: Fair | None = None
+    changes: tuple[Change, ...] = ()
+    start: Start | None = None
+
+    @property
+    def ahead(self) -> Behind | None:
+        """Who comes first, if somebody does."""
+        reasons = () if self.why is None else self.why.reasons
+        return next((each for each in reasons if isinstance(each, Behind)), None)
+
+    def sentences(self) -> tuple[str, ...]:
+        """All of it, in the order in which a reader wants it."""
+        said = [self._stands()]
+        if self.reason:
+            said.append(f"it was not taken: {self.reason}")
+        said += self.failures
+        reasons = [] if self.why is None else [str(reason) for reason in self.why.reasons]
+        said += reasons
+        if self.fair is not None:
+            said.append(self.fair.sentence(self.time, reasons))
+        said += [change.sentence for change in self.changes]
+        if self.start is not None:
+            said.append(self._expected(self.start))
+        return tuple(said)
+
+    def _stands(self) -> str:
+        kinds = [(count, _WORDS[state]) for state in _ORDER if (count := self.counts[state])]
+        total = sum(self.counts)
+        tasks = "1 task" if total == 1 else f"{total or 'no'} tasks"
+        if len(kinds) == 1:
+            tasks += f", {'all ' if total > 1 else ''}{kinds[0][1]}"
+        else:
+            tasks += "".join(f", {count} {word}" for count, word in kinds)
+        whose = "" if self.tenant == self.job else f" of {self.tenant}"
+        return f"{self.job}{whose} {_STANDS[self.state]}: {tasks}"
+
+    def _expected(self, start: Start) -> str:
+        if start.time is not None:
+            what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
+            said = f"{what} of it {_are(start.tasks)} expected to start in"
+            said += f" {_ago(start.time - self.time)}, if every task takes as long as was told"
+        else:
+            looked = _ago(start.until - self.time)
+            said = f"none of its tasks is expected to start in the next {looked}"
+        if start.unknown:
+            one = start.unknown == 1
+            said += (
+                f"; of {'1 task that runs' if one else f'{start.unknown} tasks that run'} nobody"
+                f" told how long {'it takes' if one else 'they take'}, so it may be earlier"
+            )
+        return said
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What there is to say of a job at a moment, taken in the loop's thread; what takes long is
+    made of it elsewhere (`explained`)."""
+
+    said: WhyJob
+    copy: Still | None  # where something is not over
+    exact: Answered | None = None
+    since: int | None = None  # its tenant is short
+
+
+def take(
+    time: int,
+    records: Records,
+    core: Core | None,
+    watch: Watch | None,
+    key: JobKey,
+    *,
+    own: bool = True,
+) -> Taken:
+    """How the job stands, and a copy of the core to look at and to try changes on. Raises
+    InputError where there is no such job. Not `own`: what its tasks said when they failed is left
+    out."""
+    job = records.job(key)
+    if job is None:
+        raise InputError(
+            Mistake(
+                f'there is no job "{key}"' if isinstance(key, str) else f"there is no job {key}",
+                "one that is over is forgotten after a while: see the names with `fairlead jobs`",
+            )
+        )
+    said = WhyJob(
+        time=time,
+        job=job.name,
+        tenant=job.tenant,
+        state=job.state,
+        counts=tuple(job.counts),
+        reason=job.reason if own else "",
+        failures=tuple(_failures(records, job)) if own else (),
+    )
+    if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
+        return Taken(said, None)
+    if watch is None:
+        return Taken(said, still(core))
+    return Taken(said, still(core), watch.exact, watch.since(job.tenant))
+
+
+def explained(taken: Taken) -> WhyJob:
+    """With the core's reasons, the exact share, the changes that would start it, each tried, and
+    the expected start. Touches nothing that the loop owns: to be called in any thread."""
+    said = taken.said
+    if taken.copy is None:
+        return said
+    core = taken.copy.core
+    why = core.why(said.job)
+    said = replace(said, why=why, fair=_fair(core, taken, why))
+    if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
+        return said
+    return replace(said, changes=smallest_changes(core, why), start=_start(core, why))
+
+
+_ORDER = (
+    TaskState.WAITING,
+    TaskState.LAUNCHED,
+    TaskState.RUNNING,
+    TaskState.STOPPING,
+    TaskState.FINISHED,
+    TaskState.FAILED,
+    TaskState.DROPPED,
+)
+
+_STANDS = {
+    JobState.PENDING: "is pending",
+    JobState.RUNNING: "is running",
+    JobState.FINISHED: "has finished",
+    JobState.FAILED: "has failed",
+    JobState.CANCELLED: "was cancelled",
+}
+
+_WORDS = {
+    TaskState.WAITING: "waiting",
+    TaskState.LAUNCHED: "launched",
+    TaskState.RUNNING: "running",
+    TaskState.STOPPING: "told to stop",
+    TaskState.FINISHED: "finished",
+    TaskState.FAILED: "failed",
+    TaskState.DROPPED: "dropped",
+}
+
+_CODED = (Outcome.EXITED, Outcome.SIGNALLED)
+"""Of these the code says something."""
+
+SHOWN = 3
+"""So many failed tasks are told of; the others are counted."""
+SEARCHED = 10_000
+"""Among so many tasks failed ones are looked for."""
+
+
+def _failures(records: Records, job: JobRecord) -> list[str]:
+    """What became of the first tasks that failed."""
+    failed = job.counts[TaskState.FAILED]
+    if not failed:
+        return []
+    found: list[str] = []
+    for number in range(min(job.tasks, SEARCHED)):
+        if len(found) == min(SHOWN, failed):
+            break
+        if records.table.state[job.first + number] == TaskState.FAILED:
+            task = records.task(job, number)
+            how = task.outcome.name.lower().replace("_", " ")
+            if task.outcome in _CODED:
+                how += f" {task.code}"
+            where = "" if task.machine is None else f" on {task.machine}"
+            why = f": {task.why}" if task.why else ""
+            found.append(f"task {number} failed in attempt {task.attempt}{where} ({how}){why}")
+    if failed > len(found):
+        found.append(f"{failed - len(found)} more failed")
+    return found
+
+
+def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
+    exact = exact_of(taken.exact, why.job)
+    if exact is None or taken.exact is None:
+        return None
+    wanted = exact.whole if why.waiting is None else min(exact.whole, why.running + why.waiting)
+    short = max(wanted - why.running, 0)
+    return Fair(
+        exact=exact,
+        moment=taken.exact.answer.time,
+        policy=taken.exact.question.policy,
+        running=why.running,
+        short=short,
+        since=taken.since if short else None,
+        cause=cause_of(core, taken.exact, core.ids.jobs[why.job]) if short else None,
+    )
+
+
+def _start(core: Core, why: Why) -> Start | None:
+    if any(isinstance(reason, (NoMachine, Excluded, TooSmall)) for reason in why.reasons):
+        return None  # however long one waits
+    own = next((each for each in why.reasons if isinstance(each, Reserved)), None)
+    found = expected_start(core, why.job)
+    if found is None and own is not None and own.start is not None:
+        return Start(own.start, 1, own.start, 0)
+    return found
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _ago(microseconds: int) -> str:
+    """A span of time as people say it."""
+    seconds = max(microseconds, 0) / SECOND
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,78 @@
+"""A second core that stands where another one stands, to try on it what would happen."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.kernels.memory.state import FIELDS
+from fairlead.scheduling.kernels.memory.tables import Full
+from fairlead.scheduling.preemption.adapter import Stopping
+from fairlead.scheduling.preemption.rule import Memory
+from fairlead.scheduling.transitions import HELD
+
+_USED = {
+    name: table
+    for table, names in {
+        "jobs": ("job", "demand", "needs", "prefers", "rank", "target", "runs"),
+        "tenants": ("tenant", "limit", "used"),
+        "tasks": ("task",),
+        "nodes": ("node", "need", "terms"),
+    }.items()
+    for name in names
+}
+"""Large arrays, and what counts how many of their rows were ever used."""
+
+
+@dataclass(frozen=True, eq=False)
+class Still:
+    """A core as it was at a moment. Taking one costs little more than copying its arrays; `core`
+    is made of it by whoever wants it, in any thread, and is its own."""
+
+    _core: Core
+    _memory: tuple[tuple[tuple[int, int], ...], Memory] | None
+
+    @cached_property
+    def core(self) -> Core:
+        """A core that decides from now on what that one would."""
+        core = self._core
+        state, ids = core.state, core.ids
+        state.grow(Full.OUT)  # makes the handle of the arrays as they are now
+        used = state.task[: int(state.whole[0]["tasks"])]
+        held = np.flatnonzero(np.isin(used["state"], HELD))
+        ids.tasks.update((job, {}) for job in ids.job_at)
+        columns = (held, used["job"][held], used["number"][held])
+        for slot, job, number in zip(*(column.tolist() for column in columns), strict=True):
+            ids.tasks[job][number] = slot
+        if self._memory is not None:
+            assert core.options.preempt_after is not None  # it remembers for that
+            core.stopping = Stopping(core.options.preempt_after)
+            core.stopping.remember(*self._memory)
+        return core
+
+
+def still(core: Core) -> Still:
+    """The core as it is now, between two of its decisions."""
+    other, book, state = copy(core), copy(core.book), copy(core.state)
+    whole = core.state.whole[0]
+    for name in FIELDS:
+        array = getattr(core.state, name)
+        rows = int(whole[_USED[name]]) if name in _USED else len(array)
+        new = np.zeros(array.shape, array.dtype)  # costs nothing where nothing is written
+        new[:rows] = array[:rows]
+        setattr(state, name, new)
+    book.ids = core.ids.copied()
+    book.state, book.rejected = state, list(core.book.rejected)
+    book.forget_sums()
+    other.book, other.pending, other.checked = book, list(core.pending), False
+    return Still(other, None if core.stopping is None else core.stopping.memory())
+
+
+def twin(core: Core) -> Core:
+    """A core that decides from now on what this one would, and shares nothing with it that either
+    changes."""
+    return still(core).core

@@ -1,0 +1,90 @@
+"""Tries a change on a copy of the core: would it start a task of the job now?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.decisions import Decision, Launch, Stop
+from fairlead.scheduling.events import Event, JobCancelled, JobSubmitted, TaskStopped
+from fairlead.service.why.core_copy import twin
+
+STAND_IN = "fairlead-would-be"
+"""The name of the job that stands for a changed one, with more letters where it is taken."""
+
+
+class Trials:
+    """So many trials at most, each on a fresh copy of the core."""
+
+    def __init__(self, core: Core, job: str, most: int) -> None:
+        self.core, self.job, self._left = core, job, most
+        self.slot = core.ids.jobs[job]
+        self.row = core.state.job[self.slot].copy()
+        self.model = core.ids.job_at[self.slot]
+
+    @property
+    def left(self) -> int:
+        """How many more there may be."""
+        return self._left
+
+    def happen(self, events: Sequence[Event]) -> int:
+        """How many tasks of the job the core launches if these events happen now."""
+        return len(self._launches(events, self.job))
+
+    def change(self, job: Job) -> int:
+        """How many tasks the core launches of a job that is like this one but for what changed,
+        submitted now in its place. Nobody else can use the room that is free now (it would have
+        been used), so that the place of the job in the order does not matter."""
+        name = STAND_IN
+        while name in self.core.ids.jobs:
+            name += "-"
+        there = job
+        if job.spread:  # not where tasks of it run already
+            own = self._own_machines()
+            there = replace(job, exclude=(*job.exclude, *(n for n in own if n not in job.exclude)))
+        waiting = None if job.tasks is None else Fraction(max(int(self.row["waiting"]), 1))
+        gang = job.gang if waiting is None or waiting >= job.gang else 1
+        there = replace(there, name=name, tasks=waiting, gang=gang)
+        now = self.core.now
+        events = [JobSubmitted(now, there)]
+        if not self.row["cancelled"]:
+            return len(self._launches([JobCancelled(now, self.job), *events], name))
+        return len(self._launches(events, name))
+
+    def _own_machines(self) -> tuple[str, ...]:
+        state, ids = self.core.state, self.core.ids
+        found, at = [], int(self.row["first_task"])
+        while at >= 0:
+            found.append(ids.machine_at[int(state.task[at]["machine"])].name)
+            at = int(state.task[at]["job_next"])
+        return tuple(dict.fromkeys(found))
+
+    def _launches(self, events: Sequence[Event], name: str) -> list[Launch]:
+        if self._left <= 0:
+            return []
+        self._left -= 1
+        core = twin(self.core)
+        try:
+            for event in events:
+                core.apply(event)
+        except InputError:  # it cannot happen: that is an answer
+            return []
+        decisions = settled(core)
+        return [each for each in decisions if isinstance(each, Launch) and each.job == name]
+
+
+def settled(core: Core) -> list[Decision]:
+    """All decisions of this moment, if what is told to stop stops at once."""
+    made: list[Decision] = []
+    while True:
+        new = core.decide()
+        made += new
+        stops = [each for each in new if isinstance(each, Stop)]
+        if not stops:
+            return made
+        for stop in stops:
+            core.apply(TaskStopped(core.now, stop.job, stop.task))

@@ -1,0 +1,174 @@
+"""What-if against the live state: the changes of `fairlead whatif`, on what is present now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from fairlead.audit.finding import Input
+from fairlead.audit.whatif.as_data import tree
+from fairlead.audit.whatif.compare import Moved, WhatIf, what_if
+from fairlead.audit.whatif.parse import read_edits
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
+from fairlead.model.words import counted, listing, number
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.kernels.memory.tables import UNLIMITED
+from fairlead.scheduling.state.scales import FIFO
+from fairlead.scheduling.transitions import MachineState
+from fairlead.service.fairness.question import columns, jobs_there, machines_there, tenant_slots
+from fairlead.wire.fairness import WhatIfAnswer
+
+CHANGES = ("add", "remove", "weight", "drop_constraint", "set_demand", "set_limit")
+"""The kinds of changes, as `fairlead whatif` calls its options."""
+
+MOST = 20_000
+"""Present jobs at most: each is solved for by itself, before and after."""
+
+
+@dataclass(frozen=True)
+class Present:
+    """What is present at a moment: machines that take tasks, tenants, and jobs with what is left of
+    them (None: without end). Nothing in it changes later."""
+
+    machines: tuple[Machine, ...]
+    tenants: tuple[Tenant, ...]
+    jobs: tuple[Job, ...]
+    left: tuple[int | None, ...]
+    devices: tuple[str, ...]
+
+
+def take_present(core: Core) -> Present:
+    """The machines that take tasks and the jobs with what is left of them: what waits and what is
+    held. Quick, and to be called in the loop's thread. Raises InputError where there are too many
+    jobs."""
+    jobs = jobs_there(core)
+    if len(jobs) > MOST:
+        raise InputError(
+            Mistake(
+                f"there are {len(jobs)} jobs, and what-if takes {MOST} at most",
+                "ask again when fewer wait, or ask `fairlead whatif` about a file",
+            )
+        )
+    ids, state = core.ids, core.state
+    up = machines_there(core)
+    up = up[state.machine["state"][up] == MachineState.UP]
+    rows = columns(core, jobs)
+    there = np.flatnonzero(rows["cancelled"] == 0)
+    endless = rows["total"][there] == UNLIMITED
+    left = (rows["waiting"] + rows["held"])[there]
+    return Present(
+        machines=tuple(ids.machine_at[m] for m in up.tolist()),
+        tenants=tuple(ids.tenant_at[slot] for slot in tenant_slots(core)),
+        jobs=tuple(ids.job_at[slot] for slot in jobs[there].tolist()),
+        left=tuple(
+            None if ends else count
+            for ends, count in zip(endless.tolist(), left.tolist(), strict=True)
+        ),
+        devices=tuple(unit.name for unit in ids.units if unit.piece),
+    )
+
+
+def input_of(present: Present) -> Input:
+    """What is present as the input of an allocation. The commands and environments of jobs are left
+    out, and so are jobs none of whose listed machines is there. To be called in any thread. Raises
+    InputError where there is nothing to share."""
+    machines = present.machines
+    if not machines:
+        raise InputError(Mistake("no machine takes tasks now", "add one, or end its drain"))
+    there = {machine.name for machine in machines}
+    jobs = [
+        _bare(job, None if left is None else Fraction(left), there)
+        for job, left in zip(present.jobs, present.left, strict=True)
+        if job.machines is None or any(name in there for name in job.machines)
+    ]
+    if not jobs:
+        raise InputError(Mistake("no job is present", "submit one first"))
+    resources = {name for machine in machines for name in machine.capacity}
+    devices = [name for name in present.devices if name in resources]
+    tenants = [_tenant(tenant, there, resources) for tenant in present.tenants]
+    return Input(Cluster(machines, tenants, devices), tuple(jobs))
+
+
+def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
+    """The tenant with what is there of its pool, and limits of what there is."""
+    pool = None
+    if tenant.pool is not None:
+        pool = tuple(name for name in tenant.pool if name in there)
+        if not pool:
+            raise InputError(
+                Mistake(
+                    f"no machine of the pool of {tenant.name} takes tasks now",
+                    "ask again when one does",
+                )
+            )
+    limit = FrozenMap({name: tenant.limit[name] for name in tenant.limit if name in resources})
+    return replace(tenant, pool=pool, limit=limit)
+
+
+def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:
+    """What shares depend on, and nothing else of the job. Machines that are gone are off its
+    lists."""
+    return Job(
+        job.name,
+        job.demand,
+        tenant=job.tenant,
+        tasks=tasks,
+        where=job.where,
+        machines=None if job.machines is None else [n for n in job.machines if n in there],
+        exclude=[name for name in job.exclude if name in there],
+        spread=job.spread,
+    )
+
+
+def answer_what_if(
+    time: int, given: Input, asked: Mapping[str, Sequence[str]], policy: str
+) -> WhatIfAnswer:
+    """What would change. Raises InputError where a change cannot be made, or the policy refuses.
+
+    Solves twice; touches nothing that the loop owns."""
+    if policy == FIFO:
+        raise InputError(
+            Mistake("fifo has no shares to compare", "ask with the policy tsf, or another one")
+        )
+    unknown = [name for name in asked if name not in CHANGES]
+    if unknown:
+        raise InputError(Mistake(f'there is no change "{unknown[0]}"', f"use {listing(CHANGES)}"))
+    if not any(asked.values()):
+        raise InputError(Mistake("nothing is changed", 'say what, as in add: ["4 x h01"]'))
+    texts = {name: asked.get(name, ()) for name in CHANGES}
+    edits = read_edits(
+        given,
+        add=texts["add"],
+        remove=texts["remove"],
+        weight=texts["weight"],
+        drop_constraint=texts["drop_constraint"],
+        set_demand=texts["set_demand"],
+        set_limit=texts["set_limit"],
+    )
+    found = what_if(given, edits, policy)
+    return WhatIfAnswer(time=time, whatif=tree(found), sentences=list(_sentences(found)))
+
+
+def _sentences(found: WhatIf) -> Iterator[str]:
+    """Who gains and who loses, those with the largest changes first."""
+    for word, way in (("gain", 1), ("lose", -1)):
+        who = [job for job in found.jobs if job.change == way]
+        who.sort(key=lambda job: -abs(job.by))
+        if who:
+            does = word if len(who) > 1 else word + "s"
+            named = listing([f"{job.name} {_more(job)}" for job in who], most=3)
+            yield f"{counted(len(who), 'job')} {does}: {named} tasks"
+    same = sum(job.change == 0 for job in found.jobs)
+    if same:
+        yield f"{counted(same, 'job')} as before"
+
+
+def _more(job: Moved) -> str:
+    return f"{'+' if job.change > 0 else '-'}{number(abs(job.by), 4)}"

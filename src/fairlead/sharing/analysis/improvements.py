@@ -1,0 +1,363 @@
+"""Small changes that would raise a job: found by the prices, solved again where that is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+
+from fairlead.model.allocation import Allocation
+from fairlead.model.constraint import Selector
+from fairlead.model.eligibility import EXCLUDE, MACHINES, excluded_by
+from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.quantity import quantities
+from fairlead.model.shares import MachineClass
+from fairlead.model.tenant import Tenant
+from fairlead.model.unrounded import compared
+from fairlead.model.values import FrozenMap
+from fairlead.sharing.analysis.explanation import Explanation, fits
+
+MOST = {"resource": 3, "machine": 3, "limit": 2, "constraint": 6, "spread": 1, "demand": 2}
+"""How many changes of each kind are worth a reader's time, and are tried at most."""
+
+LESS = Fraction(9, 10)
+"""A demand that is a little smaller is this part of it."""
+
+SPREAD = "spread"
+"""How `spread` is called where the parts of a constraint are named."""
+
+NEAR = 1e-9
+"""Relative: prices are doubles that say where to look, and places whose costs are this close cost
+the same. What a change brings is decided by sharing again, in rationals."""
+
+
+class Kind(Enum):
+    """What is changed."""
+
+    RESOURCE = "resource"  # one more unit of a resource on machines
+    MACHINE = "machine"  # one more machine
+    LIMIT = "limit"  # a higher limit of a tenant
+    CONSTRAINT = "constraint"  # a constraint without one of its parts, or none at all
+    SPREAD = "spread"  # several tasks may run on one machine
+    DEMAND = "demand"  # a task needs a little less of a resource
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change. `machines` are those that it is about; `own`: the job uses what is changed,
+    rather than others who would make room for it.
+
+    `tasks` is what the job would run with it, where that was tried, and `raises` whether that is
+    more than it runs, however little; `slope` what it would gain by
+    the prices, None where they do not say. That is how it begins, while everybody's scale and the
+    shares of those who froze earlier stay, and it is no promise: where several things are scarce
+    at once, the true gain may be less or more. Of a demand, `amount` is what a task would need.
+    """
+
+    kind: Kind
+    machines: MachineClass | None
+    resource: str | None
+    amount: Fraction | None
+    subject: str  # the tenant of a limit; the part of a constraint that is left out ("": all)
+    slope: float | None
+    own: bool = True
+    tasks: float | None = None
+    raises: bool = False
+
+
+Again = Callable[[Cluster, Sequence[Job]], Allocation]
+
+
+def changes(
+    cluster: Cluster, jobs: Sequence[Job], why: Explanation, again: Again | None
+) -> tuple[Change, ...]:
+    """Changes that would raise the job, the best of each kind first. With `again` each one is
+    tried, and those that would not help, or that the policy would refuse, are left out."""
+    found = counterfactuals(cluster, jobs, why, again)
+    return found if again is None else tuple(change for change in found if change.raises)
+
+
+def counterfactuals(
+    cluster: Cluster, jobs: Sequence[Job], why: Explanation, again: Again | None
+) -> tuple[Change, ...]:
+    """The changes worth a look, the best of each kind first: without `again` those that the prices
+    point to; with it also each part of the constraint, `spread` and a smaller demand, and all are
+    solved again, also those that turn out to bring nothing. What the policy refuses is left out."""
+    tried = again is not None
+    found: list[Change] = []
+    for kind, candidates in (
+        (Kind.RESOURCE, _more_of_a_resource(why)),
+        (Kind.MACHINE, _more_machines(cluster, why)),
+        (Kind.LIMIT, _higher_limits(why)),
+        (Kind.CONSTRAINT, _fewer_constraints(cluster, why, every=tried)),
+        (Kind.SPREAD, _without_spread(why) if tried else ()),
+        (Kind.DEMAND, _smaller_demands(cluster, why) if tried else ()),
+    ):
+        # What the job uses itself comes first: that is what its owner would think of.
+        best = sorted(candidates, key=lambda c: (not c.own, -(c.slope or 0.0)))[: MOST[kind.value]]
+        if again is not None:
+            results = [_tried(cluster, jobs, why, change, again) for change in best]
+            best = [change for change in results if change.tasks is not None]
+        found += best
+    return tuple(found)
+
+
+def unit(total: float) -> Fraction:
+    """How much more is worth talking about: one, or for bytes one Gi, Mi or Ki."""
+    for size in (2**30, 2**20, 2**10):
+        if total >= 64 * size and size * 64 >= 2**20:
+            return Fraction(size)
+    return Fraction(1)
+
+
+def _more_of_a_resource(why: Explanation) -> Iterator[Change]:
+    for scarce in why.scarce:
+        stop = scarce.stop
+        if stop.resource is not None and stop.tenant is None:
+            by = unit(scarce.total)
+            yield Change(
+                Kind.RESOURCE,
+                _class(why, stop.machine_class),
+                stop.resource,
+                by,
+                "",
+                _tasks(why, scarce.price * float(by)),
+                scarce.own,
+            )
+
+
+def _more_machines(cluster: Cluster, why: Explanation) -> Iterator[Change]:
+    if why.share.placements is None:  # every machine is part of one, and none is like it
+        return
+    machine = {machine.name: machine for machine in cluster.machines}
+    own = {scarce.stop.machine_class: False for scarce in why.scarce}
+    own |= {scarce.stop.machine_class: True for scarce in why.scarce if scarce.own}
+    for group in why.allocation.classes:
+        if group.index not in own:
+            continue
+        one = machine[group.machines[0]]
+        rise = sum(
+            price * float(one.capacity.get(resource, 0))
+            for (index, resource), price in why.worth.items()
+            if index == group.index
+        )
+        rise += sum(
+            scarce.price
+            for scarce in why.scarce
+            if scarce.stop.machine_class == group.index and scarce.stop.job is not None
+        )
+        yield Change(Kind.MACHINE, group, None, None, "", _tasks(why, rise), own[group.index])
+
+
+def _higher_limits(why: Explanation) -> Iterator[Change]:
+    for scarce in why.scarce:
+        if scarce.stop.tenant is not None:
+            by = unit(scarce.total)
+            yield Change(
+                Kind.LIMIT,
+                None,
+                scarce.stop.resource,
+                by,
+                scarce.stop.tenant,
+                _tasks(why, scarce.price * float(by)),
+            )
+
+
+def _fewer_constraints(cluster: Cluster, why: Explanation, *, every: bool) -> Iterator[Change]:
+    """Parts of the constraint that alone keep the job from machines where it would be cheaper; or
+    `every` part, and all of them together, whatever the prices say."""
+    if why.satisfied or (not why.scarce and why.share.nowhere is None and not every):
+        return
+    job = why.job
+    machine = {machine.name: machine for machine in cluster.machines}
+    usable = set(why.usable_machines)
+    here = min(
+        (_cost(why, group.index) for group in why.allocation.classes if usable & {*group.machines}),
+        default=float("inf"),
+    )
+    opened: dict[str, list[str]] = {part: [] for part in parts(job) if part != SPREAD and every}
+    closed: list[str] = []
+    for group in why.allocation.classes:
+        one = machine[group.machines[0]]
+        keeping = tuple(dict.fromkeys(excluded_by(job, one)))
+        if not keeping or not fits(job, one):
+            continue
+        closed += group.machines
+        if len(keeping) == 1 and (every or _cost(why, group.index) < here * (1 - NEAR)):
+            opened.setdefault(keeping[0], []).extend(group.machines)
+    several = len(opened) > 1 and every
+    for part, names in list(opened.items())[: MOST["constraint"] - several]:
+        where = MachineClass(-1, tuple(names)) if names else None
+        yield Change(Kind.CONSTRAINT, where, None, None, part, None)
+    if several and closed:
+        yield Change(Kind.CONSTRAINT, MachineClass(-1, tuple(closed)), None, None, "", None)
+
+
+def _without_spread(why: Explanation) -> Iterator[Change]:
+    if why.job.spread and not why.satisfied:
+        yield Change(Kind.SPREAD, None, None, None, SPREAD, None)
+
+
+def _smaller_demands(cluster: Cluster, why: Explanation) -> Iterator[Change]:
+    """A little less of each resource that stopped the job and that it uses itself; of what comes
+    in pieces a little less means nothing."""
+    if why.satisfied:
+        return
+    own = (scarce.stop.resource for scarce in why.scarce if scarce.own)
+    for resource in dict.fromkeys(own):
+        if resource is None or resource in cluster.devices:
+            continue
+        if why.job.demand.get(resource):
+            less = why.job.demand[resource] * LESS
+            yield Change(Kind.DEMAND, None, resource, less, "", None)
+
+
+def _cost(why: Explanation, index: int) -> float:
+    """What a task costs on a class, by the prices of the stops."""
+    resources = sum(
+        price * float(why.job.demand.get(resource, 0))
+        for (at, resource), price in why.worth.items()
+        if at == index
+    )
+    spread = sum(
+        scarce.price
+        for scarce in why.scarce
+        if scarce.stop.job == why.job.name and scarce.stop.machine_class == index
+    )
+    return resources + spread
+
+
+def _class(why: Explanation, index: int | None) -> MachineClass | None:
+    return next((group for group in why.allocation.classes if group.index == index), None)
+
+
+def _tasks(why: Explanation, rise: float) -> float | None:
+    """Tasks of the job in a rise of the share of its group."""
+    if why.rate is None or why.share.scale is None:
+        return None
+    return rise * why.rate * why.share.scale
+
+
+def _tried(
+    cluster: Cluster, jobs: Sequence[Job], why: Explanation, change: Change, again: Again
+) -> Change:
+    """The change with what the job would run; no tasks where it would be refused."""
+    try:
+        found = again(*apply(cluster, jobs, why.job, change))
+    except InputError:
+        # A job that can run nowhere needs no scale. Where the change lets it run, the policy may
+        # have none for it: that is no mistake of who wrote the input, who did not ask for this.
+        return change
+    before, after = why.allocation.unrounded, found.unrounded
+    name = why.job.name
+    more = compared(before.tasks[name], after.tasks[name], max(before.within, after.within))
+    return replace(change, tasks=found.job(name).tasks, raises=more > 0)
+
+
+def apply(
+    cluster: Cluster, jobs: Sequence[Job], job: Job, change: Change
+) -> tuple[Cluster, Sequence[Job]]:
+    """The input with the change made."""
+    if change.kind is Kind.RESOURCE:
+        return _with_more(cluster, change), jobs
+    if change.kind is Kind.MACHINE:
+        return _with_machine(cluster, jobs, change)
+    if change.kind is Kind.LIMIT:
+        tenants = tuple(
+            _with_limit(tenant, change) if tenant.name == change.subject else tenant
+            for tenant in cluster.tenants
+        )
+        return Cluster(cluster.machines, tenants, cluster.devices), jobs
+    if change.kind is Kind.DEMAND:
+        assert change.resource is not None and change.amount is not None
+        changed = replace(job, demand=quantities({**job.demand, change.resource: change.amount}))
+    else:
+        changed = without(job, change.subject or None)
+    return cluster, [changed if other.name == job.name else other for other in jobs]
+
+
+def _with_more(cluster: Cluster, change: Change) -> Cluster:
+    """The resource spread evenly over the machines of the class, or of the cluster."""
+    assert change.resource is not None and change.amount is not None
+    chosen = set(
+        change.machines.machines if change.machines else [m.name for m in cluster.machines]
+    )
+    more = change.amount / len(chosen)
+    machines = [
+        Machine(
+            m.name,
+            {**m.capacity, change.resource: m.capacity.get(change.resource, Fraction(0)) + more},
+            m.labels,
+        )
+        if m.name in chosen
+        else m
+        for m in cluster.machines
+    ]
+    return Cluster(machines, cluster.tenants, cluster.devices)
+
+
+def _with_machine(
+    cluster: Cluster, jobs: Sequence[Job], change: Change
+) -> tuple[Cluster, Sequence[Job]]:
+    """One more machine like those of the class: on every list that names the first of them, in
+    nobody's pool."""
+    assert change.machines is not None
+    model = next(m for m in cluster.machines if m.name == change.machines.machines[0])
+    taken = {m.name for m in cluster.machines}
+    name = next(n for i in range(len(taken) + 1) if (n := f"{model.name}-{i + 2}") not in taken)
+    machines = [*cluster.machines, Machine(name, model.capacity, model.labels)]
+
+    def listed(names: tuple[str, ...]) -> tuple[str, ...]:
+        return (*names, name) if model.name in names else names
+
+    changed = [
+        replace(
+            job,
+            machines=None if job.machines is None else listed(job.machines),
+            exclude=listed(job.exclude),
+        )
+        for job in jobs
+    ]
+    return Cluster(machines, cluster.tenants, cluster.devices), changed
+
+
+def _with_limit(tenant: Tenant, change: Change) -> Tenant:
+    assert change.resource is not None and change.amount is not None
+    limit = {**tenant.limit, change.resource: tenant.limit[change.resource] + change.amount}
+    return replace_limit(tenant, limit)
+
+
+def replace_limit(tenant: Tenant, limit: dict[str, Fraction]) -> Tenant:
+    """The tenant with another limit."""
+    return Tenant(
+        tenant.name,
+        weight=tenant.weight,
+        pool=tenant.pool,
+        parent=tenant.parent,
+        limit=FrozenMap(limit),
+    )
+
+
+def parts(job: Job) -> tuple[str, ...]:
+    """The parts of the job's constraint: requirements as written, `machines`, `exclude`; and
+    `spread` where it spreads."""
+    found = list(dict.fromkeys(str(part) for part in job.where.requirements))
+    found += [MACHINES] * (job.machines is not None) + [EXCLUDE] * bool(job.exclude)
+    return (*found, *[SPREAD] * job.spread)
+
+
+def without(job: Job, part: str | None) -> Job:
+    """The job without one part of its constraint, or without all of it (`spread` stays)."""
+    if part is None:
+        return replace(job, where=Selector(), machines=None, exclude=())
+    if part == MACHINES:
+        return replace(job, machines=None)
+    if part == EXCLUDE:
+        return replace(job, exclude=())
+    if part == SPREAD:
+        return replace(job, spread=False)
+    left = tuple(one for one in job.where.requirements if str(one) != part)
+    return replace(job, where=Selector(left))

@@ -1,0 +1,1 @@
+"""Exact arithmetic: amounts as rationals, sums of long ones, bounds that doubles prove."""

@@ -1,0 +1,1 @@
+"""Programs over whole tasks: packings of machines, flows, branch and cut."""

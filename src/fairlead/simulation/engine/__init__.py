@@ -1,0 +1,1 @@
+"""One run: the event loop around the core, its feed, failures and options."""

@@ -1,0 +1,400 @@
+"""Drives the compiled loop: feeds it jobs, applies machine events, tells the sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, Said
+from fairlead.simulation.engine.changes import Change, Changes, Kind
+from fairlead.simulation.engine.feed import Chunk, Durations, chunks
+from fairlead.simulation.engine.online import Online
+from fairlead.simulation.engine.options import Options
+from fairlead.simulation.engine.progress import Bar
+from fairlead.simulation.kernels.heap import longer
+from fairlead.simulation.kernels.loop import advance, complete, lose, lose_all, write_job
+from fairlead.simulation.kernels.tables import (
+    CLOCK,
+    JOB_RECORD,
+    JOB_SIDE,
+    NOT_YET,
+    TASK_RECORD,
+    TASK_SIDE,
+    VOID,
+    Phase,
+    Why,
+)
+from fairlead.simulation.measure.moment import Moment
+from fairlead.simulation.measure.moments import moment_of
+from fairlead.simulation.measure.sampling import Sampling
+from fairlead.simulation.measure.sinks import JobRecords, Sink, TaskRecords
+from fairlead.simulation.workload import Workload
+
+RECORDS = 1 << 16
+"""Records of each kind that are told at once."""
+
+BUDGET = 20_000
+"""Instants between two looks at Ctrl-C and the progress bar: some tenths of a second."""
+
+
+class Driver:
+    """One run. `go` does it; then the counts are in `clock`."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        policy: str,
+        placement: str | None,
+        seed: int,
+        sinks: Sequence[Sink],
+        options: Options,
+    ) -> None:
+        self.online = Online(workload, policy, placement, options)
+        self.policy, self.placement = self.online.policy, self.online.placement
+        self.clock = np.zeros(1, CLOCK)
+        self._workload = workload
+        self._options = options
+        self._sinks = sinks
+        self._changes = Changes(workload, options, seed)
+        self._chunks: Iterator[Chunk] = chunks(workload.batches())
+        self._chunk = Chunk.empty(len(workload.resources))
+        self._names: dict[int, str] = {}
+        self._durations = Durations()
+        self._queue = longer(np.zeros((0, 2), np.int64), 1 << 12)
+        self._job_side = np.zeros(0, JOB_SIDE)
+        self._task_side = np.zeros(0, TASK_SIDE)
+        self._grow_sides()
+        keep_jobs = any(sink.wants_jobs for sink in sinks)
+        keep_tasks = any(sink.wants_tasks for sink in sinks)
+        self._job_out = np.zeros((RECORDS if keep_jobs else 1, len(JOB_RECORD)), np.int64)
+        self._task_out = np.zeros((RECORDS if keep_tasks else 1, len(TASK_RECORD)), np.int64)
+        clock = self.clock[0]
+        clock["now"] = -1
+        clock["exact"], clock["pools"] = self.online.exact, self.online.pools
+        clock["weighed"] = -1
+        clock["preempts"] = self.online.stopping is not None
+        clock["preempt_at"] = NEVER
+        clock["keep_jobs"], clock["keep_tasks"] = keep_jobs, keep_tasks
+        self._sampling = Sampling(sinks)
+        self._launched: list[tuple[int, int]] = []  # job and machine, in this round of decisions
+        self._stopping: list[int] = []  # tasks that were told to stop at this moment
+
+    @property
+    def jobs(self) -> int:
+        """The jobs that were submitted so far."""
+        return int(self.clock[0]["jobs_so_far"])
+
+    @property
+    def tasks(self) -> int:
+        """Their tasks."""
+        return int(self.clock[0]["tasks_so_far"])
+
+    def job_name(self, number: int) -> str:
+        """The name of a job that is present, or whose record is being told."""
+        return self._names.get(number) or str(number)
+
+    def digest(self) -> str:
+        """The core's digest."""
+        return self.online.digest()
+
+    def go(self, bar: Bar) -> None:
+        """Runs until nothing is left to do."""
+        clock = self.clock[0]
+        self._feed()
+        self._sampling.start(int(self._chunk.rows["submit"][0]) if clock["jobs"] else 0)
+        shown = 0
+        while True:
+            clock["stop"] = self._stop()
+            clock["may_help"] = self._changes.may_help()
+            clock["budget"] = BUDGET
+            why = self._advance()
+            if why == Why.JOBS:
+                self._feed()
+            elif why == Why.RECORDS:
+                self._tell()
+            elif why == Why.QUEUE:
+                self._queue = longer(self._queue, 2 * len(self._queue))
+            elif why == Why.FULL:
+                self.online.state.grow(int(clock["full"]))
+                self._grow_sides()
+            elif why == Why.ADVICE:
+                for event in self.online.tell_exact(self._moment(int(clock["now"])), self.job_name):
+                    for sink in self._sinks:
+                        sink.told(event)
+                clock["advise_at"] = int(clock["now"]) + self._options.advise
+            elif why == Why.POOLS:
+                self.online.reweigh()
+            elif why == Why.SAID:
+                self._preempt()
+            elif (why == Why.STOP and not self._timers()) or why == Why.DONE:
+                break
+            bar.update(int(clock["finished"]) - shown)
+            shown = int(clock["finished"])
+        self._leave_unfinished()
+        self._tell()
+        if self._options.check:
+            self.online.check()
+
+    def _advance(self) -> Why:
+        online, chunk = self.online, self._chunk
+        return Why(
+            advance(
+                online.state.handle,
+                online.rule,
+                self.clock,
+                chunk.rows,
+                chunk.demand,
+                chunk.needs,
+                chunk.prefers,
+                self._job_side,
+                self._task_side,
+                self._queue,
+                self._durations.array,
+                self._job_out,
+                self._task_out,
+            )
+        )
+
+    def _feed(self) -> None:
+        """The next chunk of jobs, or the end of them."""
+        clock = self.clock[0]
+        chunk = next(self._chunks, None)
+        clock["at"] = 0
+        if chunk is None:
+            clock["last"] = 1
+            clock["jobs"] = 0
+            return
+        self.online.learn(chunk.terms)
+        self.online.fit(chunk)
+        first, thrown = self._durations.add(chunk.durations, self._job_side, int(clock["dead"]))
+        if thrown:
+            clock["dead"] = 0
+        chunk.rows["first"] += first
+        if chunk.names is not None:
+            self._names.update(zip(chunk.rows["number"].tolist(), chunk.names, strict=True))
+        self._chunk = chunk
+        clock["jobs"] = len(chunk.rows)
+
+    # Time
+
+    def _stop(self) -> int:
+        """Events before this moment need nothing of Python's."""
+        stop = NEVER
+        change = self._changes.due()
+        if change is not None:
+            stop = change
+        sample = self._sampling.next()
+        if sample != NEVER:
+            stop = min(stop, sample + 1)
+        if self._options.until is not None:
+            stop = min(stop, self._options.until + 1)
+        return stop
+
+    def _timers(self) -> bool:
+        """All before `stop` is done: what is due there. False where the run is over."""
+        stop = int(self.clock[0]["stop"])
+        if not self._goes_on():
+            return False
+        self._samples(stop - 1)
+        if self._options.until is not None and stop > self._options.until:
+            return False
+        if self._changes.due() == stop:
+            self._change(stop)
+        return True
+
+    def _goes_on(self) -> bool:
+        """May anything happen still, samples and endless failures apart?"""
+        clock = self.clock[0]
+        if clock["at"] < clock["jobs"] or not clock["last"]:
+            return True
+        if int(clock["over"]) == self.jobs:
+            return False
+        return bool(clock["queue"] > 0 or self.online.wake() != NEVER or self._changes.may_help())
+
+    def _samples(self, time: int) -> None:
+        due = self._sampling.due(time)
+        if not due:
+            return
+        moment = self._moment(time)
+        if self._options.check:
+            self.online.check()
+        for sink in due:
+            sink.sample(moment)
+
+    def _moment(self, time: int) -> Moment:
+        online = self.online
+        return moment_of(
+            online.state,
+            self._job_side,
+            online.machine_index,
+            online.tenant_slots,
+            online.terms,
+            time,
+        )
+
+    def _change(self, time: int) -> None:
+        """Applies what happens to machines at this moment, after its completions."""
+        clock, online = self.clock[0], self.online
+        online.pass_time(time)
+        clock["now"] = clock["end"] = time
+        while (
+            complete(
+                online.state.handle,
+                self.clock,
+                self._job_side,
+                self._task_side,
+                self._queue,
+                self._job_out,
+                self._task_out,
+            )
+            == Why.RECORDS
+        ):
+            self._tell()
+        # While nothing runs and nothing comes, nothing fails: or what can run only when all
+        # machines are there would be waited for for ever.
+        busy = bool(clock["queue"] > 0 or clock["at"] < clock["jobs"] or not clock["last"])
+        for kind, alike in groupby(self._changes.take(time, failing=busy), attrgetter("kind")):
+            if kind is Kind.JOIN:
+                online.join(list(alike))  # nothing happens between them
+            else:
+                for change in alike:
+                    self._apply(change)
+        online.refresh()
+        # Other machines: another exact allocation, other pools.
+        clock["advised"] = clock["weighed"] = -1
+        clock["phase"] = Phase.EVENTS
+
+    def _apply(self, change: Change) -> None:
+        online = self.online
+        match change.kind:
+            case Kind.UPDATE:
+                assert change.capacity is not None  # what else would change
+                online.update(change.machine, change.capacity)
+            case Kind.LEAVE:
+                slot = online.slot(change.machine)
+                while self._lose_all(slot) == Why.RECORDS:
+                    self._make_room(int(online.state.machine["tasks"][slot]))
+                online.leave(change.machine)
+            case Kind.EVICT:
+                task = online.newest(change.machine, self._task_side["key"])
+                if task != NONE:
+                    self._make_room(1)
+                    self._lose(task)
+                    online.lost(task)
+
+    # Preemption
+
+    def _preempt(self) -> None:
+        """What preemption does after a round of launches, as in `Core.decide`. What it stops has
+        stopped at once; then the core decides again, still at this moment."""
+        clock, online = self.clock[0], self.online
+        assert online.stopping is not None  # nobody else asks for this
+        launched = online.said(Said.LAUNCH)
+        self._launched += zip(launched["job"].tolist(), launched["machine"].tolist(), strict=True)
+        online.state.whole[0]["out"] = 0
+        clock["phase"] = Phase.DECIDE
+        if clock["full"]:
+            online.state.grow(int(clock["full"]))
+            self._grow_sides()
+            return
+        more = online.stopping.carry_out(online.book, self._launched)
+        self._launched = []
+        self._stopping += online.said(Said.STOP)["task"].tolist()
+        online.state.whole[0]["out"] = 0
+        if not more and self._stopping:
+            more = True
+            self._make_room(len(self._stopping))
+            for task in self._stopping:
+                self._lose(task)
+                online.stopped(task)
+            clock["stopped"] += len(self._stopping)
+            self._stopping = []
+        if not more:
+            clock["phase"] = Phase.OVER
+            clock["preempt_at"] = online.preempt_at()
+
+    # Tasks that are lost
+
+    def _lose_all(self, slot: int) -> int:
+        return lose_all(
+            self.online.state.handle,
+            self.clock,
+            self._job_side,
+            self._task_side,
+            self._task_out,
+            slot,
+        )
+
+    def _lose(self, task: int) -> None:
+        lose(
+            self.online.state.handle,
+            self.clock,
+            self._job_side,
+            self._task_side,
+            self._task_out,
+            task,
+        )
+
+    # What was measured
+
+    def _make_room(self, tasks: int) -> None:
+        """Room for so many records of tasks."""
+        if int(self.clock[0]["task_records"]) + tasks > len(self._task_out):
+            self._tell()
+        if tasks > len(self._task_out) and self.clock[0]["keep_tasks"]:
+            self._task_out = np.zeros((tasks, len(TASK_RECORD)), np.int64)
+
+    def _tell(self) -> None:
+        """Tells the sinks what was recorded."""
+        clock = self.clock[0]
+        jobs, tasks = int(clock["job_records"]), int(clock["task_records"])
+        clock["job_records"] = clock["task_records"] = 0
+        if tasks:
+            columns = dict(zip(TASK_RECORD, self._task_out[:tasks].T.copy(), strict=True))
+            lost = columns.pop("lost") == 1
+            # Slots of the core; a machine that came back has another one.
+            columns["machine"] = self.online.machine_index[columns["machine"]]
+            of_tasks = TaskRecords(**columns, lost=lost)
+            for sink in self._sinks:
+                if sink.wants_tasks:
+                    sink.tasks(of_tasks)
+        if jobs:
+            of_jobs = JobRecords(
+                **dict(zip(JOB_RECORD, self._job_out[:jobs].T.copy(), strict=True))
+            )
+            for sink in self._sinks:
+                if sink.wants_jobs:
+                    sink.jobs(of_jobs)
+            for number in of_jobs.number.tolist():
+                self._names.pop(number, None)
+
+    def _leave_unfinished(self) -> None:
+        """Records of the jobs that are not over, in the order of submission."""
+        clock = self.clock[0]
+        if not clock["keep_jobs"]:
+            return
+        slots = np.flatnonzero(self._job_side["used"] == 1)
+        for slot in slots[np.argsort(self.online.state.job["seq"][slots])].tolist():
+            if int(clock["job_records"]) == len(self._job_out):
+                self._tell()
+            write_job(self.clock, self._job_side, self._job_out, slot, NOT_YET)
+
+    def _grow_sides(self) -> None:
+        """The tables beside the core's are as long as those."""
+        state = self.online.state
+        self._job_side = _as_long(self._job_side, len(state.job))
+        before = len(self._task_side)
+        self._task_side = _as_long(self._task_side, len(state.task))
+        self._task_side["key"][before:] = VOID
+
+
+def _as_long(array: Any, rows: int) -> Any:
+    if len(array) == rows:
+        return array
+    longer = np.zeros((rows, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer

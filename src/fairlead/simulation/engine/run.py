@@ -1,0 +1,76 @@
+"""A run: a workload through the online core, by the compiled event loop, measured by sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+
+from fairlead.simulation.engine.driver import Driver
+from fairlead.simulation.engine.options import Options
+from fairlead.simulation.engine.progress import progress as shown
+from fairlead.simulation.measure.distances import Distances
+from fairlead.simulation.measure.result import Result
+from fairlead.simulation.measure.sinks import RunInfo, Sink
+from fairlead.simulation.workload import Workload
+
+
+def compile_all() -> None:
+    """Compiles what every run needs, which is kept for other processes: by a small run."""
+    from fairlead.simulation.workloads.registry import generate
+
+    simulate(generate("table-ii", 0))
+
+
+def simulate(
+    workload: Workload,
+    *,
+    policy: str = "tsf",
+    placement: str | None = None,
+    seed: int = 0,
+    sinks: Iterable[Sink] = (),
+    options: Options | None = None,
+    progress: bool = False,
+) -> Result:
+    """Runs the workload until nothing is left to do, and says what came of it.
+
+    The same workload, policy, placement, seed and options give the same decisions and digest. The
+    seed is for what the options draw (failures); a generator's workload has its own. Sinks are
+    told what they want while the run goes on; where it fails or is interrupted, they are told to
+    leave nothing behind. Raises InputError before anything is run where the policy, the rule or
+    the workload cannot be used.
+    """
+    begun = perf_counter()
+    asked: Sequence[Sink] = tuple(sinks)
+    driver = Driver(workload, policy, placement, seed, asked, options or Options())
+    try:
+        info = RunInfo(workload, driver.policy, driver.placement, seed, driver.job_name)
+        for sink in asked:
+            sink.start(info)
+        with shown(workload.tasks, "task", wanted=progress) as bar:
+            driver.go(bar)
+        for sink in asked:
+            sink.finish()
+    except BaseException:
+        for sink in asked:
+            sink.abandon()
+        raise
+    distance = next((sink for sink in asked if isinstance(sink, Distances)), None)
+    rmse, shortfall = (None, None) if distance is None else distance.figures()
+    clock = driver.clock[0]
+    return Result(
+        policy=driver.policy,
+        placement=driver.placement,
+        seed=seed,
+        tasks=driver.tasks,
+        placed=int(clock["placed"]),
+        seconds=perf_counter() - begun,
+        rmse_percent=rmse,
+        largest_shortfall=shortfall,
+        digest=driver.digest(),
+        jobs=driver.jobs,
+        finished=int(clock["finished"]),
+        launches=int(clock["launches"]),
+        lost=int(clock["lost"]),
+        end=int(clock["end"]),
+        stopped=int(clock["stopped"]),
+    )

@@ -1,0 +1,147 @@
+"""The sink that measures how far a run is from the exact allocation, sample by sample."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from fairlead.scheduling.state.scales import FIFO, Classes, Scaler
+from fairlead.simulation.exact_now import Snapshot, Tenants
+from fairlead.simulation.measure.distance import Distance, Sample, Summary
+from fairlead.simulation.measure.moment import Floats, Moment
+from fairlead.simulation.measure.sinks import RunInfo, Sink
+from fairlead.simulation.measure.tables import Form, Table
+from fairlead.simulation.workload import Workload
+
+DISTANCE = Form(
+    "fairlead.simulation.measure.distance/1",
+    (
+        ("time", pa.int64()),
+        ("tenants", pa.int64()),
+        ("rmse_percent", pa.float64()),
+        ("rmse_sorted_percent", pa.float64()),
+        ("largest_shortfall", pa.float64()),
+        ("whose", pa.string()),
+    ),
+)
+
+
+class Distances(Sink):
+    """At each sample the distance from the exact allocation of the present demand, on the run's
+    own scales. Each sample solves for that allocation: choose how often. `path` None: no file."""
+
+    def __init__(self, every: int, path: str | Path | None = None) -> None:
+        self.every = every
+        self.path = None if path is None else Path(path)
+        self._table: Table | None = None
+        self._run: RunInfo | None = None
+        self._distance: Distance | None = None
+        self._whose: list[str | None] = []
+
+    def start(self, run: RunInfo) -> None:
+        self._run = run
+        self._distance = None
+        self._whose = []
+        if self.path is not None:
+            self._table = Table(self.path, DISTANCE)
+
+    def sample(self, moment: Moment) -> None:
+        assert self._run is not None  # start() comes first
+        tenants = tenants_of(self._run.workload, moment)
+        if self._distance is None:
+            self._distance = Distance(tenants)
+        now = snapshot_of(moment)
+        if self._run.policy == FIFO:
+            now = replace(now, scale=tsf_scale(self._run.workload, moment))
+        found = self._distance.sample(now, tenants)
+        if found is not None:
+            # Now, because a job's name is forgotten when it is over.
+            self._whose.append(self._name(found))
+
+    def finish(self) -> None:
+        if self._table is None:
+            return
+        samples = self._distance.samples if self._distance else []
+        self._table.write(
+            {
+                "time": [sample.time for sample in samples],
+                "tenants": [sample.tenants for sample in samples],
+                "rmse_percent": [sample.rmse for sample in samples],
+                "rmse_sorted_percent": [sample.rmse_sorted for sample in samples],
+                "largest_shortfall": [sample.shortfall for sample in samples],
+                "whose": self._whose,
+            }
+        )
+        self._table.close()
+
+    def abandon(self) -> None:
+        if self._table is not None:
+            self._table.abandon()
+
+    @property
+    def summary(self) -> Summary | None:
+        """What all samples come to; None where there was none."""
+        return self._distance.summary() if self._distance else None
+
+    def figures(self) -> tuple[float | None, float | None]:
+        """The mean RMSE and the largest shortfall, in percent; None where nothing was sampled."""
+        summary = self.summary
+        if summary is None or summary.largest is None or isnan(summary.rmse):
+            return None, None
+        return summary.rmse, summary.largest.shortfall
+
+    def _name(self, sample: Sample) -> str | None:
+        assert self._run is not None  # start() comes first
+        if sample.whose is None:
+            return None
+        if sample.whose.tenant >= 0:
+            return self._run.workload.tenants[sample.whose.tenant].name
+        return self._run.job_name(sample.whose.job)
+
+
+def tsf_scale(workload: Workload, moment: Moment) -> Floats:
+    """What fifo is measured by, which has no scale of its own: TSF's at this moment."""
+    resources = workload.resources
+    pieces = np.array([resource.piece for resource in resources], np.int64)
+    scaler = Scaler("tsf", tuple(resource.name for resource in resources), pieces)
+    machines = np.arange(len(moment.machine))
+    there = Classes(moment.capacity, moment.satisfied, np.ones_like(machines), machines)
+    return scaler.scales(moment.demand, moment.needs, moment.spread, there).scale
+
+
+def snapshot_of(moment: Moment) -> Snapshot:
+    """The moment as the exact allocation takes it: the machines that take tasks or hold some."""
+    return Snapshot(
+        time=moment.time,
+        capacity=moment.capacity,
+        satisfies=moment.satisfied,
+        job=moment.job,
+        tenant=moment.tenant,
+        demand=moment.demand,
+        needs=moment.needs,
+        spread=moment.spread,
+        waiting=moment.waiting,
+        held=moment.held,
+        scale=moment.scale,
+    )
+
+
+def tenants_of(workload: Workload, moment: Moment) -> Tenants:
+    """The workload's tenants with the weights of this moment."""
+    index = {tenant.name: place for place, tenant in enumerate(workload.tenants)}
+    limit = np.full((len(index), len(workload.resources)), -1, np.int64)
+    for place, tenant in enumerate(workload.tenants):
+        for column, resource in enumerate(workload.resources):
+            if resource.name in tenant.limit:
+                limit[place, column] = int(tenant.limit[resource.name] / resource.unit)
+    return Tenants(
+        parent=np.array(
+            [-1 if t.parent is None else index[t.parent] for t in workload.tenants], np.int64
+        ),
+        weight=moment.tenant_weight,
+        limit=limit if (limit >= 0).any() else None,
+    )

@@ -1,0 +1,1 @@
+"""Many runs: studies, their sources, files and workers."""

@@ -1,0 +1,1 @@
+"""The project's own trace format, fairlead.trace/1: read, written, described."""

@@ -1,0 +1,1 @@
+"""Loaders of public traces and machine lists, one format each."""

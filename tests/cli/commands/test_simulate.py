@@ -1,0 +1,257 @@
+"""`fairlead simulate`: JSON and tables, folders that are taken up again, refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from fairlead.cli.main import Exit, main
+from fairlead.simulation.measure.tables import schema_of
+from tests.cli.commands.test_allocate import run, schema
+
+TABLE_II = "table-ii(vary=0)"
+RANDOM = "random(jobs=12)"
+
+Runs = list[dict[str, object]]
+
+
+def runs(capsys: pytest.CaptureFixture[str], *words: str) -> Runs:
+    tree = json.loads(run(capsys, "simulate", *words, "--json"))
+    schema("simulation-1.json").validate(tree)
+    assert list(tree) == ["schema", "runs"]
+    found: Runs = tree["runs"]
+    return found
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["simulate", *words]) == Exit.BAD_INPUT
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return printed.err
+
+
+def without_seconds(rows: Runs) -> Runs:
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def test_json_has_exactly_the_keys_of_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = runs(capsys, TABLE_II)
+    assert list(row) == [
+        *("policy", "placement", "seed", "tasks", "placed", "seconds"),
+        *("rmse_percent", "largest_shortfall", "digest"),
+    ]
+    assert (row["policy"], row["tasks"], row["placed"]) == ("tsf", 1350, 1350)
+    assert row["rmse_percent"] is None
+
+
+def test_the_distance_is_measured_when_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = runs(capsys, TABLE_II, "--distance", "20s")
+    assert isinstance(row["rmse_percent"], float)
+    assert 0 < row["rmse_percent"] < 20
+    assert isinstance(row["largest_shortfall"], float)
+
+
+def test_policies_are_named_in_one_way(capsys: pytest.CaptureFixture[str]) -> None:
+    found = runs(capsys, TABLE_II, "--policies", "cmmf:cpu,fifo,drf", "--workers", "1")
+    assert [row["policy"] for row in found] == ["cmmf(cpu)", "fifo", "drf"]
+    assert len({str(row["digest"]) for row in found}) == 3
+
+
+def test_every_policy_of_the_papers_study_has_a_share_for_every_job(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Some jobs of the trace ask for no CPU, of which `cmmf(cpu)` would have no share.
+    words = ("tsf-study(machines=40, jobs=300, tasks=3000)", "--repeat", "2", "--workers", "1")
+    found = runs(capsys, *words, "--policies", "tsf,drf,cdrf,cmmf:cpu,cmmf:memory,fifo")
+    assert [row["placed"] for row in found] == [3000] * 12
+    assert len({row["digest"] for row in found}) == 12
+
+
+def test_machines_alone_are_refused_and_so_are_jobs_that_no_loader_knew(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\nnode-1,8000,1024,0,\n"
+    (tmp_path / "openb_node_list_all_node.csv").write_text(nodes, encoding="utf-8")
+    out = tmp_path / "out"
+    said = refused(capsys, str(tmp_path), "--out", str(out))
+    assert f"{tmp_path}: no jobs in it; give the files of the jobs, too" in said
+    pods = "name,cpus,memory_mib,num_gpu\npod-1,1000,10,0\n"
+    (tmp_path / "openb_pod_list_gpuspec33.csv").write_text(pods, encoding="utf-8")
+    assert "no tables of this format: openb_pod_list_gpuspec33.csv)" in refused(
+        capsys, str(tmp_path)
+    )
+    assert not out.exists()
+
+
+def test_two_processes_give_what_one_gives(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (RANDOM, "--policies", "tsf,fifo", "--repeat", "2")
+    one = runs(capsys, *words, "--workers", "1")
+    two = runs(capsys, *words, "--workers", "2")
+    assert without_seconds(one) == without_seconds(two)
+    assert [row["seed"] for row in one] == [0, 0, 1, 1]
+
+
+def test_a_folder_keeps_runs_that_are_not_done_again(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    words = (TABLE_II, "--out", str(out), "--sample", "10s", "--workers", "1")
+    (before,) = runs(capsys, *words, "--policy", "tsf")
+    folder = out / "tsf,best-fit,0"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "jobs.parquet",
+        "run.json",
+        "shares.parquet",
+        "tasks.parquet",
+        "utilisation.parquet",
+    ]
+    for table in folder.glob("*.parquet"):
+        assert schema_of(table) == f"fairlead.simulation.{table.stem}/1"
+    jobs = pyarrow.parquet.read_table(folder / "jobs.parquet").to_pylist()
+    assert {job["job"]: job["finished"] for job in jobs} == {
+        "job-1": 1000,
+        "job-2": 150,
+        "job-3": 100,
+        "job-4": 100,
+    }
+    shares = pyarrow.parquet.read_table(folder / "shares.parquet").to_pylist()
+    first = [row for row in shares if row["time"] == 0]
+    assert first == [{"time": 0, "tenant": "job-1", "share": 1.0, "held": 75, "waiting": 925}]
+    stamp = (folder / "run.json").stat().st_mtime_ns
+    again = runs(capsys, *words, "--policies", "tsf,drf")
+    assert again[0] == before  # its seconds, too: it was not run again
+    assert (folder / "run.json").stat().st_mtime_ns == stamp
+    assert (out / "drf,best-fit,0" / "run.json").is_file()
+
+
+def test_other_settings_in_the_same_folder_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = str(tmp_path / "study")
+    runs(capsys, TABLE_II, "--out", out, "--record", "jobs", "--csv")
+    files = sorted(path.name for path in Path(out).rglob("*"))
+    assert "sample was 60000000" in refused(
+        capsys, TABLE_II, "--out", out, "--record", "jobs", "--csv", "--sample", "30s"
+    )
+    assert sorted(path.name for path in Path(out).rglob("*")) == files
+
+
+def test_a_folder_with_other_things_in_it_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "letter.txt").write_text("dear", encoding="utf-8")
+    assert "holds no study" in refused(capsys, TABLE_II, "--out", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("study.json", "{", "this is not JSON"),
+        ("study.json", "[" * 100_000, "nested too deeply"),
+        (
+            "study.json",
+            '{"schema": "fairlead.simulation.studies.study/9"}',
+            "is fairlead.simulation",
+        ),
+        (
+            "study.json",
+            '{"schema": "fairlead.simulation.studies.study/1", "settings": 7}',
+            "no settings",
+        ),
+        ("tsf,first-fit,0/run.json", "7", "is of no schema"),
+        (
+            "tsf,first-fit,0/run.json",
+            '{"schema": "fairlead.simulation.engine.run/1"}',
+            "not a run's file",
+        ),
+    ],
+)
+def test_a_damaged_file_of_a_study_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, text: str, sentence: str
+) -> None:
+    words = ("simulate", TABLE_II, "--placement", "first-fit", "--workers", "1")
+    out = str(tmp_path / "out")
+    run(capsys, *words, "--out", out)
+    (tmp_path / "out" / name).write_text(text, encoding="utf-8")
+    assert sentence in refused(capsys, *words[1:], "--out", out)
+
+
+def test_people_get_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "simulate", TABLE_II, "--policies", "tsf,fifo", "--workers", "1")
+    rows = [line.split() for line in out.splitlines() if line.startswith(("tsf", "fifo"))]
+    assert [row[0] for row in rows] == ["tsf", "fifo"]
+    assert [row[1:4] for row in rows] == [["0", "1,350", "1,350"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nothing-there"], "neither a file nor a generator"),
+        (["tsf-stdy(jobs=5)"], "neither a file nor a generator; did you mean tsf-study?"),
+        ([TABLE_II, "--policies", "tsf,"], "has a comma without a policy beside it"),
+        ([TABLE_II, "--policy", "tsff"], "did you mean `tsf`"),
+        ([TABLE_II, "--policy", "market"], "no one scale"),
+        ([TABLE_II, "--policies", "tsf,tsf"], "given twice"),
+        ([TABLE_II, "--placement", "nowhere"], "no placement rule"),
+        ([TABLE_II, "--repeat", "0"], "--repeat cannot be 0"),
+        ([TABLE_II, "--failures", "often"], "mtbf=240h,repair=1h"),
+        ([TABLE_II, "--sample", "0s"], "--sample cannot be '0s'"),
+        ([TABLE_II, "--set", "a"], "write --set name=value"),
+        ([TABLE_II, "--set", "a=b"], "is a generator"),
+        ([TABLE_II, "--record", "jobs"], "add --out DIR"),
+        ([TABLE_II, "--record", "jbos", "--out", "x"], "knows no table 'jbos'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert sentence in refused(capsys, *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_is_not_repeated_for_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("", encoding="utf-8")
+    assert "a trace draws nothing" in refused(capsys, str(trace), "--repeat", "3")
+
+
+def test_slots_are_a_policy_that_says_what_a_slot_is(capsys: pytest.CaptureFixture[str]) -> None:
+    # Not Table II, where slots of either size give the same order.
+    one, two = runs(capsys, "random(jobs=30)", "--policies", "slots(cpu=1/2),slots(cpu=2)")
+    assert (one["policy"], two["policy"]) == ("slots(cpu=0.5)", "slots(cpu=2)")
+    assert one["digest"] != two["digest"]
+    assert "what a slot is" in refused(capsys, TABLE_II, "--policy", "slots")
+    assert "gpu" in refused(capsys, TABLE_II, "--policy", "slots(gpu=1)")
+
+
+def test_preemption_is_asked_for_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("simulate", TABLE_II, "--preempt-after", "10s")
+    header, row = run(capsys, *words).splitlines()[-2:]
+    assert header.split()[-1] == "stopped"
+    assert int(row.split()[-1]) > 0
+    refused(capsys, TABLE_II, "--preempt-after", "0s")
+
+
+def test_a_run_decides_as_the_service_with_this_configuration(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = tmp_path / "service.yaml"
+    config.write_text("policy: drf\nplacement: worst-fit\npreempt_after: 10s\nreserve_after: off\n")
+    words = ("--policy", "drf", "--placement", "worst-fit", "--preempt-after", "10s")
+    by_words = runs(capsys, TABLE_II, *words, "--reserve-after", "never")
+    assert without_seconds(runs(capsys, TABLE_II, "--config", str(config))) == without_seconds(
+        by_words
+    )
+    (other,) = runs(capsys, TABLE_II, "--config", str(config), "--policy", "tsf")
+    assert (other["policy"], other["placement"]) == ("tsf", "worst-fit")
+
+
+def test_a_configuration_that_cannot_be_read_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert "nothing.yaml" in refused(capsys, TABLE_II, "--config", str(tmp_path / "nothing.yaml"))

@@ -1,0 +1,116 @@
+"""`audit --live` and `whatif --live` against a real service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.cli.main import Exit
+from tests.cli.live.place import Served, Terminal, administrator, names, serving, until
+
+CLUSTER = """\
+machines:
+  - {name: "a[1-2]", capacity: {cpu: 4, memory: 1GiB}}
+tenants:
+  - {name: vision}
+  - {name: sales}
+"""
+
+TRAIN = "jobs: [{name: train, tenant: vision, demand: {cpu: 1}, tasks: 12, command: sleep 1000}]"
+REPORT = "jobs: [{name: report, tenant: sales, demand: {cpu: 2}, tasks: 4, command: sleep 1000}]"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One service for all tests of this file."""
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    with serving(folder, "--cluster", "cluster.yaml") as found:
+        yield found
+
+
+@pytest.fixture
+def shell(
+    served: Served,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[Terminal]:
+    """The administrator of that service; what it left running is cancelled and
+    forgotten afterwards."""
+    terminal = administrator(served, tmp_path, monkeypatch, capsys)
+    yield terminal
+    left = names(terminal.json("jobs")["jobs"])
+    if left:
+        terminal.good("cancel", *left)
+        until(lambda: terminal.json("jobs")["jobs"] == [])
+        until(lambda: all(row["ended"] for row in terminal.json("jobs", "--all")["jobs"]))
+        terminal.good("forget", *left)
+
+
+def crowd(shell: Terminal, folder: Path) -> None:
+    """vision has everything, and then sales comes."""
+    (folder / "train.yaml").write_text(TRAIN, encoding="utf-8")
+    (folder / "report.yaml").write_text(REPORT, encoding="utf-8")
+    shell.good("submit", "train.yaml")
+    until(lambda: shell.json("job", "train")["state"] == "running")
+    shell.good("submit", "report.yaml")
+    until(lambda: bool(shell.json("audit", "--live")["shortfalls"]))
+
+
+def test_who_is_short_and_why(shell: Terminal, tmp_path: Path) -> None:
+    crowd(shell, tmp_path)
+    found = shell.json("audit", "--live")
+    assert found["schema"] == "fairlead.live-audit/1"
+    (short,) = found["shortfalls"]
+    assert (short["tenant"], short["job"], short["tasks"]) == ("sales", "report", 2)
+    assert (short["cause"], short["counts"]) == ("held", {"vision": 8})
+    text = shell.good("audit", "--live")
+    assert "sales" in text
+    assert "jobs with more than they are guaranteed run tasks: 8 of vision" in " ".join(
+        text.split()
+    )
+    assert shell("audit", "--live", "--strict")[0] == Exit.REFUTED
+
+
+def test_nobody_is_short(shell: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "train.yaml").write_text(TRAIN, encoding="utf-8")
+    shell.good("submit", "train.yaml")
+    until(lambda: shell.json("audit", "--live")["exact"] is not None)
+    until(lambda: shell.json("audit", "--live")["shortfalls"] == [])
+    text = shell.good("audit", "--live", "--strict")
+    assert text.endswith(
+        "Everybody has what the exact allocation of the present demand guarantees.\n"
+    )
+
+
+def test_what_if_of_what_is_present(shell: Terminal, tmp_path: Path) -> None:
+    crowd(shell, tmp_path)
+    found = shell.json("whatif", "--live", "--add", "1 x a1", "--weight", "vision=3")
+    assert found["schema"] == "fairlead.live-whatif/1"
+    assert found["whatif"]["schema"] == "fairlead.whatif/1"
+    assert {row["job"] for row in found["whatif"]["jobs"]} == {"train", "report"}
+    text = shell.good("whatif", "--live", "--remove", "a2")
+    assert "report" in text
+    assert "loses" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("audit", "--live", "file.yaml"), "--live takes no file"),
+        (("whatif", "--live"), "nothing is changed"),
+        (("whatif", "--live", "--to", "x.yaml", "--add", "1 x a1"), "--live with --to"),
+        (("whatif", "file.yaml", "--live", "--add", "1 x a1"), "--live with FILE"),
+        (("whatif", "--add", "1 x a1"), "no file is given"),
+        (("whatif", "--live", "--add", "1 x nothing"), "nothing"),
+    ],
+)
+def test_what_cannot_be_asked(
+    shell: Terminal, tmp_path: Path, words: tuple[str, ...], what: str
+) -> None:
+    if "nothing" in words[-1]:
+        crowd(shell, tmp_path)
+    assert what in shell.refused(*words)

@@ -1,0 +1,298 @@
+"""`fairlead serve` itself: how it begins, refuses, stops, and goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlead.cli.commands.stop import running
+from fairlead.cli.main import Exit, main
+from fairlead.client import Client, wait_for
+from fairlead.model.job import Job
+from tests.cli.live.place import CLUSTER, PATIENCE, Served, environment, serving, start, until
+from tests.ports import kept_port
+
+
+def client_of(served: Served) -> Client:
+    token = (served.state / "admin-token").read_text().strip()
+    return Client(served.url, token)
+
+
+def fairlead(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command that ends by itself."""
+    return subprocess.run(
+        [sys.executable, "-m", "fairlead", *words],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_it_says_where_it_serves_where_its_state_is_and_how_it_stops(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    with serving(tmp_path, "--cluster", "cluster.yaml") as served:
+        text = "\n".join(served.said)
+        assert "the token of the administrator is in its file admin-token" in text
+        assert f"serving 3 machines (local) on {served.url}" in text
+        assert f"state in {served.state}" in text
+        assert "`fairlead stop`" in text
+        assert running(served.state) == served.process.pid
+        assert mode(served.state) == 0o700
+        for name in ("address", "admin-token", "journal.db"):
+            assert mode(served.state / name) & 0o077 == 0, name
+        refused = fairlead(tmp_path, "serve", "--state", "state", "--listen", "127.0.0.1:0")
+        assert (refused.returncode, refused.stdout) == (Exit.BAD_INPUT, "")
+        assert refused.stderr.startswith("error: ")
+        assert refused.stderr.count("\n") == 1
+        assert running(served.state) == served.process.pid
+        code, rest = served.stop(signal.SIGINT)
+    assert code == 0
+    assert "stopped; tasks that run go on" in rest
+    assert not (served.state / "address").exists()
+    assert running(served.state) is None
+
+
+@pytest.mark.slow
+def test_tasks_outlive_the_service_and_are_found_again(tmp_path: Path) -> None:
+    with serving(tmp_path) as served, client_of(served) as client:
+        go, done = tmp_path / "go", tmp_path / "done"
+        command = f"until [ -e {go} ]; do sleep 0.05; done; echo alive; touch {done}; exit 7"
+        client.submit(Job("lasting", {"cpu": 1}, tasks=1, command=command))
+        until(lambda: client.job("lasting").tasks.running == 1)
+        code, _ = served.stop()
+        assert code == 0
+    go.touch()
+    until(done.exists)
+    with serving(tmp_path) as served, client_of(served) as client:
+        *_, last = wait_for(client, ["lasting"], timeout=PATIENCE)
+        assert last["lasting"].tasks.failed == 1
+        (task,) = client.tasks("lasting")
+        assert [(each.number, each.cause, each.code) for each in task.attempts] == [
+            (1, "exited", 7)
+        ]
+        assert b"".join(client.outputs("lasting")) == b"alive\n"
+
+
+@pytest.mark.slow
+def test_who_waits_and_who_follows_outlasts_a_restart_of_the_service(tmp_path: Path) -> None:
+    with kept_port() as port:
+        outlasted(tmp_path, f"127.0.0.1:{port}")
+
+
+def outlasted(tmp_path: Path, address: str) -> None:
+    """Two commands talk to a service that is killed and comes back at its address."""
+    commands, go = [], tmp_path / "go"
+    with serving(tmp_path, "--listen", address) as served, client_of(served) as client:
+        assert served.url == f"http://{address}"
+        script = f"echo before; until [ -e {go} ]; do sleep 0.1; done; echo after"
+        words = ["submit", "--name", "through", "--wait", "--url", served.url, "--", script]
+        variables = environment(tmp_path) | {"FAIRLEAD_STATE": str(served.state)}
+        for line in (words, ["logs", "-f", "through", "--url", served.url]):
+            program = [sys.executable, "-m", "fairlead", *line]
+            commands.append(
+                subprocess.Popen(
+                    program, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                )
+            )
+            until(lambda: any(job.tasks.running for job in client.jobs()))
+        follower = commands[1].stdout
+        assert follower is not None
+        assert follower.readline() == b"before\n"
+        served.stop(signal.SIGKILL)
+    with serving(tmp_path, "--listen", address):
+        go.touch()
+        outs = [command.communicate(timeout=PATIENCE) for command in commands]
+    assert [command.returncode for command in commands] == [0, 0], outs
+    assert outs[0][0] == b"through: finished, 1/1 tasks done\n"
+    assert outs[1][0] == b"after\n"
+
+
+@pytest.mark.slow
+def test_in_the_background_it_is_up_when_the_command_returns(tmp_path: Path) -> None:
+    done = fairlead(tmp_path, "serve", "--detach", "--listen", "127.0.0.1:0", "--log", "all")
+    assert done.returncode == 0, done.stderr
+    state = tmp_path / "state-home" / "fairlead"
+    try:
+        assert done.stdout.startswith("serving on http://127.0.0.1:")
+        assert json.loads(fairlead(tmp_path, "jobs", "--json").stdout)["jobs"] == []
+        again = fairlead(tmp_path, "serve", "--detach")
+        assert again.returncode == Exit.BAD_INPUT
+        assert "a service runs with its state in" in again.stderr
+        lines = (state / "service.log").read_text().splitlines()
+        events = [json.loads(line) for line in lines if line.startswith("{")]
+        assert events, lines
+        assert "fl_admin" not in "\n".join(lines)
+    finally:
+        stopped = fairlead(tmp_path, "stop")
+    assert (stopped.returncode, stopped.stderr) == (0, "")
+    assert running(state) is None
+    nothing = fairlead(tmp_path, "stop")
+    assert nothing.returncode == Exit.BAD_INPUT
+    assert "no service runs here with its state in" in nothing.stderr
+
+
+def test_in_the_background_it_says_what_keeps_it_from_starting(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text("machines: [{name: a}]\n", encoding="utf-8")
+    done = fairlead(tmp_path, "serve", "--detach", "--cluster", "cluster.yaml")
+    assert done.returncode == Exit.BAD_INPUT
+    assert 'error: cluster.yaml:1:12: machine "a": it has no capacity' in done.stderr
+
+
+@pytest.mark.slow
+def test_in_the_background_it_says_that_it_waits_where_that_takes_long(tmp_path: Path) -> None:
+    code = "import sys; from fairlead.cli import serve; serve.SILENT = 0.0\n"
+    code += "from fairlead.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    state = tmp_path / "state"
+    words = ["serve", "--detach", "--listen", "127.0.0.1:0", "--state", str(state)]
+    screen, terminal = os.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            env=environment(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+            encoding="utf-8",
+            check=False,
+            timeout=300,
+        )
+        said = os.read(screen, 10_000).decode()
+        log = state / "service.log"
+        assert said == f"not serving yet; waiting up to 300 s (its log: {log})\r\n"
+        assert done.returncode == 0
+        assert done.stdout.startswith("serving on http://127.0.0.1:")
+    finally:
+        os.close(terminal)
+        os.close(screen)
+        fairlead(tmp_path, "stop", "--state", str(state))
+
+
+def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
+    text = "listen: 127.0.0.1:1\nlimits: {tasks_per_job: 3}\npolicy: drfh\nreserve_after: off\n"
+    text += "retention: {time: 1h}\napi: {body_seconds: 5s, token_rate: 50.5}\nno_auth: true\n"
+    (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
+    with serving(tmp_path, "--config", "config.yaml") as served:
+        with Client(served.url) as client:
+            job = Job("four", {"cpu": 1}, tasks=4, command="true")
+            with pytest.raises(Exception, match="3"):
+                client.submit(job)
+            assert client.shares().policy == "drfh"
+        assert not served.url.endswith(":1")
+        assert "everybody on this machine may do everything" in "\n".join(served.said)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--listen", "nonsense"], "--listen 'nonsense' is not where to listen; write HOST:PORT"),
+        (["--listen", "127.0.0.1:99999"], "is not where to listen"),
+        (["--listen", "0.0.0.0:0"], "without TLS tokens can be read on the way"),
+        (["--listen", "0.0.0.0:0", "--no-auth"], "everybody who reaches 0.0.0.0"),
+        (["--listen", "no-such-host.invalid:0"], "no-such-host.invalid"),
+        (["--tls-cert", "x.pem"], "TLS needs a certificate and its key"),
+        (["--tls-cert", "x.pem", "--tls-key", "y.pem"], "x.pem"),
+        (["--address", "auto"], "--address is that of a Ray cluster; write --engine ray"),
+        (["--engine", "slurm"], "invalid choice: 'slurm'"),
+        (["--cluster", "nowhere.yaml"], "nowhere.yaml cannot be read"),
+        (["--cluster", "with-jobs.yaml"], "describes jobs, too"),
+        (["--cluster", "with-jobs.yaml", "--engine", "ray"], "describes jobs, too"),
+        (["--cluster", "cluster.yaml", "--engine", "ray"], "with --engine ray they come from Ray"),
+        (["--config", "nowhere.yaml"], "nowhere.yaml cannot be read: No such file"),
+        (["--config", "bad.yaml"], 'bad.yaml:1:9: setting "engine"'),
+        (["--state", "cluster.yaml"], "cluster.yaml cannot be the state folder"),
+        (["--journal", "mysql://x/y"], "no journal is kept at mysql://"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_before_anything_is_there(
+    words: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("FAIRLEAD_STATE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    Path("cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    job = "jobs: [{name: a, demand: {cpu: 1}}]\n"
+    Path("with-jobs.yaml").write_text(f"{CLUSTER}{job}", encoding="utf-8")
+    Path("bad.yaml").write_text("engine: [local]\n", encoding="utf-8")
+    assert main(["serve", *words]) == Exit.BAD_INPUT
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: ")
+    assert sentence in printed.err
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("limit: {}\n", 'unknown key "limit"; did you mean "limits"?'),
+        ("limits: {task: 3}\n", 'unknown key "task"'),
+        ("limits: {jobs: many}\n", 'config.yaml:1:16: limits, jobs: "many" is not a whole number'),
+        ("node_interval: 5\n", "write the unit: 5s, 5m or 5h"),
+        ("no_auth: yes\n", '"yes" is neither true nor false'),
+        ("api: {token_rate: fast}\n", '"fast" is not a number'),
+        ("engine: slurm\n", "there is no engine 'slurm'"),
+        ("policy: tfs\n", "tfs"),
+        ("a: [\n", "this is not YAML"),
+    ],
+)
+def test_mistakes_of_the_file_have_their_places(
+    text: str,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text(text, encoding="utf-8")
+    words = ["serve", "--config", "config.yaml", "--state", "state", "--listen", "127.0.0.1:0"]
+    assert main(words) == Exit.BAD_INPUT
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        process = start(tmp_path, "--listen", f"127.0.0.1:{port}", "--state", "state")
+        out, _ = process.communicate(timeout=240)
+    assert process.returncode == Exit.BAD_INPUT
+    assert f"error: 127.0.0.1:{port} cannot be listened on: Address already in use" in out
+    assert running(tmp_path / "state") is None
+
+
+def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    (state / "journal.db").write_bytes(b"this is no database" * 100)
+    done = fairlead(tmp_path, "serve", "--state", "state", "--listen", "127.0.0.1:0")
+    assert (done.returncode, done.stdout) == (Exit.BAD_INPUT, "")
+    assert "journal" in done.stderr
+    assert (state / "journal.db").read_bytes() == b"this is no database" * 100
+
+
+def test_a_stale_note_of_a_process_is_not_believed(tmp_path: Path) -> None:
+    (tmp_path / "process").write_text(f"{os.getpid()} 1.00\n")
+    assert running(tmp_path) is None
+    (tmp_path / "process").write_text("nonsense\n")
+    assert running(tmp_path) is None

@@ -1,0 +1,155 @@
+"""`fairlead start`: the example, in a terminal and in a pipe, ends and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cli.live.place import environment, until
+from tests.transcripts import ROOT
+
+PATIENCE = 300.0
+"""Seconds until the example shows something: the first start on a machine compiles the core."""
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def start_in(folder: Path) -> dict[str, str]:
+    """The example's variables: what it makes for itself lies below this folder."""
+    return environment(folder) | {"TMPDIR": str(folder), "TERM": "xterm"}
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Folders of the example, and processes that run in them."""
+    found = [str(path) for path in folder.glob("fairlead-start-*")]
+    for process in psutil.process_iter(["cmdline"]):
+        words = " ".join(process.info["cmdline"] or ())
+        if str(folder) in words and process.pid != os.getpid():
+            found.append(words)
+    return found
+
+
+def in_a_terminal(folder: Path, enough: Callable[[str], bool], keys: bytes) -> tuple[int, str]:
+    """The exit code and all that was shown on a terminal of 100 columns, where these keys are
+    pressed once there is enough to see."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(folder)
+        words = [sys.executable, "-m", "fairlead", "start"]
+        os.execve(sys.executable, words, start_in(folder) | {"LINES": "40"})
+    shown, pressed = "", False
+    end = time.monotonic() + PATIENCE
+    while True:
+        assert time.monotonic() < end, shown[-3000:]
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:  # the other side is gone
+                break
+            if not data:
+                break
+            shown += data.decode("utf-8", "replace")
+        if not pressed and enough(ESCAPES.sub("", shown)):
+            os.write(terminal, keys)
+            pressed = True
+    os.close(terminal)
+    _, status = os.waitpid(process, 0)
+    return os.waitstatus_to_exitcode(status), ESCAPES.sub("", shown)
+
+
+def at_work(shown: str) -> bool:
+    """Whether a picture shows a tenant with tasks that run."""
+    return bool(re.search(r"robotics +[1-9]\d* +[\d-]+ +0\.\d+ +0\.\d+", shown))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keys", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
+def test_in_a_terminal_it_shows_the_tenants_at_work_until_a_key_ends_it(
+    keys: bytes, tmp_path: Path
+) -> None:
+    code, shown = in_a_terminal(tmp_path, at_work, keys)
+    assert code == 0, shown[-3000:]
+    assert "The service listens at http://127.0.0.1:" in shown
+    assert f"export FAIRLEAD_STATE={tmp_path}" in shown
+    assert "5 of 5 machines up" in shown
+    assert "why it waits" in shown
+    assert "nothing of the example is left" in shown
+    assert "Traceback" not in shown
+    until(lambda: left_behind(tmp_path) == [])
+
+
+@pytest.mark.slow
+def test_in_a_pipe_it_prints_lines_and_ends_by_itself(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fairlead", "start", "--for", "15s"],
+        cwd=tmp_path,
+        env=start_in(tmp_path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    lines = [line for line in done.stdout.splitlines() if re.match(r" *\d+ s  vision", line)]
+    assert len(lines) >= 2
+    assert re.search(r"[1-9]\d* running", lines[-1])
+    assert done.stdout.splitlines()[-1].endswith("nothing of the example is left")
+    until(lambda: left_behind(tmp_path) == [])
+
+
+@pytest.mark.slow
+def test_a_signal_ends_it_as_cleanly(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairlead", "start", "--for", "1000s"],
+        cwd=tmp_path,
+        env=start_in(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if re.search(r"[1-9]\d* running", line):
+            break
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "nothing of the example is left" in out
+    until(lambda: left_behind(tmp_path) == [])
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [([], "start"), (["start", "--for", "1s"], "start --for 1s"), (["demo"], "demo")],
+)
+def test_the_script_of_a_checkout_runs_the_example_or_any_command(
+    words: list[str], command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    # The environment is there already, and its Python says what it is told to do.
+    (tmp_path / "scripts" / "environment.sh").write_text("need_environment() { :; }\n")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(0o755)
+    script = tmp_path / "start"
+    script.write_bytes((ROOT / "start").read_bytes())
+    script.chmod(0o755)
+    done = subprocess.run(
+        [str(script), *words], cwd="/", capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stdout == f"-m fairlead {command}\n"

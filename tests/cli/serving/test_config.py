@@ -1,0 +1,108 @@
+"""The configuration file of the service: every setting can be written, and is what was written."""
+
+from __future__ import annotations
+
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.cli.serving.config import OPTIONS, read_config
+from fairlead.model.errors import InputError
+from fairlead.scheduling.options import Options
+from fairlead.service.api.settings import ApiSettings
+from fairlead.service.settings import Limits, Retention, Settings
+
+NESTED = ("options", "limits", "retention", "tenants")
+
+SETTINGS: list[tuple[str, type[Any], Field[Any]]] = [
+    *(("", Settings, each) for each in fields(Settings) if each.name not in NESTED),
+    *(("", Options, each) for each in fields(Options)),
+    *(("limits", Limits, each) for each in fields(Limits)),
+    *(("retention", Retention, each) for each in fields(Retention)),
+    *(("api", ApiSettings, each) for each in fields(ApiSettings)),
+]
+
+MICROSECONDS = (
+    *("reserve_after", "preempt_after", "time", "quarantine", "quarantine_most"),
+    *("node_interval", "lost_after", "given_up_for", "journal_keep", "advise_every"),
+)
+
+
+def written(field: Field[Any]) -> tuple[str, object]:
+    """A value of the field's type as it is written, and as it is then."""
+    kind = str(field.type)
+    if kind == "bool":
+        return "false", False
+    if field.name in MICROSECONDS:
+        return "1500ms", 1_500_000
+    if kind == "float":
+        return ("2s", 2.0) if field.name.endswith("_seconds") else ("2.5", 2.5)
+    if kind == "int":
+        return "7", 7
+    if kind.startswith("tuple"):
+        return "[a, b]", ("a", "b")
+    assert kind == "str", f"{field.name} is a {kind}: how is that written?"
+    return "'x'", "x"
+
+
+def read(tmp_path: Path, text: str) -> Any:
+    file = tmp_path / "config.yaml"
+    file.write_text(text, encoding="utf-8")
+    return read_config(file)
+
+
+@pytest.mark.parametrize(
+    ("section", "kind", "field"), SETTINGS, ids=[f"{s}.{f.name}" for s, _, f in SETTINGS]
+)
+def test_every_setting_can_be_written(
+    section: str, kind: type[Any], field: Field[Any], tmp_path: Path
+) -> None:
+    text, value = written(field)
+    line = f"{field.name}: {text}\n"
+    found = read(tmp_path, f"{section}:\n  {line}" if section else line)
+    part = {
+        Settings: found.settings,
+        Options: found.settings.options,
+        Limits: found.settings.limits,
+        Retention: found.settings.retention,
+        ApiSettings: found.api,
+    }[kind]
+    assert getattr(part, field.name) == value
+    others = [each.name for each in fields(kind) if each.name != field.name]
+    usual = [getattr(kind(), name) for name in others]
+    assert [getattr(part, name) for name in others] == usual
+
+
+@pytest.mark.parametrize("name", ["reserve_after", "preempt_after"])
+def test_what_can_be_off_is_written_off(name: str, tmp_path: Path) -> None:
+    assert getattr(read(tmp_path, f"{name}: off\n").settings.options, name) is None
+
+
+def test_files_are_named_from_where_the_configuration_is(tmp_path: Path) -> None:
+    found = read(tmp_path, "cluster: c.yaml\nstate: s\ntls_cert: /etc/x.pem\nlisten: a:1\n")
+    assert found.options == {
+        "cluster": str(tmp_path / "c.yaml"),
+        "state": str(tmp_path / "s"),
+        "tls_cert": "/etc/x.pem",
+        "listen": "a:1",
+    }
+
+
+def test_no_key_means_two_things() -> None:
+    names = [field.name for section, _, field in SETTINGS if not section]
+    assert sorted(set(names) & set(OPTIONS)) == []
+    assert len(names) == len(set(names))
+
+
+def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
+    found = read(tmp_path, "# nothing\n")
+    assert (found.options, found.settings, found.api) == ({}, Settings(), ApiSettings())
+
+
+def test_all_mistakes_are_reported_together(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, "limits: {jobs: x}\napi: {pag: 3}\nno_auth: 1\nlost_after: soon\n")
+    lines = [mistake.place.line for mistake in refused.value.mistakes if mistake.place]
+    assert lines == [1, 2, 3, 4]

@@ -1,0 +1,88 @@
+"""A tight rule on many machines decides as the same rule does where all that fit are scored."""
+
+from __future__ import annotations
+
+import inspect
+from fractions import Fraction
+
+import pytest
+
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.scheduling import events
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.decisions import Launch
+from fairlead.scheduling.kernels.room.choice import FEW
+from fairlead.scheduling.placement import best_fit
+from fairlead.scheduling.placement.registry import find
+from fairlead.scheduling.state.ids import Unit
+from fairlead.simulation.engine.run import simulate
+from fairlead.simulation.workloads.registry import generate
+
+
+@pytest.fixture(scope="module")
+def in_full(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Best fit in a file of one's own, of which nobody knows that it is tight."""
+    file = tmp_path_factory.mktemp("rule") / "mine.py"
+    source = inspect.getsource(best_fit)
+    known = "def best_fit("
+    assert known in source
+    imported = "from fairlead.scheduling.placement.registry import placement\n"
+    head, _, tail = source.partition(known)
+    file.write_text(f"{head}{imported}@placement('mine')\n{known}{tail}", encoding="utf-8")
+    return f"{file}:mine"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "overload(machines=700, jobs=150, each=40)",
+        "overload(machines=3000, jobs=60, each=40)",
+        "tsf-study(machines=400, jobs=500, tasks=12000)",
+        "choosy-study(machines=300, jobs=40)",
+    ],
+)
+def test_the_machines_are_the_same(text: str, in_full: str, cases: int) -> None:
+    assert find("best-fit").tight
+    assert not find(in_full).tight
+    for seed in range(2 * cases):
+        workload = generate(text, seed)
+        assert len(workload.machines.names) > 2 * FEW
+        assert simulate(workload).digest == simulate(workload, placement=in_full).digest
+
+
+@pytest.mark.parametrize("tight", [True, False])
+def test_so_they_are_while_a_machine_that_lost_devices_holds_tasks(
+    in_full: str, *, tight: bool
+) -> None:
+    core = Core(
+        [Unit("cpu", Fraction(1, 2)), Unit("gpu", Fraction(1, 4), 4)],
+        placement="best-fit" if tight else in_full,
+        checked=True,
+    )
+    y = Machine("y", {"cpu": 10, "gpu": 4}, {"name": "y"})
+    x = Machine("x", {"cpu": 10, "gpu": 4}, {"name": "x"})
+    for machine in (y, x):
+        core.handle(events.MachineJoined(0, machine))
+    half = Fraction(1, 2)
+    for name, cpu, where, tasks in (
+        ("stays", Fraction(2), "name = y", 3),
+        ("ends", Fraction(4), "name = y", 1),
+        ("first", 3 + half, "name = x", 2),  # on the devices that are left
+        ("last", 1 + half, "name = x", 2),
+        ("waits", Fraction(1), "", 1),
+    ):
+        core.handle(
+            events.JobSubmitted(0, Job(name, {"cpu": cpu, "gpu": 1}, where=where, tasks=tasks))
+        )
+    lessened = Machine("x", {"cpu": 10, "gpu": 2}, {"name": "x"})
+    told: list[events.Event] = [
+        *(events.TaskFinished(1, "first", task) for task in range(2)),
+        events.MachineChanged(1, lessened),
+        events.TaskFinished(1, "ends", 0),
+    ]
+    for event in told:
+        core.apply(event)
+    # On y 3 of 10 CPUs would be left. On x 6 of 10, and 1 GPU of 2 too little.
+    launched = [each for each in core.decide() if isinstance(each, Launch)]
+    assert [(each.job, each.machine) for each in launched] == [("waits", "x")]

@@ -1,0 +1,88 @@
+"""Scales of a running cluster: machines alike are counted together, and nothing else changes."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from fairlead.scheduling.kernels.memory.state import Ints, Words
+from fairlead.scheduling.state import scales
+from fairlead.scheduling.state.distinct_rows import alike
+from fairlead.scheduling.state.scales import Classes, Scaler
+from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.problem.problem import Bools
+from fairlead.sharing.rules.registry import parse
+
+RESOURCES = ("cpu", "memory")
+WORDS = st.integers(0, 7) | st.just(1 << 63)
+ROWS = st.tuples(st.integers(0, 9), st.integers(0, 3))
+Jobs = tuple[Ints, Words, Bools]
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> Classes:
+    """Machines of few capacities and terms, several of each."""
+    count = draw(st.integers(1, 8))
+    capacity = draw(arrays(np.int64, (count, 2), elements=st.integers(0, 6)))
+    terms = draw(arrays(np.uint64, (count, 2), elements=WORDS))
+    several = draw(arrays(np.int64, count, elements=st.integers(1, 3)))
+    return Classes(capacity, terms, several, np.arange(count))
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> Jobs:
+    """Demands, needed terms, and who spreads."""
+    count = draw(st.integers(0, 6))
+    demand = draw(arrays(np.int64, (count, 2), elements=st.integers(1, 3)))
+    needs = draw(arrays(np.uint64, (count, 2), elements=WORDS))
+    return demand, needs, draw(arrays(np.bool_, count))
+
+
+@given(arrays(np.int64, ROWS, elements=st.integers(-2, 2)))
+def test_rows_that_are_equal_are_found(rows: Ints) -> None:
+    first, of = alike(rows)
+    as_tuples = list(map(tuple, rows.tolist()))
+    different = sorted(set(as_tuples))
+    assert [as_tuples[at] for at in first.tolist()] == different
+    assert first.tolist() == [as_tuples.index(row) for row in different]
+    assert of.tolist() == [different.index(row) for row in as_tuples]
+
+
+@given(machines(), jobs(), st.sampled_from([1, 1 << 18]))
+def test_machines_are_counted_by_capacity_where_they_satisfy_all_terms(
+    there: Classes, drawn: Jobs, at_once: int
+) -> None:
+    _, needs, _ = drawn
+    kinds, of, total = there.kinds
+    assert (kinds[of] == there.capacity).all()
+    before, scales.AT_ONCE = scales.AT_ONCE, at_once
+    try:
+        found = there.having(needs)
+    finally:
+        scales.AT_ONCE = before
+    assert (there.having(needs) == found).all()  # as it was kept
+    for row, counts in zip(needs, found, strict=True):
+        able = (row & ~there.terms == 0).all(axis=1)
+        assert counts.tolist() == [
+            int(there.count[able & (of == kind)].sum()) for kind in range(len(kinds))
+        ]
+    assert total.tolist() == [int(there.count[of == kind].sum()) for kind in range(len(kinds))]
+
+
+@given(machines(), jobs(), st.booleans())
+def test_a_policy_that_adds_up_machines_says_the_same_of_them_one_by_one(
+    there: Classes, drawn: Jobs, whole: bool
+) -> None:
+    """`cdrf` is asked once for all jobs; a policy that is not known is asked for each set of needs,
+    and sees the machines as they are."""
+    cdrf = parse("cdrf")
+    assert isinstance(cdrf, Policy)
+    unknown = Policy("unknown", View.MACHINES, cdrf.scale)
+    demand, needs, spread = drawn
+    pieces = np.zeros(2, np.int64)
+    once = Scaler("cdrf", RESOURCES, pieces, whole).scales(demand, needs, spread, there)
+    each = Scaler(unknown, RESOURCES, pieces, whole).scales(demand, needs, spread, there)
+    np.testing.assert_allclose(once.scale, each.scale, rtol=1e-12)
+    assert (once.usable == each.usable).all()

@@ -1,0 +1,125 @@
+"""What the adviser says reaches the core of a live service, through the journal."""
+
+from __future__ import annotations
+
+from fairlead.engines.fake import FakeEngine
+from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling.options import Options
+from fairlead.service.fairness.to_wire import history, live_audit, shares
+from fairlead.service.journal.memory import MemoryStore
+from fairlead.service.loop.loop import Service
+from fairlead.service.settings import Settings
+from tests.service.fairness.at_once import AtOnce
+from tests.service.fairness.live import SECOND, Live, runs
+
+TENANTS = (Tenant("vision"), Tenant("language"))
+MACHINES = [Machine(f"m{i}", {"cpu": 4, "memory": 8}) for i in (1, 2)]
+
+
+def crowded(settings: Settings | None = None) -> Live:
+    """vision has everything, and language waits."""
+    live = Live(MACHINES, TENANTS, settings=settings)
+    live.submit(runs("train", {"cpu": 1}, tenant="vision", tasks=12))
+    live.step(seconds=2)
+    live.submit(runs("eval", {"cpu": 2}, tenant="language", tasks=3))
+    live.step(seconds=1)
+    return live
+
+
+def running(live: Live, job: str) -> int:
+    record = live.service.records.job(job)
+    assert record is not None
+    return record.held
+
+
+def kinds(live: Live) -> list[str]:
+    return [entry.kind for entry in live.service.store.read()]
+
+
+def test_guarantees_make_room_for_who_is_short() -> None:
+    settings = Settings(tenants=TENANTS, options=Options(preempt_after=5 * SECOND))
+    live = crowded(settings)
+    assert (running(live, "train"), running(live, "eval")) == (8, 0)
+    for _ in range(12):
+        live.step(seconds=1)
+    assert (running(live, "train"), running(live, "eval")) == (4, 2)
+    assert live.why("eval").fair is not None
+    assert "guarantees_changed" in kinds(live)
+
+
+def test_without_preemption_nothing_is_journaled_for_the_adviser() -> None:
+    live = crowded()
+    for _ in range(5):
+        live.step(seconds=1)
+    assert not {"guarantees_changed", "advice_changed"} & set(kinds(live))
+    before = live.service.records.seq
+    for _ in range(20):
+        live.step(seconds=1)
+    assert live.service.records.seq == before  # where nothing happens, nothing is written
+
+
+def test_advice_is_journaled_once_and_outlives_the_service() -> None:
+    settings = Settings(
+        tenants=TENANTS, placement="price-guided", options=Options(preempt_after=3600 * SECOND)
+    )
+    live = crowded(settings)
+    for _ in range(5):
+        live.step(seconds=1)
+    told = kinds(live)
+    # For nobody, for what vision wanted alone, and when language had come.
+    assert told.count("advice_changed") == 3
+    assert told.count("guarantees_changed") == 3
+    core = live.service.core
+    assert core is not None
+    digest = core.digest()
+    store = live.service.store
+    assert isinstance(store, MemoryStore)
+    place = store._place  # noqa: SLF001 - what is left where it was killed
+    place.writer = None
+    again = Service(MemoryStore(place), FakeEngine(live.world), settings, AtOnce())
+    assert again.core is not None
+    assert again.core.digest() == digest
+    for second in range(1, 5):
+        again.step(live.now + second * SECOND)
+    assert again.watch is not None
+    assert again.watch.exact is not None
+
+
+def test_shares_and_the_audit_as_the_api_tells_them() -> None:
+    live = crowded()
+    live.step(seconds=2)
+    live.step(seconds=2)
+    core, watch = live.service.core, live.service.watch
+    assert core is not None
+    found = shares(live.now, core, watch, jobs=True)
+    rows = {row.name: row for row in found.tenants}
+    assert (rows["vision"].running, rows["vision"].share, rows["vision"].shortfall) == (8, 1.0, 0.0)
+    assert rows["language"].fair == 0.5
+    assert rows["language"].shortfall == 0.5
+    jobs = {row.name: row for row in found.jobs}
+    assert (jobs["eval"].guaranteed, jobs["eval"].running, jobs["eval"].tenant) == (
+        2,
+        0,
+        "language",
+    )
+    audit = live_audit(live.now, core, watch)
+    (short,) = audit.shortfalls
+    assert short.sentence.startswith(
+        "language lacks 2 tasks of eval for 4 s: it waits for machines"
+    )
+    live.step(seconds=10)
+    told = history(live.now, watch, tenant="vision")
+    assert [tenant.name for tenant in told.tenants] == ["vision"]
+    assert told.tenants[0].points[-1].share == 1.0
+
+
+def test_without_an_adviser_shares_are_still_told() -> None:
+    live = crowded()
+    core = live.service.core
+    assert core is not None
+    found = shares(live.now, core, None, jobs=True)
+    assert {row.name: row.share for row in found.tenants} == {"vision": 1.0, "language": 0.0}
+    assert all(row.fair is None for row in found.tenants)
+    assert live_audit(live.now, core, None).problem == "nobody computes the exact allocation here"
+    assert history(live.now, None).tenants == []

@@ -1,0 +1,45 @@
+"""A twin of a core decides what the core decides, and neither feels what happens to the other."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from fairlead.model.errors import InputError
+from fairlead.model.values import FrozenMap
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.decisions import Decision
+from fairlead.scheduling.events import Event, GuaranteesChanged
+from fairlead.scheduling.options import Options
+from fairlead.scheduling.state.ids import Unit
+from fairlead.service.why.core_copy import twin
+from tests.scheduling.draw import MEASURES, SECOND, draw
+
+
+def lived(core: Core, instants: tuple[tuple[Event, ...], ...]) -> list[Decision]:
+    made: list[Decision] = []
+    for instant in instants:
+        for event in instant:
+            with suppress(InputError):
+                core.apply(event)
+        made += core.decide()
+    return made
+
+
+def test_a_twin_lives_on_as_the_core_does(cases: int) -> None:
+    for seed in range(40 * cases):
+        case = draw(seed, 30)
+        units = [Unit(m.name, m.unit, m.piece) for m in MEASURES]
+        options = Options(reserve_after=case.reserve_after, preempt_after=5 * SECOND)
+        core = Core(units, case.policy, case.placement, options)
+        half = len(case.instants) // 2
+        lived(core, case.instants[:half])
+        core.apply(GuaranteesChanged(core.now, FrozenMap(dict.fromkeys(core.ids.jobs, 1))))
+        core.decide()
+        other = twin(core)
+        before = core.digest()
+        assert other.digest() == before
+        theirs = lived(other, case.instants[half:])
+        assert core.digest() == before  # it did not feel it
+        assert lived(core, case.instants[half:]) == theirs
+        assert core.digest() == other.digest()
+        other.check()

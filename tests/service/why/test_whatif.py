@@ -1,0 +1,81 @@
+"""What-if against the live state: the same as `fairlead whatif` of what is present."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import pytest
+
+from fairlead.audit.finding import Input
+from fairlead.audit.whatif.as_data import tree
+from fairlead.audit.whatif.compare import what_if
+from fairlead.audit.whatif.parse import read_edits
+from fairlead.model.errors import InputError
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+from fairlead.service.why.whatif import answer_what_if, input_of, take_present
+from tests.service.fairness.live import Live, runs
+
+TENANTS = (Tenant("vision"), Tenant("language"))
+MACHINES = [Machine(f"m{i}", {"cpu": 4, "memory": 8}) for i in (1, 2)]
+
+
+def stand() -> Live:
+    live = Live(MACHINES, TENANTS)
+    live.submit(runs("train", {"cpu": 1}, tenant="vision", tasks=12, env={"KEY": "secret"}))
+    live.submit(runs("eval", {"cpu": 2}, tenant="language", tasks=3))
+    return live
+
+
+def taken(live: Live) -> Input:
+    core = live.service.core
+    assert core is not None
+    return input_of(take_present(core))
+
+
+def test_it_is_what_the_command_says_of_a_file() -> None:
+    live = stand()
+    asked = {"add": ["1 x m1"], "weight": ["vision=3"]}
+    found = answer_what_if(live.now, taken(live), asked, "tsf")
+    jobs = (
+        Job("train", {"cpu": 1}, tenant="vision", tasks=12),
+        Job("eval", {"cpu": 2}, tenant="language", tasks=3),
+    )
+    given = Input(Cluster(MACHINES, TENANTS), jobs)
+    by_file = what_if(given, read_edits(given, add=asked["add"], weight=asked["weight"]), "tsf")
+    assert found.whatif == tree(by_file)
+    assert found.time == live.now
+    assert found.sentences
+
+
+def test_what_is_over_counts_no_more_and_secrets_stay_here() -> None:
+    live = stand()
+    live.drain("m2")
+    live.submit(runs("tiny", {"cpu": 1}, tenant="language", tasks=1))
+    live.cancel("tiny")
+    given = taken(live)
+    assert [machine.name for machine in given.cluster.machines] == ["m1"]
+    assert [(job.name, job.tasks) for job in given.jobs] == [
+        ("train", Fraction(12)),
+        ("eval", Fraction(3)),
+    ]
+    assert b"secret" not in pickle.dumps(given)
+    assert all(job.command is None for job in given.jobs)
+
+
+def test_what_cannot_be_asked_is_refused() -> None:
+    live = stand()
+    given = taken(live)
+    for asked, what in (
+        ({"add": ["1 x nothing"]}, "nothing"),
+        ({}, "nothing is changed"),
+        ({"buy": ["all"]}, 'no change "buy"'),
+    ):
+        with pytest.raises(InputError, match=what):
+            answer_what_if(live.now, given, asked, "tsf")
+    with pytest.raises(InputError, match="fifo"):
+        answer_what_if(live.now, given, {"weight": ["vision=3"]}, "fifo")
+    with pytest.raises(InputError, match="no job is present"):
+        taken(Live(MACHINES, TENANTS))

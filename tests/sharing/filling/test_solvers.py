@@ -1,0 +1,225 @@
+"""The simplex and the interior point method lead to corners that give the same shares, exactly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairlead.model.errors import SolverError
+from fairlead.sharing.filling import component
+from fairlead.sharing.filling.climb import Climb
+from fairlead.sharing.filling.rounds import Filling
+from fairlead.sharing.problem.problem import Problem
+from fairlead.sharing.solvers import interior, simplex
+from fairlead.sharing.solvers.step import Rise, rise_at_once
+from tests.sharing.draws import drawn, few_classes, ties
+from tests.sharing.filling import proof as filling_proof
+
+NEVER, ALWAYS = 10**9, -1
+
+
+def filled(problem: Problem, monkeypatch: pytest.MonkeyPatch, **switches: float) -> Filling:
+    """The filling, proved, with other bounds between the ways."""
+    with monkeypatch.context() as patch:
+        for name, value in switches.items():
+            patch.setattr(component, name, value)
+        return filling_proof.filled(problem)
+
+
+@pytest.fixture
+def no_climb(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs find every corner: rationals alone are slow."""
+
+    def never(climb: Climb) -> None:
+        raise AssertionError(f"no program ended in the highest corner: {climb}")
+
+    monkeypatch.setattr(Climb, "highest", never)
+
+
+@pytest.mark.usefixtures("no_climb")
+@pytest.mark.parametrize("density", [0.1, 0.4, 1.0])
+def test_the_interior_point_method_agrees_with_the_simplex(
+    density: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(5):
+        problem = drawn(seed, jobs=60, classes=12, resources=3, density=density)
+        one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        assert one.share == other.share
+
+
+@pytest.mark.usefixtures("no_climb")
+@pytest.mark.parametrize("kind", ["many groups", "many classes"])
+def test_the_interior_point_method_ends_in_a_corner_where_there_are_ties(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, classes = (30, 10) if kind == "many groups" else (8, 30)
+    for seed in range(6):
+        problem = ties(seed, jobs=jobs, classes=classes)
+        one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        assert one.share == other.share
+
+
+@pytest.mark.usefixtures("no_climb")
+@pytest.mark.parametrize("jobs", [40, 120])
+def test_no_resource_passes_for_used_up_that_only_other_places_take(
+    jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The corner next to an interior point is found on some of the places; few of them take a
+    resource that few machines have."""
+    for seed in range(3):
+        problem = few_classes(seed, jobs=jobs, classes=jobs // 6)
+        one = filled(problem, monkeypatch, _MUCH=NEVER, _LITTLE=NEVER)
+        other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0)
+        assert one.share == other.share
+
+
+def rise(seed: int) -> Rise:
+    problem = drawn(seed, jobs=40, classes=8, resources=1, density=0.3)
+    jobs, classes = problem.usable.shape
+    return Rise(
+        use=problem.demand,
+        pairs=problem.usable,
+        capacity=problem.capacity,
+        most_on=np.full((jobs, classes), np.inf),
+        base=np.zeros(jobs),
+        rate=problem.tree.weight,
+    )
+
+
+def test_the_places_that_are_likely_reach_nearly_the_first_level() -> None:
+    for seed in range(5):
+        asked = rise(seed)
+        level = simplex.rise(asked).level
+        found = list(interior.likely(asked))
+        assert [each.last for each in found] == [False] * (len(found) - 1) + [True]
+        for each, near in zip(found[-2:], (1e-3, 1e-6)[-len(found) :], strict=True):
+            assert not (each.places & ~asked.pairs).any()
+            few = replace(asked, pairs=each.places, basis=each.start)
+            assert simplex.rise(few).level == pytest.approx(level, rel=near)
+
+
+@pytest.mark.usefixtures("no_climb")
+def test_where_the_simplex_is_lost_among_likely_places_there_are_better_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = drawn(3, jobs=60, classes=12, resources=3, density=0.6)
+    one = filled(problem, monkeypatch)
+    other = filled(problem, monkeypatch, _MUCH=ALWAYS, _LITTLE=0, _LOST=0)
+    assert one.share == other.share
+
+
+@pytest.mark.parametrize(("jobs", "classes"), [(9, 1), (1, 7), (1, 1)])
+def test_a_single_class_or_group_needs_no_program(jobs: int, classes: int) -> None:
+    for seed in range(5):
+        problem = drawn(seed, jobs=jobs, classes=classes, resources=3, density=1.0)
+        some = np.random.default_rng(seed).random(jobs)
+        asked = Rise(
+            problem.demand,
+            problem.usable,
+            problem.capacity,
+            None,
+            base=some * problem.alone / jobs / 2,
+            rate=problem.tree.weight,
+        )
+        at_once = rise_at_once(asked)
+        assert at_once is not None
+        assert at_once.level == pytest.approx(simplex.rise(asked).level, rel=1e-12)
+        # The prices prove it: no pair costs less than its share is worth, and the bound is tight.
+        assert (problem.demand @ at_once.price.T >= at_once.group[:, None] * (1 - 1e-12)).all()
+        bound = (at_once.price * problem.capacity).sum() - at_once.group @ asked.base
+        assert bound == pytest.approx(at_once.level * float(at_once.group @ asked.rate), rel=1e-12)
+        assert (at_once.share.T @ problem.demand <= problem.capacity * (1 + 1e-12)).all()
+
+
+def test_several_classes_and_groups_need_a_program() -> None:
+    assert rise_at_once(rise(0)) is None
+
+
+def test_the_simplex_starts_with_everyone_where_there_is_room() -> None:
+    """From everyone on one class, a pivot for each of sixty that has to leave it."""
+    problem = drawn(0, jobs=60, classes=6, resources=2, density=1.0)
+    even = Rise(
+        problem.demand,
+        problem.usable,
+        np.ones((6, 2)) * 100,
+        None,
+        np.zeros(60),
+        1.0 / problem.demand.sum(axis=1),
+    )
+    assert simplex.Simplex().rise(even, most_pivots=0.4) is not None
+
+
+def test_too_many_pivots_end_the_simplex_and_the_next_program_is_not_the_worse_for_it() -> None:
+    program = simplex.Simplex()
+    assert program.rise(rise(1), most_pivots=0.01) is None
+    found = program.rise(rise(1))
+    assert found is not None
+    assert found.level == simplex.rise(rise(1)).level
+
+
+def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = drawn(3, jobs=60, classes=12, resources=3, density=0.3)
+    one = filled(problem, monkeypatch)
+    inner: list[Rise] = []
+    as_ever = interior.likely
+
+    def seen(asked: Rise) -> Iterator[interior.Likely]:
+        inner.append(asked)
+        return as_ever(asked)
+
+    monkeypatch.setattr(interior, "likely", seen)
+    other = filled(
+        problem, monkeypatch, _LITTLE=0, _LOOSE=1, _MUCH=NEVER, _FIRST_PIVOTS=0, _NEXT_PIVOTS=0
+    )
+    assert inner
+    assert one.share == other.share
+
+
+def test_what_nobody_may_use_is_not_used_up() -> None:
+    """Nobody needs the second resource: its slack is basic, in whatever program."""
+    problem = drawn(0, jobs=6, classes=3, resources=2, density=1.0)
+    use = problem.demand * [1, 0]
+    asked = Rise(
+        use, problem.usable, problem.capacity, None, base=np.zeros(6), rate=problem.tree.weight
+    )
+    basis = simplex.rise(asked).basis
+    assert basis is not None
+    assert basis.slack[:, 1].all()
+    others = np.count_nonzero(basis.pairs) - 6
+    assert np.count_nonzero(~basis.slack) == others + 1
+
+
+def test_a_program_without_an_optimum_is_an_error_with_its_status_and_gap() -> None:
+    problem = rise(0)
+    asked = Rise(
+        problem.use,
+        problem.pairs,
+        problem.capacity,
+        problem.most_on,
+        base=np.full(len(problem.use), 1e3),
+        rate=problem.rate,
+        least=1.0,
+    )
+    with pytest.raises(SolverError, match=r"ended as .*infeasibility .* gap"):
+        simplex.rise(asked)
+
+
+def test_small_problems_import_no_scipy() -> None:
+    script = (
+        "import sys\n"
+        "from tests.sharing.build import build\n"
+        "from fairlead.sharing.filling.fill import fill\n"
+        "problem = build([[1], [2]], [[10], [4]])\n"
+        "fill(problem, problem.alone, problem.tree.weight)\n"
+        "sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -1,0 +1,45 @@
+"""How the runs of a study are dealt out."""
+
+from __future__ import annotations
+
+import heapq
+
+import pytest
+
+from fairlead.simulation.studies.source import Source, source_of
+from fairlead.simulation.studies.study import Study, parts_of
+
+POLICIES = ("tsf", "drf", "fifo")
+DRAWN = source_of(["overload(machines=2, jobs=2, each=2)"])
+READ = Source(("a.csv",), generator=False)
+
+
+def study(source: Source, seeds: int) -> Study:
+    return Study(source, POLICIES, "best-fit", tuple(range(seeds)))
+
+
+@pytest.mark.parametrize("source", [DRAWN, READ])
+@pytest.mark.parametrize("seeds", [1, 2, 5])
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_each_run_is_in_one_part_and_no_worker_is_without(
+    source: Source, seeds: int, workers: int
+) -> None:
+    parts = parts_of(study(source, seeds), workers)
+    runs = [(part.seed, policy) for part in parts for policy in part.policies]
+    assert runs == [(seed, policy) for seed in range(seeds) for policy in POLICIES]
+    assert len(parts) >= min(workers, seeds * len(POLICIES))
+
+
+def test_one_workload_is_made_for_all_policies_where_that_keeps_nobody_waiting() -> None:
+    assert [len(part.policies) for part in parts_of(study(READ, 5), 2)] == [3] * 5
+    assert [len(part.policies) for part in parts_of(study(DRAWN, 5), 1)] == [3] * 5
+    assert [len(part.policies) for part in parts_of(study(DRAWN, 5), 2)] == [3] * 3 + [1] * 6
+
+
+@pytest.mark.parametrize("seeds", [3, 4, 5, 6, 7])
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_end_within_one_run_of_each_other(seeds: int, workers: int) -> None:
+    busy = [0] * workers
+    for part in parts_of(study(DRAWN, seeds), workers):
+        heapq.heapreplace(busy, busy[0] + len(part.policies))
+    assert max(busy) - min(busy) <= 1
