@@ -97,4 +97,4 @@ def test_section_4_2_the_radius_is_not_the_papers(n: int) -> None:
 
 
 # Figure 3, section 3.2 in whole tasks, the moving knife and serial dictatorship:
-# tests/sharing/integral. What audits find of Theorem 2.2 and of containers: tests/audit.
+# tests/sharing/whole_tasks. What audits find of Theorem 2.2 and of containers: tests/audit.

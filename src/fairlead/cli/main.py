@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from fairlead.cli.common.inputs import forget_stdout
+from fairlead.cli.common.inputs import close_match, forget_stdout
 from fairlead.client.errors import (
     BusyError,
     NotAllowedError,
@@ -139,18 +139,10 @@ class Parser(argparse.ArgumentParser):
             first = word.split()[0]
             known = [option for action in self._actions for option in action.option_strings]
             message = f"{self.prog} does not know {first!r}"
-            hint = close(first.partition("=")[0], known) or hint
+            hint = close_match(first.partition("=")[0], known) or hint
         else:
             message = f"{self.prog}: {message}"
         raise InputError(Mistake(message, hint))
-
-
-def close(word: str, known: Sequence[str]) -> str:
-    """`did you mean X?` where one of the known words is close, else nothing."""
-    import difflib
-
-    found = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {found[0]!r}?" if found else ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -210,7 +202,7 @@ def run(words: list[str]) -> int:
     name, rest = words[0], words[1:]
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
-        hint = close(name, [*COMMANDS, "--help", "--version"])
+        hint = close_match(name, [*COMMANDS, "--help", "--version"])
         hint = hint or f"the commands are {', '.join(COMMANDS)}"
         if kind == "command" and Path(name).exists():
             hint = f"to share what it describes, write `fairlead allocate {name}`"

@@ -19,7 +19,7 @@ from fairlead.cli.main import Exit, main
 from tests.tolerances import CERTIFICATE, close
 from tests.transcripts import EXAMPLES
 
-SCHEMAS = Path(inputs.__file__).parents[1] / "model" / "schemas"
+SCHEMAS = Path(inputs.__file__).parents[2] / "model" / "schemas"
 EXAMPLE_INPUTS = ["tsf-figure-4", "choosy-figure-1", "gpu-generations", "tenant-tree", "pools"]
 POLICIES = ["tsf", "drf", "per-machine-drf", "kdf(k=1)", "market", "independent", "ps-dsf"]
 

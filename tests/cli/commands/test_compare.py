@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.commands.compare import signed, verdict
 from fairlead.cli.main import Exit, main
+from fairlead.cli.text.comparison import signed, verdict
 from fairlead.model.unrounded import change, compared
 from tests.cli.commands.test_allocate import run, schema
 from tests.transcripts import EXAMPLES

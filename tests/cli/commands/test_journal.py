@@ -19,7 +19,7 @@ from fairlead.service.settings import Retention, Settings
 from tests.service.journal.lived import kept, lived, simulated, snapshot_of
 from tests.service.loop.stage import SECOND, Stage, job
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SCHEMAS = ROOT / "src/fairlead/model/schemas"
 
 

@@ -15,7 +15,7 @@ from fairlead.cli.main import Exit, main
 from fairlead.model.errors import InputError
 from fairlead.simulation.traces.registry import load
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "src/fairlead/model/schemas/trace-info-1.json"
 
 NODES = """\

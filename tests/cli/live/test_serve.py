@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.commands.stop import running
 from fairlead.cli.main import Exit, main
+from fairlead.cli.serving.process import running
 from fairlead.client import Client, wait_for
 from fairlead.model.job import Job
 from tests.cli.live.place import CLUSTER, PATIENCE, Served, environment, serving, start, until

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from fairlead.cli.commands import jobs, machines, shares
+from fairlead.cli.commands import jobs
 from fairlead.cli.commands.job import asked, ending
 from fairlead.cli.commands.logs import start_of_tail
 from fairlead.cli.common.remote import ago, lasting
 from fairlead.cli.common.screen import Screen, columns
+from fairlead.cli.text import machines, shares
 from fairlead.cli.text.top import Look, picture
 from fairlead.client import Client, Output
 from fairlead.wire.fairness import JobShareNow, Shares, TenantShare

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.scheduling.agreement import core_refuses, make_core
 from tests.scheduling.draw import Case, draw
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SEEDS = range(12)
 
 PROGRAM = """

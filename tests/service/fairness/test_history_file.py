@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.commands.shares import over_lines
 from fairlead.cli.common.screen import Screen
+from fairlead.cli.text.shares import over_lines
 from fairlead.service.fairness.history import History, Sample
 from fairlead.service.fairness.history_file import START, LastingHistory
 from fairlead.wire.fairness import SharePoint, SharesHistory, TenantHistory

@@ -19,7 +19,7 @@ from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import Place
 from fairlead.service.journal.places import open_store
 from fairlead.service.records.book import Records
-from fairlead.service.recovery.bootstrap import start_body
+from fairlead.service.recovery.configuration import start_body
 from fairlead.service.recovery.recover import Recovery
 from fairlead.service.recovery.snapshots import take
 from fairlead.service.requests import CancelJob, DrainMachine, PutTenant

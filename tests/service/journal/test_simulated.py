@@ -20,7 +20,7 @@ from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
-from fairlead.service.recovery.bootstrap import start_body
+from fairlead.service.recovery.configuration import start_body
 from fairlead.service.recovery.replay import replay
 from fairlead.service.requests import Caller, Done, SubmitJobs
 from fairlead.service.settings import Settings

@@ -88,11 +88,11 @@ def write(directory: Path) -> list[str]:
 def story(screen: Screen) -> Iterator[str]:
     """The problem, the answer, the explanation, and what other policies would do."""
     from fairlead.cli.commands.compare import compare
-    from fairlead.cli.commands.compare import lines as comparison_lines
     from fairlead.cli.commands.explain import explained
     from fairlead.cli.common.inputs import read
     from fairlead.cli.common.screen import table, wrapped
     from fairlead.cli.text.allocation import allocation_lines
+    from fairlead.cli.text.comparison import lines as comparison_lines
     from fairlead.cli.text.explanation import explanation_lines
     from fairlead.sharing.allocate import allocate
 

@@ -26,9 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Drains the machines, or takes them back, and shows them."""
-    from fairlead.cli.commands.machines import lines
     from fairlead.cli.common.remote import names_of, say_json
     from fairlead.cli.common.screen import screen_of
+    from fairlead.cli.text.machines import lines
 
     names = names_of(args.machines)
     with service_of(args) as service:

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import add_service, service_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fairlead.cli.common.screen import Screen
-    from fairlead.wire.machines import MachineRow
 
 EPILOG = """\
 examples:
@@ -33,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Asks for the machines and prints them."""
     from fairlead.cli.common.remote import say_json
     from fairlead.cli.common.screen import screen_of
+    from fairlead.cli.text.machines import lines
     from fairlead.wire.machines import Machines
 
     with service_of(args) as service:
@@ -44,48 +38,3 @@ def run(args: argparse.Namespace) -> int:
     else:
         say(lines(found, screen_of(sys.stdout)))
     return 0
-
-
-def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
-    """A line for each machine: what is used of what it has, and its labels."""
-    from fairlead.cli.common.remote import at, count
-    from fairlead.cli.common.screen import shown, table
-
-    if not machines:
-        yield "no machine"
-        return
-    resources = list(dict.fromkeys(name for each in machines for name in each.capacity))
-    rows = []
-    for machine in machines:
-        state = machine.state.value
-        if machine.quarantine is not None:
-            state += f" until {at(machine.quarantine.until)[11:]}"
-        rows.append(
-            [
-                shown(machine.name),
-                state,
-                count(machine.tasks),
-                *(used(machine, resource) for resource in resources),
-                ", ".join(f"{key}={value}" for key, value in machine.labels.items()),
-            ]
-        )
-    header = ["machine", "state", "tasks", *resources, "labels"]
-    yield from table(header, rows, "<<>" + ">" * len(resources) + "<", screen)
-    for machine in machines:
-        why = machine.problem or (machine.quarantine.why if machine.quarantine else "")
-        if why:
-            yield f"{shown(machine.name)}: {shown(why)}"
-
-
-def used(machine: MachineRow, resource: str) -> str:
-    """What is used of a resource, of how much."""
-    from decimal import Decimal
-
-    from fairlead.model.words import amounts
-
-    if resource not in machine.capacity:
-        return "-"
-    has = Decimal(machine.capacity[resource])
-    free = Decimal(machine.free.get(resource, machine.capacity[resource]))
-    taken, whole = amounts([float(has - free), float(has)], 4)
-    return f"{taken}/{whole}"

@@ -117,7 +117,7 @@ def detach(plan: Plan, words: list[str]) -> int:
     import subprocess
     import time
 
-    from fairlead.cli.commands.stop import running
+    from fairlead.cli.serving.process import running
     from fairlead.client.places import ADDRESS
     from fairlead.model.errors import InputError, Mistake, OutputError
 

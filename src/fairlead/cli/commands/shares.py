@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import add_service, service_of
 from fairlead.model.errors import InputError, Mistake
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fairlead.cli.common.screen import Screen
-    from fairlead.wire.fairness import Shares, SharesHistory, TenantShare
 
 EPILOG = """\
 examples:
@@ -44,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Asks for the shares and prints them."""
     from fairlead.cli.common.remote import say_json
     from fairlead.cli.common.screen import screen_of
+    from fairlead.cli.text.shares import lines
 
     if args.tenant and not args.over:
         raise InputError(Mistake("--tenant is for shares over time", "add --over, as in --over 6h"))
@@ -65,6 +59,7 @@ def _over(args: argparse.Namespace) -> int:
 
     from fairlead.cli.common.remote import say_json
     from fairlead.cli.common.screen import screen_of
+    from fairlead.cli.text.shares import over_lines
     from fairlead.model.job import read_duration
 
     until = time.time_ns() // 1000
@@ -76,133 +71,3 @@ def _over(args: argparse.Namespace) -> int:
     else:
         say(over_lines(found, screen_of(sys.stdout)))
     return 0
-
-
-def over_lines(found: SharesHistory, screen: Screen) -> Iterator[str]:
-    """A line for each tenant: how much it had at least, on the average and at most, what would have
-    been fair on the average, and how its share went."""
-    from fairlead.cli.common.remote import at
-    from fairlead.cli.common.screen import shown, table
-    from fairlead.model.words import number
-
-    kept = [tenant for tenant in found.tenants if tenant.points]
-    if not kept:
-        whose = f" of {shown(found.tenants[0].name)}" if len(found.tenants) == 1 else ""
-        yield (
-            f"no shares{whose} are known of that time; they are noted when something changes, and"
-            " of tenants alone, not of jobs without one"
-        )
-        return
-    begin = min(tenant.points[0].time for tenant in kept)
-    yield screen.dim(f"from {at(begin)} to {at(found.until)}")
-    yield ""
-    shares = {each.name: [p.share for p in each.points if p.share is not None] for each in kept}
-    most = max([1e-9, *(value for values in shares.values() for value in values)])
-    rows = []
-    for tenant in kept:
-        mean = _mean([(point.time, point.share) for point in tenant.points], found.until)
-        fair = _mean([(point.time, point.fair) for point in tenant.points], found.until)
-        values = shares[tenant.name]
-        least, largest = min(values, default=None), max(values, default=None)
-        cells = [number(value, 4) for value in (least, mean, largest, fair)]
-        row = [shown(tenant.name), str(len(tenant.points)), *cells]
-        went = screen.line([p.share for p in tenant.points], most, 24)
-        rows.append([*row, went] if screen.blocks else row)
-    header = ["tenant", "points", "least", "mean", "most", "mean fair"]
-    header += ["share"] if screen.blocks else []
-    yield from table(header, rows, "<>>>>>" + "<" * screen.blocks, screen)
-
-
-def _mean(points: Sequence[tuple[int, float | None]], until: int) -> float | None:
-    """The mean over time: each value stands until the next point, the last one until the end."""
-    from itertools import pairwise
-
-    known = [(time, value) for time, value in points if value is not None]
-    ends = [*known, (until, None)]
-    spans = [
-        (later - time, value) for (time, value), (later, _) in pairwise(ends) if value is not None
-    ]
-    total = sum(span for span, _ in spans)
-    if not total:
-        return known[-1][1] if known else None
-    return sum(span * value for span, value in spans) / total
-
-
-def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
-    """A line for each tenant, those below another indented, then, if wanted, one for each job."""
-    from fairlead.cli.common.remote import ago, count
-    from fairlead.cli.common.screen import shown, table
-    from fairlead.model.words import number
-
-    exact = "not computed yet" if shares.exact is None else f"{ago(shares.exact)} ago"
-    yield screen.dim(f"policy {shares.policy}; exact shares: {exact}")
-    yield ""
-    tenants = everybody(shares)
-    most = max([1e-9, *(max(each.share or 0, each.fair or 0) for each in tenants)])
-    rows = []
-    for tenant, depth in tree(tenants):
-        row = [
-            "  " * depth + shown(tenant.name),
-            number(tenant.weight, 4),
-            count(tenant.running),
-            count(tenant.waiting),
-            number(tenant.share, 4),
-            number(tenant.fair, 4),
-            number(tenant.shortfall, 4) if tenant.shortfall else "-",
-        ]
-        rows.append([*row, screen.bar(tenant.share or 0, most, 20)] if screen.blocks else row)
-    header = ["tenant", "weight", "running", "waiting", "share", "fair", "short of"]
-    header += [""] if screen.blocks else []
-    right = "<>>>>>>" + ("<" if screen.blocks else "")
-    yield from table(header, rows, right, screen) if rows else ["no tenant"]
-    if jobs and shares.jobs:
-        yield ""
-        rows = [
-            [
-                shown(job.name),
-                shown(job.tenant),
-                count(job.running),
-                count(job.waiting),
-                number(job.fair_tasks, 4),
-                "-" if job.guaranteed is None else str(job.guaranteed),
-                number(job.share, 4),
-                number(job.fair, 4),
-            ]
-            for job in shares.jobs
-        ]
-        header = ["job", "tenant", "running", "waiting", "fair tasks", "whole", "share", "fair"]
-        yield from table(header, rows, "<<>>>>>>", screen)
-
-
-def everybody(shares: Shares) -> list[TenantShare]:
-    """The tenants, and the jobs that are their own."""
-    from fairlead.wire.fairness import TenantShare
-
-    names = {tenant.name for tenant in shares.tenants}
-    alone = [
-        TenantShare(
-            name=job.name,
-            weight=1.0,
-            running=job.running,
-            waiting=job.waiting,
-            share=job.share,
-            fair=job.fair,
-        )
-        for job in shares.jobs
-        if job.tenant not in names
-    ]
-    return [*shares.tenants, *alone]
-
-
-def tree(tenants: Sequence[TenantShare]) -> Iterator[tuple[TenantShare, int]]:
-    """The tenants, those below another after it, each with how deep it is."""
-    names = {tenant.name for tenant in tenants}
-    below: dict[str | None, list[TenantShare]] = {}
-    for tenant in tenants:
-        above = tenant.parent if tenant.parent in names else None
-        below.setdefault(above, []).append(tenant)
-    waiting = [(tenant, 0) for tenant in reversed(below.get(None, []))]
-    while waiting:
-        tenant, depth = waiting.pop()
-        yield tenant, depth
-        waiting += [(each, depth + 1) for each in reversed(below.get(tenant.name, []))]

@@ -76,3 +76,11 @@ def as_csv(rows: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[s
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue().splitlines()
+
+
+def close_match(word: str, known: Sequence[str]) -> str:
+    """`did you mean X?` where one of the known words is close, else nothing."""
+    import difflib
+
+    found = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {found[0]!r}?" if found else ""

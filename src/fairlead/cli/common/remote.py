@@ -63,26 +63,26 @@ def only_text(args: argparse.Namespace) -> None:
 
 def state_word(word: str, states: type[Enum], what: str) -> Any:
     """The state of that name. Raises InputError."""
-    from fairlead.cli.main import close
+    from fairlead.cli.common.inputs import close_match
     from fairlead.model.errors import InputError, Mistake
 
     names = [str(each.value) for each in states]
     if word in names:
         return states(word)
-    hint = close(word, names) or f"the states are {', '.join(names)}"
+    hint = close_match(word, names) or f"the states are {', '.join(names)}"
     raise InputError(Mistake(f"{what} is never {word!r}", hint))
 
 
 def check_tenant(service: Client, tenant: str) -> None:
     """Raises InputError where nothing is known of a tenant of which nothing was found."""
-    from fairlead.cli.main import close
+    from fairlead.cli.common.inputs import close_match
     from fairlead.model.errors import InputError, Mistake
 
     if next(service.jobs(all=True, tenant=tenant), None) is not None:
         return  # of a job that is its own tenant, nothing else tells
     known = [each.name for each in service.tenants()]
     if tenant not in known:
-        hint = close(tenant, known) or "`fairlead tenants` lists them"
+        hint = close_match(tenant, known) or "`fairlead tenants` lists them"
         raise InputError(Mistake(f"there is no tenant {tenant!r}", hint))
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.commands.stop import forget_process, note_process
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.plan import Plan
+from fairlead.cli.serving.process import forget_process, note_process
 from fairlead.compiled import first_time
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, Mistake, OutputError

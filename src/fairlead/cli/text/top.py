@@ -12,10 +12,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fairlead.cli.commands.machines import used
-from fairlead.cli.commands.shares import everybody, tree
 from fairlead.cli.common.remote import ago, count, done, holding
 from fairlead.cli.common.screen import shown, widths_of
+from fairlead.cli.text.machines import used
+from fairlead.cli.text.shares import everybody, tree
 from fairlead.client.errors import NotAllowedError, UnknownNameError
 from fairlead.model.words import counted, number
 from fairlead.wire.machines import MachineState

@@ -8,9 +8,9 @@ from fractions import Fraction
 from fairlead.audit.finding import Input
 from fairlead.audit.whatif.compare import Bottleneck, Kind, Level, Moved, WhatIf
 from fairlead.audit.whatif.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
-from fairlead.cli.commands.compare import signed
 from fairlead.cli.common.screen import Screen, shown, table, wrapped
 from fairlead.cli.text.allocation import who_froze
+from fairlead.cli.text.comparison import signed
 from fairlead.model.allocation import Allocation
 from fairlead.model.names import compress
 from fairlead.model.quantity import written_plain

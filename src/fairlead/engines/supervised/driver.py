@@ -1,8 +1,9 @@
 """The child process that holds an engine: it does what it is told over a pipe, and tells what the
 engine says.
 
-Run as `python -m fairlead.engines.supervised.driver`. It ends when the pipe does, at once and whatever it is
-doing: who started it is gone, and everything asked of an engine may be asked again.
+Run as `python -m fairlead.engines.supervised.driver`. It ends when the pipe does, at once
+and whatever it is doing: who started it is gone, and everything asked of an engine may be asked
+again.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def placement(name: str) -> Callable[[Score], Score]:
     """Registers a rule: a function (state, job, machine) -> float, the least is best.
 
     It is compiled (Numba's nopython mode): it reads the arrays of the state (`free`, `capacity`,
-    `demand` by machine or job and resource; see `fairlead.scheduling.kernels.memory.tables`) and changes
-    nothing. It may depend on the job and the machine, not on other machines' free room.
+    `demand` by machine or job and resource; see `fairlead.scheduling.kernels.memory.tables`) and
+    changes nothing. It may depend on the job and the machine, not on other machines' free room.
     """
 
     def register(function: Score) -> Score:

@@ -12,14 +12,14 @@ from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.monitor import Watch
 from fairlead.service.fairness.observer import Counted, Observer, Timed, Unobserved
 from fairlead.service.journal.entry import Store
+from fairlead.service.loop.bootstrap import begin
 from fairlead.service.loop.commit import Keeper, Listener, Made
 from fairlead.service.loop.engine_link import Reach
 from fairlead.service.loop.intake import next_time, take_in
 from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.operations import Value, take_request
 from fairlead.service.loop.step import Draft
-from fairlead.service.recovery.bootstrap import (
-    begin,
+from fairlead.service.recovery.configuration import (
     change_of,
     changed_core,
     fair_settings,

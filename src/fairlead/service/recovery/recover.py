@@ -12,7 +12,7 @@ from fairlead.service.journal.codec import DECISIONS, EVENTS, decision_of, event
 from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError, Store
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
-from fairlead.service.recovery.bootstrap import CORE_CHANGED, SCHEMA, changed_core, core_of
+from fairlead.service.recovery.configuration import CORE_CHANGED, SCHEMA, changed_core, core_of
 from fairlead.service.recovery.snapshots import load
 from fairlead.version import __version__
 

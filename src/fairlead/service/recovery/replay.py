@@ -11,7 +11,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.service.journal.codec import DECISIONS, EVENTS, decision_of, event_of
 from fairlead.service.journal.entry import CorruptJournalError, Entry
-from fairlead.service.recovery.bootstrap import CORE_CHANGED, core_of
+from fairlead.service.recovery.configuration import CORE_CHANGED, core_of
 from fairlead.service.recovery.recover import DisagreementError, change
 
 START = "service_started"

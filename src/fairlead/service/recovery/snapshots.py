@@ -12,7 +12,7 @@ from fairlead.service.fairness.observer import Counted, Observer
 from fairlead.service.journal.entry import CorruptJournalError, JournalError, Store
 from fairlead.service.records import dump as books
 from fairlead.service.records.book import Records
-from fairlead.service.recovery.bootstrap import core_like
+from fairlead.service.recovery.configuration import core_like
 
 START = b"fairlead snapshot 1\n"
 

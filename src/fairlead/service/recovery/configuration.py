@@ -8,16 +8,13 @@ from typing import Any, NoReturn
 
 from fairlead.engines.interface import Node
 from fairlead.model.errors import InputError, Mistake
-from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.events import TenantChanged
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import find
 from fairlead.scheduling.reconfigure import changed
 from fairlead.scheduling.state.ids import Unit
 from fairlead.service.fairness.monitor import FairSettings
 from fairlead.service.journal.entry import Body
-from fairlead.service.loop.step import Draft
 from fairlead.service.records.people import Start
 from fairlead.service.settings import Settings
 from fairlead.version import __version__
@@ -127,17 +124,6 @@ def first_core(nodes: Sequence[Node], settings: Settings) -> Core:
     return core_of(start_body(units_of(nodes, settings), settings))
 
 
-def begin(draft: Draft, settings: Settings) -> None:
-    """The first entries of a service that starts. Raises InputError where the core cannot go on as
-    the settings want it to."""
-    start = draft.records.start
-    change = None if start is None else change_of(start, settings)
-    if change is not None:
-        draft.change_core(changed_core(draft.core, draft.time, change), CORE_CHANGED, change)
-    draft.note("service_started", **start_body(draft.core.ids.units, settings))
-    _tell_tenants(draft, settings.tenants)
-
-
 def fair_settings(settings: Settings) -> FairSettings:
     """What the core wants to be told of exact allocations."""
     return FairSettings(
@@ -145,19 +131,3 @@ def fair_settings(settings: Settings) -> FairSettings:
         guarantees=settings.options.preempt_after is not None,
         advice=find(settings.placement).guided,
     )
-
-
-def _tell_tenants(draft: Draft, tenants: Sequence[Tenant]) -> None:
-    """Tells the core of tenants that are new or differ, parents first."""
-    waiting = list(tenants)
-    told: set[str] = set()
-    names = {tenant.name for tenant in tenants}
-    while waiting:
-        ready = [each for each in waiting if each.parent not in names or each.parent in told]
-        if not ready:
-            raise InputError(Mistake("tenants are below one another in a circle", "break it"))
-        for tenant in ready:
-            told.add(tenant.name)
-            if draft.records.tenants.get(tenant.name) != tenant:
-                draft.tell(TenantChanged(draft.time, tenant))
-        waiting = [each for each in waiting if each.name not in told]

@@ -1,0 +1,64 @@
+"""The process of the service that runs on this machine: written down, found, and stopped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PATIENCE = 60.0
+"""Seconds within which a service that was told to stop has stopped."""
+
+PAUSE = 0.05
+
+PROCESS = "process"
+"""The file in the state folder that says which process the service is."""
+
+
+def stop(process: int, folder: Path) -> None:
+    """Tells a service to stop and returns when it has. Raises BusyError where it takes too long."""
+    import signal
+    import time
+
+    from fairlead.client.errors import BusyError, NotAllowedError
+
+    until = time.monotonic() + PATIENCE
+    try:
+        os.kill(process, signal.SIGTERM)
+    except ProcessLookupError:
+        return  # it was about to
+    except PermissionError as error:
+        raise NotAllowedError(f"the service (process {process}) is another user's") from error
+    while running(folder) == process:
+        if time.monotonic() > until:
+            raise BusyError(f"the service (process {process}) has not stopped in {PATIENCE:g} s")
+        time.sleep(PAUSE)
+
+
+def running(folder: Path) -> int | None:
+    """The process of the service with this state folder; None if none runs."""
+    import psutil
+
+    try:
+        process, started = (folder / PROCESS).read_text(encoding="ascii").split()
+        found = psutil.Process(int(process))
+        if found.status() == psutil.STATUS_ZOMBIE or f"{found.create_time():.2f}" != started:
+            return None
+    except (FileNotFoundError, NotADirectoryError, ValueError, psutil.NoSuchProcess):
+        return None
+    return int(process)
+
+
+def forget_process(folder: Path) -> None:
+    """This process is no service any more."""
+    (folder / PROCESS).unlink(missing_ok=True)
+
+
+def note_process(folder: Path) -> None:
+    """Writes down that this process is the service: its number and when it started, so that
+    another process that gets the number later is not taken for it."""
+    import psutil
+
+    from fairlead.whole_file import write_whole
+
+    own = psutil.Process()
+    write_whole(folder / PROCESS, f"{own.pid} {own.create_time():.2f}\n")

@@ -1,0 +1,56 @@
+"""Machines as a table for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fairlead.cli.common.screen import Screen
+    from fairlead.wire.machines import MachineRow
+
+
+def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
+    """A line for each machine: what is used of what it has, and its labels."""
+    from fairlead.cli.common.remote import at, count
+    from fairlead.cli.common.screen import shown, table
+
+    if not machines:
+        yield "no machine"
+        return
+    resources = list(dict.fromkeys(name for each in machines for name in each.capacity))
+    rows = []
+    for machine in machines:
+        state = machine.state.value
+        if machine.quarantine is not None:
+            state += f" until {at(machine.quarantine.until)[11:]}"
+        rows.append(
+            [
+                shown(machine.name),
+                state,
+                count(machine.tasks),
+                *(used(machine, resource) for resource in resources),
+                ", ".join(f"{key}={value}" for key, value in machine.labels.items()),
+            ]
+        )
+    header = ["machine", "state", "tasks", *resources, "labels"]
+    yield from table(header, rows, "<<>" + ">" * len(resources) + "<", screen)
+    for machine in machines:
+        why = machine.problem or (machine.quarantine.why if machine.quarantine else "")
+        if why:
+            yield f"{shown(machine.name)}: {shown(why)}"
+
+
+def used(machine: MachineRow, resource: str) -> str:
+    """What is used of a resource, of how much."""
+    from decimal import Decimal
+
+    from fairlead.model.words import amounts
+
+    if resource not in machine.capacity:
+        return "-"
+    has = Decimal(machine.capacity[resource])
+    free = Decimal(machine.free.get(resource, machine.capacity[resource]))
+    taken, whole = amounts([float(has - free), float(has)], 4)
+    return f"{taken}/{whole}"
