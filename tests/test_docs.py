@@ -231,7 +231,9 @@ def test_the_architecture_names_nothing_that_is_not_there() -> None:
     rows = re.findall(r"^\| (`.+`) \| (.+) \|$", where, re.MULTILINE)
     for folders, content in rows:
         names = re.findall("`([^`]+)`", folders)
-        places = [base / name for name in names for base in (SOURCE, ROOT) if (base / name).exists()]
+        places = [
+            base / name for name in names for base in (SOURCE, ROOT) if (base / name).exists()
+        ]
         assert len(places) == len(names), folders
         for name in re.findall("`([^`]+)`", content):
             ways = [place / name for place in (ROOT, *places)]

@@ -153,18 +153,18 @@ def test_a_folder_with_other_things_in_it_is_refused(
         ("study.json", "[" * 100_000, "nested too deeply"),
         (
             "study.json",
-            '{"schema": "fairlead.simulation.studies.study/9"}',
+            '{"schema": "fairlead.simulation.study/9"}',
             "is fairlead.simulation",
         ),
         (
             "study.json",
-            '{"schema": "fairlead.simulation.studies.study/1", "settings": 7}',
+            '{"schema": "fairlead.simulation.study/1", "settings": 7}',
             "no settings",
         ),
         ("tsf,first-fit,0/run.json", "7", "is of no schema"),
         (
             "tsf,first-fit,0/run.json",
-            '{"schema": "fairlead.simulation.engine.run/1"}',
+            '{"schema": "fairlead.simulation.run/1"}',
             "not a run's file",
         ),
     ],

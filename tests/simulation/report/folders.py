@@ -24,7 +24,7 @@ def study(
     """The folder of a study with these runs (policy, kind of ideal scheduler, seed)."""
     path.mkdir(parents=True, exist_ok=True)
     (path / "study.json").write_text(
-        json.dumps({"schema": "fairlead.simulation.studies.study/1", "settings": {}}),
+        json.dumps({"schema": "fairlead.simulation.study/1", "settings": {}}),
         encoding="utf-8",
     )
     for policy, kind, seed in runs:
@@ -39,7 +39,7 @@ def study(
         ]
         result = run_ideal(workload, kind, policy, seed=seed, sinks=sinks)
         content = {
-            "schema": "fairlead.simulation.engine.run/1",
+            "schema": "fairlead.simulation.run/1",
             "workload": workload.name,
             "notes": list(workload.notes),
             "settings": {},

@@ -194,13 +194,13 @@ def test_a_run_without_some_tables_has_the_rest(own: Path) -> None:
         (lambda path: [file.unlink() for file in path.glob("*/run.json")], "no run of the study"),
         (
             lambda path: next(path.glob("*/run.json")).write_text('{"schema": "other/9"}'),
-            "is other/9, not fairlead.simulation.engine.run/1",
+            "is other/9, not fairlead.simulation.run/1",
         ),
         (lambda path: next(path.glob("*/run.json")).write_text("{"), "this is not JSON"),
         (lambda path: next(path.glob("*/run.json")).write_bytes(b"\xff"), "cannot be read"),
         (
             lambda path: next(path.glob("*/run.json")).write_text(
-                '{"schema": "fairlead.simulation.engine.run/1"}'
+                '{"schema": "fairlead.simulation.run/1"}'
             ),
             "lacks 'result'",
         ),

@@ -18,7 +18,7 @@ from fairlead.simulation.measure.tables import Form, Table
 from fairlead.simulation.workload import Workload
 
 DISTANCE = Form(
-    "fairlead.simulation.measure.distance/1",
+    "fairlead.simulation.distance/1",
     (
         ("time", pa.int64()),
         ("tenants", pa.int64()),

@@ -10,7 +10,7 @@ from fairlead.model.json_tree import json_tree
 from fairlead.whole_file import write_whole
 
 STUDY, RUN = "study.json", "run.json"
-STUDY_SCHEMA, RUN_SCHEMA = "fairlead.simulation.studies.study/1", "fairlead.simulation.engine.run/1"
+STUDY_SCHEMA, RUN_SCHEMA = "fairlead.simulation.study/1", "fairlead.simulation.run/1"
 
 
 def content_of(file: Path, schema: str) -> dict[str, Any]:
