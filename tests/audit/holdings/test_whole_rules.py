@@ -214,8 +214,8 @@ def test_the_true_tasks_of_a_lie_are_counted_on_machines_of_one_class_either_way
 PLANTED = """\
 import fairlead
 import numpy as np
-from fairlead.sharing.mechanism import Outcome
-from fairlead.sharing.registry import mechanism
+from fairlead.sharing.rules.mechanism import Outcome
+from fairlead.sharing.rules.registry import mechanism
 
 
 @fairlead.policy("cheatable")

@@ -93,8 +93,8 @@ def test_who_has_nothing_does_not_gain_by_rounding() -> None:
 PLANTED = """\
 import fairlead
 import numpy as np
-from fairlead.sharing.mechanism import Outcome
-from fairlead.sharing.registry import mechanism
+from fairlead.sharing.rules.mechanism import Outcome
+from fairlead.sharing.rules.registry import mechanism
 
 
 @fairlead.policy("cheatable")

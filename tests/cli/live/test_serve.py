@@ -156,7 +156,7 @@ def test_in_the_background_it_says_what_keeps_it_from_starting(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_in_the_background_it_says_that_it_waits_where_that_takes_long(tmp_path: Path) -> None:
-    code = "import sys; from fairlead.cli import serve; serve.SILENT = 0.0\n"
+    code = "import sys; from fairlead.cli.commands import serve; serve.SILENT = 0.0\n"
     code += "from fairlead.cli.main import main; sys.exit(main(sys.argv[1:]))"
     state = tmp_path / "state"
     words = ["serve", "--detach", "--listen", "127.0.0.1:0", "--state", str(state)]
