@@ -48,6 +48,8 @@ def texts(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[str, str]]:
 
 
 def _files(path: str) -> list[str]:
+    if not path:
+        raise InputError(Mistake("a file's name is empty", "give a file, or `.` for this folder"))
     if path == STANDARD_INPUT or not Path(path).is_dir():
         return [path]
     try:

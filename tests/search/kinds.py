@@ -245,6 +245,29 @@ def everywhere(random: Random, size: int) -> Input:
     return Cluster(machines, cluster.tenants), owned
 
 
+def uneven(random: Random, size: int) -> Input:
+    """One digit and a power of ten: a task of one job fills what holds thousands of another's, and
+    many fit on no machine."""
+
+    def amount(*powers: int) -> Fraction:
+        return random.randint(1, 9) * Fraction(10) ** random.choice(powers)
+
+    resources = ("cpu", "memory", "gpu")
+    classes = random.randint(1, max(1, min(60, size // 4)))
+    machines: list[Machine] = []
+    for each in range(classes):
+        have = {r: amount(0, 1, 2) for r in resources}
+        machines += of_class(each, random.randint(1, 4), have)
+    jobs = []
+    for j in range(size):
+        needs = [r for r in resources if random.random() < 0.7] or ["cpu"]
+        demand = {r: amount(-2, -1, 0, 1, 2) for r in needs}
+        open_to = [c for c in range(classes) if random.random() < 0.3]
+        jobs.append(Job(f"j{j}", demand, where=on(open_to or [random.randrange(classes)])))
+    cluster, owned = weighted(random, jobs, (1,))
+    return Cluster(machines, cluster.tenants), owned
+
+
 KINDS: dict[str, Callable[[Random, int], Input]] = {
     each.__name__: each
     for each in (
@@ -258,5 +281,6 @@ KINDS: dict[str, Callable[[Random, int], Input]] = {
         pools,
         all_different,
         everywhere,
+        uneven,
     )
 }

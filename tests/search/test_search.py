@@ -20,7 +20,7 @@ from tests.search.hunt import Question, sized
 from tests.search.kinds import KINDS
 from tests.search.real import REAL
 
-EACH = 46  # of a kind, times --cases
+EACH = 42  # of a kind, times --cases
 LARGEST = 150  # jobs
 
 

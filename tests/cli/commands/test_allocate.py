@@ -154,6 +154,29 @@ def test_a_wrong_proof_is_refuted(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "the proof does not hold: round 2: " in capsys.readouterr().out
 
 
+def test_what_a_proof_says_moves_no_cursor_and_fills_no_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = tmp_path / "proof.json"
+    source = str(EXAMPLES / "tsf-figure-4")
+    run(capsys, "allocate", source, "--quiet", "--proof", str(proof))
+    tree = json.loads(proof.read_text(encoding="utf-8"))
+    for policy in ("\x1b[2K\rthe proof holds for policy tsf\n", "x" * 10**6):
+        proof.write_text(json.dumps(tree | {"policy": policy}), encoding="utf-8")
+        assert main(["verify", source, str(proof)]) == Exit.REFUTED
+        out = capsys.readouterr().out
+        assert len(out.splitlines()) == 1
+        assert out.rstrip("\n").isprintable()
+        assert len(out) < 3000
+
+
+def test_an_empty_name_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["allocate", ""]) == Exit.BAD_INPUT
+    assert capsys.readouterr().err == (
+        "error: a file's name is empty; give a file, or `.` for this folder\n"
+    )
+
+
 def test_what_is_no_proof_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "proof.json"
     file.write_bytes(b"\xff\xfe")

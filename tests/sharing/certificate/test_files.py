@@ -142,6 +142,24 @@ def test_what_is_no_proof_is_refused_with_a_sentence(text: str, sentence: str) -
         ({"tasks": [{"job": "x1", "tasks": 2}] * 2}, "there twice"),
         ({"places": [{"jobs": ["x1"], "classes": ["a"]}]}, "whole number"),
         ({"full": [{"price": 1}]}, '"price" does not belong here'),
+        ({"full": [{}]}, r"at full\[0\]: a class with a resource, a tenant with"),
+        ({"full": [{"class": 1}]}, "a class with a resource, a tenant with"),
+        ({"full": [{"class": 1, "resource": "a", "job": "x1"}]}, "a class with a resource"),
+        ({"policy": ""}, "at policy: a name belongs here"),
+        ({"view": "x"}, 'at view: "machines", "pooled", "each machine" belongs here'),
+        (
+            {
+                "rounds": [
+                    {
+                        "share": 1,
+                        "frozen": ["x1"],
+                        "scarce": [],
+                        "even": [{"jobs": ["x1"], "classes": [0]}] * 2,
+                    }
+                ]
+            },
+            r"at rounds\[0\].even: a job is there twice",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_proof_is_said_with_its_place(change: Tree, sentence: str) -> None:

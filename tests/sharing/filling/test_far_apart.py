@@ -43,6 +43,36 @@ def test_one_machine_that_has_all_of_it_hides_no_small_one() -> None:
     assert exactly(cluster, jobs, "cdrf").tasks["own"] == whole / (1 + whole)
 
 
+def test_what_nobody_has_may_be_asked_for_with_any_number_of_digits() -> None:
+    demand = Fraction("1.0000000000000000000001")
+    found = exactly(Cluster([Machine("m", {"disk": 1})]), [Job("j", {"cpu": demand})], "tsf")
+    assert found.tasks == {"j": 0}
+
+
+def test_a_place_for_next_to_nothing_of_a_job_is_a_place() -> None:
+    """Numbers stop all but one of these; where they are is a program's answer to within 1e-10, of
+    which `tiny` has less on the GPUs."""
+    cluster = Cluster(
+        [
+            *(Machine(f"a{n}", {"cpu": 8, "gpu": 8, "mem": 2}) for n in range(3)),
+            Machine("b", {"gpu": 2}),
+            Machine("c", {"cpu": 1, "gpu": 4, "mem": 8}),
+        ]
+    )
+    jobs = [
+        Job("j0", {"gpu": 1}, machines=["b", "c"]),
+        Job("j3", {"cpu": 1}, machines=["c"]),
+        Job("j6", {"cpu": 1}, tasks=1),
+        Job("j7", {"gpu": 16}, tasks=1),
+        Job("j9", {"cpu": 2, "mem": 1}),
+        Job("tiny", {"gpu": "0.000001", "mem": 10**6}),
+        Job("j11", {"gpu": 1, "mem": 1}),
+    ]
+    found = exactly(cluster, jobs, "tsf")
+    assert found.tasks["j6"] == found.tasks["j7"] == 1
+    assert 0 < found.tasks["tiny"] < Fraction(1, 10**5)
+
+
 def test_weights_of_a_million_beside_a_hundred_thousandth() -> None:
     cluster = Cluster(
         [Machine("m", {"cpu": 7}), Machine("n", {"cpu": 3})],

@@ -101,6 +101,18 @@ def random_case(seed: int) -> tuple[Cluster, list[Job]]:
     return Cluster(machines, tenants), jobs
 
 
+@pytest.mark.parametrize("more", ["1.0000000000000000000000001", "1.5"])
+def test_levels_of_a_machine_that_are_one_double_are_two(more: str) -> None:
+    cluster = Cluster(
+        [Machine("m", {"cpu": 1, "disk": 1})], [Tenant("heavy", weight=more), Tenant("plain")]
+    )
+    found = allocate(
+        cluster, Job("a", {"cpu": 1}, tenant="heavy"), Job("b", {"disk": 1}, tenant="plain")
+    )
+    assert [level.jobs for level in found.levels] == [("a",), ("b",)]
+    assert tasks(found) == {"a": 1, "b": 1}
+
+
 def test_random_answers_are_proved_and_leave_nobody_waiting(cases: int) -> None:
     """`allocate` checks each answer; beyond that, whoever has tasks and room is stopped."""
     for seed in range(150 * cases):

@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints whether the proof holds; the exit code says the same."""
+    from fairlead.cli.common.screen import brief
     from fairlead.cli.main import Exit
     from fairlead.model.errors import CertificateError
     from fairlead.model.words import counted, sentence
@@ -48,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
             cluster, jobs, proof, args.proof, scales_as_stated=args.scales_as_stated
         )
     except CertificateError as error:
-        say([f"the proof does not hold: {error}"])
+        say([f"the proof does not hold: {brief(str(error))}"])
         return Exit.REFUTED
     size = f"{counted(len(proof.rounds), 'round')}, {counted(len(proof.tasks), 'job')} with tasks"
-    holds = f"the proof holds for policy {proof.policy}: {size}, all shares exact"
-    say([f"believed: {sentence(text)}" for text in certificate.assumed] + [holds])
+    holds = f"the proof holds for policy {brief(proof.policy)}: {size}, all shares exact"
+    say([f"believed: {sentence(brief(text))}" for text in certificate.assumed] + [holds])
     return Exit.OK
 
 

@@ -9,6 +9,8 @@ from typing import TextIO
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
+LONGEST = 2000
+"""So many characters of a text that somebody else wrote are shown."""
 _NARROWEST = 12  # columns that the last column of a table gets in any case
 _DIM, _BOLD, _BAR, _END = "\x1b[2m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
@@ -75,6 +77,14 @@ def shown(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def brief(text: str) -> str:
+    """The text as `shown`, its middle left out where it is very long: what others wrote into a file
+    that is checked is not to fill the screen, nor to look like the answer."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    return shown(text)
 
 
 def columns(text: str) -> int:

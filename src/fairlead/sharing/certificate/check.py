@@ -111,10 +111,9 @@ def _each_machine(given: Input, proof: Proof, known: Rule | None) -> Proved:
     filled: dict[int | None, Filled] = {}
     for column, number in enumerate(order):
         rounds = tuple(each for each in proof.rounds if each.machine_class == number)
-        check_stops(clock, seen, column, rounds, f"class {number}")
-        exact = {nearest(level): level for level, _ in clock.stops[column]}
+        levels = check_stops(clock, seen, column, rounds, f"class {number}")
         active = frozenset(job for job, each in enumerate(scale[column]) if each > 0)
-        filled[number] = Filled(rounds, tuple(exact[each.share] for each in rounds), active)
+        filled[number] = Filled(rounds, levels, active)
         for job, much in clock.held[column].items():
             if much > 0:
                 there = much * clock.count[column]

@@ -13,6 +13,7 @@ from fairlead.model.json_tree import json_tree
 from fairlead.model.names import MOST_NAMES, compress, expand
 from fairlead.model.proof import Places, PoolProof, Proof, Round, Scale, Scarce
 from fairlead.model.shares import MachineClass
+from fairlead.sharing.certificate.scales import Looks
 
 PROOF_SCHEMA = "fairlead.proof/2"
 RIGHT = "give the file that `fairlead allocate --proof` wrote, unchanged"
@@ -20,6 +21,14 @@ OLD = (
     "it is of the form fairlead.proof/1, whose numbers proved shares only to within a tolerance;"
     " write it again with this version"
 )
+VIEWS = tuple(each.value for each in Looks)
+SCARCE = (
+    {"class", "resource"},
+    {"tenant", "resource"},
+    {"job"},
+    {"class", "job"},
+)
+"""What names something that is scarce."""
 MOST_DIGITS = 4000  # of a scale that somebody states
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 
@@ -90,14 +99,14 @@ def proof_from_json(text: str, file: str = "<proof>") -> Proof:
     if found["schema"].text() != PROOF_SCHEMA:
         found["schema"].refuse(f'this is "{found["schema"].text()}", not "{PROOF_SCHEMA}"')
     return Proof(
-        policy=found["policy"].text(),
+        policy=found["policy"].word(),
         classes=_classes(found["classes"]),
         tasks=_tasks(found["tasks"]),
         rounds=found["rounds"].each(_round),
         places=found["places"].each(_places),
         full=found["full"].each(_scarce),
         pools=found["pools"].each(_pool),
-        view=found["view"].text(),
+        view=found["view"].word(VIEWS),
         scales=found["scales"].each(_scale),
     )
 
@@ -170,6 +179,14 @@ class _Reader:
         if not isinstance(self.value, str):
             self.refuse("text belongs here")
         return self.value
+
+    def word(self, known: Sequence[str] = ()) -> str:
+        """Text that is not empty, one of the known words where there are any."""
+        text = self.text()
+        if not text or (known and text not in known):
+            right = ", ".join(f'"{each}"' for each in known) or "a name"
+            self.refuse(f"{right} belongs here")
+        return text
 
     def number(self) -> float:
         """A finite number of at least 0."""
@@ -245,6 +262,11 @@ def _tasks(tree: _Reader) -> tuple[tuple[str, float], ...]:
 
 def _scarce(tree: _Reader) -> Scarce:
     found = tree.keys(optional=("class", "resource", "tenant", "job"))
+    if set(found) not in SCARCE:
+        tree.refuse(
+            "a class with a resource, a tenant with a resource, a job, or a class with a job"
+            " belongs here"
+        )
     named = {key: found[key].text() for key in ("resource", "tenant", "job") if key in found}
     return Scarce(machine_class=_index(found), **named)
 
@@ -256,11 +278,15 @@ def _places(tree: _Reader) -> Places:
 
 def _round(tree: _Reader) -> Round:
     found = tree.keys("share", "frozen", "scarce", optional=("class", "even"))
+    even = found["even"].each(_places) if "even" in found else ()
+    jobs = [job for places in even for job in places.jobs]
+    if len(set(jobs)) < len(jobs):
+        found["even"].refuse("a job is there twice")
     return Round(
         share=found["share"].number(),
         frozen=found["frozen"].each(_Reader.text),
         scarce=found["scarce"].each(_scarce),
-        even=found["even"].each(_places) if "even" in found else (),
+        even=even,
         machine_class=_index(found),
     )
 

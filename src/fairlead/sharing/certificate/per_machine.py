@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-import numpy as np
 from flint import fmpq
 
 from fairlead.model.errors import CertificateError
@@ -107,32 +106,38 @@ class Clock:
                 self.stops[c].append((self._time, stopped))
 
 
-def check_stops(clock: Clock, seen: Seen, column: int, rounds: Sequence[Round], where: str) -> None:
-    """Raises CertificateError where these are not the rounds of the class."""
-    found: dict[float, set[str]] = {}
-    last = 0.0
-    for each in rounds:
-        if each.share < last:
-            raise CertificateError(f"{where}: a level is below the one before")
-        last = each.share
-        names = found.setdefault(each.share, set())
-        if not each.frozen or names & set(each.frozen) or len(set(each.frozen)) < len(each.frozen):
-            raise CertificateError(f"{where}: a job freezes twice, or nobody does")
-        names |= set(each.frozen)
-    right: dict[float, set[str]] = {}
+def check_stops(
+    clock: Clock, seen: Seen, column: int, rounds: Sequence[Round], where: str
+) -> tuple[fmpq, ...]:
+    """The exact level of each round. Raises CertificateError where these are not the rounds of the
+    class: two levels may be one double, so that rounds are held against stops in their order."""
+    right: list[tuple[fmpq, set[str]]] = []
     for level, jobs in clock.stops[column]:
-        right.setdefault(nearest(level), set()).update(seen.names[j] for j in jobs)
-    if found != right:
-        off = min(
-            (
-                level
-                for level in found.keys() | right.keys()
-                if found.get(level) != right.get(level)
-            ),
-            default=np.nan,
-        )
-        stated = ", ".join(sorted(found.get(off, ()))[:5]) or "nobody"
-        true = ", ".join(sorted(right.get(off, ()))[:5]) or "nobody"
-        raise CertificateError(
-            f"{where}: at {off:.12g} {stated} is said to freeze, and {true} does"
-        )
+        names = {seen.names[j] for j in jobs}
+        if right and right[-1][0] == level:
+            right[-1][1].update(names)
+        else:
+            right.append((level, names))
+    levels: list[fmpq] = []
+    stops = iter(right)
+    level, left = NONE, set[str]()
+    for each in rounds:
+        frozen = set(each.frozen)
+        if not frozen or len(frozen) < len(each.frozen):
+            raise CertificateError(f"{where}: a job freezes twice, or nobody does")
+        if not left:
+            level, left = next(stops, (NONE, set()))
+        if each.share != nearest(level) or not frozen <= left:
+            raise _others(where, each.share, frozen, left if each.share == nearest(level) else ())
+        left = left - frozen
+        levels.append(level)
+    if rest := [(level, left)] * bool(left) + list(stops):
+        raise _others(where, nearest(rest[0][0]), (), rest[0][1])
+    return tuple(levels)
+
+
+def _others(
+    where: str, at: float, stated: Collection[str], true: Collection[str]
+) -> CertificateError:
+    said, does = (", ".join(sorted(names)[:5]) or "nobody" for names in (stated, true))
+    return CertificateError(f"{where}: at {at:.12g} {said} is said to freeze, and {does} does")

@@ -100,7 +100,8 @@ def held(
     """(J,) the tasks that all machines together hold of each job by itself: on these classes
     (J, C) where any are named, and so many machines of each where they are counted."""
     need, one = seen.need, classes.one
-    if need.size and one.size and int(need.max()) * int(one.max()) < 2**62:
+    most = max(1, int(need.max(initial=0))) * max(1, int(one.max(initial=0)))
+    if most < 2**62:
         need, one = need.astype(np.int64), one.astype(np.int64)
     jobs, columns = len(need), len(one)
     machines = classes.count.astype(np.int64) if count is None else count

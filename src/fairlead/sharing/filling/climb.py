@@ -48,18 +48,18 @@ class Climb:
             g: [(r, int(need)) for r, need in enumerate(groups.demand[g]) if need] for g in base
         }
         self._places: dict[int, list[int]] = {}
-        for g, c in self._open:
-            self._places.setdefault(g, [c])
         self._tight: list[Row] = []
         self._free = False
+        self._stands = False
         self._stalled = 0
         self.level = NONE
-        self._have(base, rate)
+        self._base, self._rate = base, rate
+        self._leave()
 
     def highest(self) -> Corner:
         """The highest corner, from a level at which all have room; NoRoomError where they have
         none."""
-        if not self._free:
+        if not self._free and not self._stands:
             self._from_nothing()
         self._rise(None)
         return Corner.of(self._places, self._tight)
@@ -77,26 +77,48 @@ class Climb:
 
     def start_in(self, corner: Corner) -> None:
         """Goes on from this corner if it fits, and is no lower than the level that is known."""
-        before = self._places
+        solved = self._try(corner, corner.tight, free=True)
+        if solved is not None and solved[0] >= self.level and self._fits(*solved):
+            self.level = solved[0]
+        else:
+            self._leave()
+
+    def stand_in(self, corner: Corner, tight: Sequence[Row]) -> None:
+        """Goes on from the places of this corner, where these rows say how much is where at the
+        level that is known, if that fits."""
+        if self._free:
+            return
+        solved = self._try(corner, tight, free=False)
+        if solved is not None and self._fits(*solved):
+            self._stands = True
+        else:
+            self._leave()
+
+    def _try(
+        self, corner: Corner, tight: Sequence[Row], *, free: bool
+    ) -> tuple[fmpq, dict[Place, fmpq]] | None:
+        """The level, and how much is in the corner's places; None where its rows do not say."""
         places = {
             g: [c for c in corner.places(g) if (g, c) in self._at] if g in corner.first else classes
-            for g, classes in before.items()
+            for g, classes in self._places.items()
         }
-        if not all(places.values()):
-            return
-        if len(corner.tight) != 1 + sum(len(classes) - 1 for classes in places.values()):
-            return
-        self._places, self._tight, self._free = places, list(corner.tight), True
+        others = sum(len(classes) - 1 for classes in places.values())
+        if not all(places.values()) or len(tight) != others + int(free):
+            return None
+        self._places, self._tight, self._free = places, list(tight), free
         self._have(self._base, self._rate)
         try:
-            ((level, amount),) = self._solved(self._now())
+            (solved,) = self._solved(self._now())
         except ZeroDivisionError:
-            level, amount = fmpq(-1), {}
-        if level >= self.level and self._fits(level, amount):
-            self.level = level
-        else:
-            self._places, self._tight, self._free = before, [], False
-            self._have(self._base, self._rate)
+            return None
+        return solved
+
+    def _leave(self) -> None:
+        """As before a corner was tried: each group in its first open place."""
+        self._places, self._tight, self._free = {}, [], False
+        for g, c in self._open:
+            self._places.setdefault(g, [c])
+        self._have(self._base, self._rate)
 
     def _fits(self, level: fmpq, amount: Mapping[Place, fmpq]) -> bool:
         load = self._load(fmpq(1), level, amount)

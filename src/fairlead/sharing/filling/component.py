@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,6 +32,27 @@ _SURE = 1e-9
 _LOWER = 1e-10
 
 
+@dataclass
+class Settled:
+    """Where groups are: a corner, and the rows that say how much is where."""
+
+    corner: Corner
+    tight: tuple[Row, ...]
+
+    def about(self, groups: Ints, classes: Ints) -> Settled:
+        """What of it is about these."""
+        own, there = set(groups.tolist()), set(classes.tolist())
+
+        def about(rows: Iterable[Row]) -> tuple[Row, ...]:
+            return tuple(
+                row for row in rows if (row[1] in there if row[0] == "on" else row[1] in own)
+            )
+
+        return Settled(
+            self.corner.about(groups.tolist(), about(self.corner.tight)), about(self.tight)
+        )
+
+
 @dataclass(eq=False)
 class Component:
     """Groups and classes that nobody else uses or is used by any more.
@@ -44,6 +66,7 @@ class Component:
     reached: float
     basis: Basis | None = None  # where it stood
     hard: bool = False  # the simplex took too long for it, or for what it is a piece of
+    stood: Settled | None = None  # where it stood exactly
     near: float | None = None  # its highest level, in doubles
     corner: Corner | None = None
     doubtful: bool = True  # whether rationals must say that the corner fits
@@ -187,7 +210,8 @@ class Programs:
             group, machine_class = problem.places
             first[group[problem.first], machine_class[problem.first]] = True
             some = problem.basis.pairs.any(axis=1, keepdims=True)
-            risen = self._by_columns(problem, problem.basis, problem.basis.pairs | (first & ~some))
+            columns = problem.basis.pairs | (first & ~some)
+            risen = self._by_columns(problem, problem.basis, columns)
         assert risen is not None
         part.near = risen.level
         self._take(part, problem, risen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from flint import fmpq
 
 from fairlead.model.errors import InternalError, SolverError
 from fairlead.sharing.filling.climb import Climb, NoRoomError
-from fairlead.sharing.filling.component import Component, Programs
+from fairlead.sharing.filling.component import Component, Programs, Settled
 from fairlead.sharing.filling.connected import connected, indices
 from fairlead.sharing.filling.corner import Corner, Row, without_one
 from fairlead.sharing.filling.groups import Groups, coalesce
@@ -48,9 +49,9 @@ def fill(
         none = np.zeros(problem.usable.shape)
         return Filling((fmpq(0),) * len(scales), none, ())
     with one_thread(), np.errstate(all="ignore"):
-        for trusting in (True, False) if trust else (False,):
+        for doubles in Doubles if trust else (Doubles.UNUSED,):
             try:
-                found = _State(problem, groups, scales, weights, trust=trusting).all_rounds()
+                found = _State(problem, groups, scales, weights, doubles).all_rounds()
             except NoRoomError:
                 found = None
             if found is not None:
@@ -58,29 +59,28 @@ def fill(
     raise InternalError("the tasks of a filling do not fit")
 
 
-@dataclass
-class _Settled:
-    """Where groups are that are done with: a corner, and the rows that say how much is where."""
+class Doubles(Enum):
+    """What programs in doubles are asked for; each is tried where the one before went wrong."""
 
-    corner: Corner
-    tight: tuple[Row, ...]
+    BELIEVED = auto()
+    """Corners that ended well inside are taken to fit; all are seen to in the end."""
+    CHECKED = auto()
+    """Each corner is seen to at once: a wrong one costs its own round, not all that follow."""
+    UNUSED = auto()
+    """Each corner is made by rationals alone."""
 
 
 @dataclass
 class _State:
-    """The filling as far as it is done.
-
-    With `trust`, corners of programs that ended well inside are taken to fit; all are seen to in
-    the end. Without it, each corner is made by rationals alone.
-    """
+    """The filling as far as it is done."""
 
     problem: Problem
     groups: Groups
     scale: Sequence[fmpq]
     weight: Sequence[fmpq]
-    trust: bool
+    doubles: Doubles
     rounds: list[FillingRound] = field(default_factory=list)
-    settled: list[_Settled] = field(default_factory=list)
+    settled: list[Settled] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         groups = self.groups
@@ -90,10 +90,10 @@ class _State:
         self.telling = Telling(self.problem, groups, self.scale)
         self.parts: list[Component] = []
         everyone = np.arange(len(groups.members)), np.arange(len(groups.room))
-        self._split(Component(*everyone, 0.0), None, ())
+        self._split(Component(*everyone, 0.0), None)
 
     def all_rounds(self) -> Filling | None:
-        """The filling; None, or NoRoomError, where a corner that was trusted does not fit."""
+        """The filling; None, or NoRoomError, where a corner that was believed does not fit."""
         settled, told = 0, 0
         while self.progress.anyone:
             tell(settled, len(self.scale))
@@ -130,7 +130,7 @@ class _State:
             if not ask:
                 break
             part = min(ask, key=lambda p: p.near or p.reached)
-            if part.near is None and self.trust:
+            if part.near is None and self.doubles is not Doubles.UNUSED:
                 self._guess(part)
             else:
                 self._prove(part)
@@ -157,7 +157,7 @@ class _State:
         where = self._open(part)
         progress = self.progress
         for again in (False, True):
-            if again and self.trust:
+            if again and self.doubles is not Doubles.UNUSED:
                 try:
                     self.programs.again(part, self.places, progress.near_base, progress.near_rate)
                 except SolverError:
@@ -170,6 +170,8 @@ class _State:
         climb = self._climb(part, where)
         if part.corner is not None:
             climb.start_in(part.corner)
+        if part.stood is not None:
+            climb.stand_in(part.stood.corner, part.stood.tight)
         part.corner = climb.highest()
         part.priced = price(self.groups, where, part.corner, self.progress)
         if part.priced is None:
@@ -181,7 +183,7 @@ class _State:
         """Whether the corner fits, as far as it is asked for now."""
         if priced.level < self.progress.level:
             return False
-        if not part.doubtful:
+        if self.doubles is Doubles.BELIEVED and not part.doubtful:
             return True
         tight = _without_one(corner, priced)
         wanted = partial(self.progress.terms, level=priced.level)
@@ -217,7 +219,7 @@ class _State:
         before = progress.near_rate.copy()
         _, changed = progress.freeze(stopped, priced.level)
         self.parts.remove(part)
-        self._split(part, corner, _without_one(corner, priced))
+        self._split(part, Settled(corner, _without_one(corner, priced)))
         self._forget(changed, before)
 
     def _number(self, row: Row, stopped: list[int], level: fmpq) -> None:
@@ -239,7 +241,8 @@ class _State:
                 self.parts.remove(part)
                 left = np.array(sorted(own.difference(nothing)), dtype=np.int64)
                 if len(left):
-                    self._split(Component(left, part.classes, nearest(level)), None, ())
+                    rest = Component(left, part.classes, nearest(level), stood=part.stood)
+                    self._split(rest, None)
             elif not any(progress.rate[g] for g in own):
                 self.parts.remove(part)
                 self._settle(part)
@@ -262,21 +265,26 @@ class _State:
         part_of = np.divide(was, now, out=np.ones(len(was)), where=now > was)
         return max(level, level + (known - level) * float(part_of.min(initial=1.0)))
 
-    def _split(self, part: Component, corner: Corner | None, tight: tuple[Row, ...]) -> None:
-        """The component as it hangs together now; where nobody rises any more it is done with."""
+    def _split(self, part: Component, stopped: Settled | None) -> None:
+        """The component as it hangs together now, `stopped` there if by machines; where nobody
+        rises any more it is done with."""
         progress = self.progress
         inside = self.places[part.groups[:, None], part.classes]
         own, of_class = connected(inside)
         for members, classes in zip(indices(own), indices(of_class), strict=True):
             groups, machine_classes = part.groups[members], part.classes[classes]
             basis = None if part.basis is None else part.basis.of(members, classes)
-            piece = Component(groups, machine_classes, nearest(progress.level), basis, part.hard)
+            stood = stopped or part.stood
+            if stood is not None:
+                stood = stood.about(groups, machine_classes)
+            level = nearest(progress.level)
+            piece = Component(groups, machine_classes, level, basis, part.hard, stood)
             if any(progress.rate[g] for g in groups.tolist()):
                 self.parts.append(piece)
-            elif corner is None:
+            elif stopped is None or stood is None:
                 self._settle(piece)
             else:
-                self.settled.append(_piece(corner, tight, groups, machine_classes))
+                self.settled.append(stood)
 
     def _settle(self, part: Component) -> None:
         """Where all groups of a component are when numbers stopped the last of them."""
@@ -293,17 +301,18 @@ class _State:
                 np.flatnonzero(np.isin(part.groups, has)), np.arange(len(part.classes))
             ),
         )
-        if self.trust:
+        if self.doubles is not Doubles.UNUSED:
             with suppress(SolverError):
                 self.programs.settle(some, self.places, self.progress.near_base)
         corner = some.corner
         if corner is not None:
             tight = without_one(self.groups, corner)
-            if placed(self.groups, corner, tight, self._terms, corner.tight) is not None:
-                self.settled.append(_Settled(corner, tight))
+            # The level of doubles is nearly 1, so a row that it uses up may be exceeded at 1.
+            if placed(self.groups, corner, tight, self._terms) is not None:
+                self.settled.append(Settled(corner, tight))
                 return
         corner = self._climb(some, self._open(some)).settle()
-        self.settled.append(_Settled(corner, corner.tight))
+        self.settled.append(Settled(corner, corner.tight))
 
     def _terms(self, g: int) -> Terms:
         return self.progress.terms(g, self.progress.level)
@@ -345,13 +354,3 @@ def _without_one(corner: Corner, priced: Priced) -> tuple[Row, ...]:
     is known, it says nothing new."""
     dearest = max(priced.price, key=lambda row: (priced.price[row], row))
     return tuple(row for row in corner.tight if row != dearest)
-
-
-def _piece(corner: Corner, tight: Iterable[Row], groups: Ints, classes: Ints) -> _Settled:
-    """What of a corner is about these."""
-    own, there = set(groups.tolist()), set(classes.tolist())
-
-    def about(rows: Iterable[Row]) -> tuple[Row, ...]:
-        return tuple(row for row in rows if (row[1] in there if row[0] == "on" else row[1] in own))
-
-    return _Settled(corner.about(groups.tolist(), about(corner.tight)), about(tight))

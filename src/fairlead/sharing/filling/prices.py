@@ -163,7 +163,7 @@ class _Costs:
             else:
                 self._spread[first, second] = each
         self._short: tuple[Ints, Ints] | None = None
-        most = int(max(prices.values())) * int(groups.demand.max(initial=0))
+        most = max(1, int(max(prices.values()))) * max(1, int(groups.demand.max(initial=0)))
         if most * groups.demand.shape[1] < 2**62:
             table = np.zeros(groups.room.shape, dtype=np.int64)
             for c, there in self._on.items():
