@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairlead.cli.compiling import compile_first
 from fairlead.cli.inputs import say
 from fairlead.cli.serve_plan import Plan
 from fairlead.cli.service import complain
 from fairlead.cli.stop import forget_process, note_process
-from fairlead.compiled import first_time
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, Mistake, OutputError
 from fairlead.model.machine import Cluster
@@ -64,6 +64,7 @@ def serve_now(plan: Plan) -> int:
             open_.callback(store.close)
             engine, notes = engine_of(plan, cluster)
             open_.callback(engine.close)
+            compile_first(settings.placement)
             adviser = WorkerAdviser()
             open_.callback(adviser.close)
             metrics = Metrics()
@@ -79,8 +80,6 @@ def serve_now(plan: Plan) -> int:
             open_.pop_all()  # from here on the service closes what it has
             note_process(plan.state)
             open_.callback(forget_process, plan.state)
-            if first_time():
-                complain("compiling the scheduler, once: a minute or two")
 
             def ready(url: str, token: bool) -> None:
                 nonlocal begun
