@@ -164,7 +164,9 @@ def engine_of(plan: Plan, cluster: Cluster | None) -> tuple[Engine, list[str]]:
     """The engine, and what is to be said of it. Raises InputError and EngineError."""
     if plan.engine == "ray":
         from fairlead.engines.remote import RemoteEngine
+        from fairlead.extras import need
 
+        need("ray")  # the engine would say so from a process of its own
         asked: dict[str, Any] = {"state": str(plan.state), "address": plan.address}
         return RemoteEngine("ray", asked), []
     from fairlead.engines.local.engine import LocalEngine
