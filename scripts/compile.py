@@ -1,6 +1,9 @@
 """Compiles what a service needs while the other packages arrive; scripts/install.py starts it.
 
-Prints `DONE TOTAL` after each function. Needs numba, numpy, python-flint and PyYAML alone.
+    python scripts/compile.py            all of it; prints `DONE TOTAL` after each function
+    python scripts/compile.py events     a part, for the other one to find
+
+Needs numba, numpy, python-flint and PyYAML alone.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from fairlead.compiled import SERVICE, first_time, note
-from fairlead.scheduling.warming import warm
+from fairlead.scheduling.warming import warm, warm_events
 
-if first_time(SERVICE):
+if first_time(SERVICE) and "events" in sys.argv[1:]:
+    warm_events()
+elif first_time(SERVICE):
     warm(lambda done, total: print(done, total, flush=True))
     note(SERVICE)

@@ -20,6 +20,7 @@ LOG = Path(".venv/install.log")
 COMPILER = ("llvmlite", "numba", "numpy", "python-flint", "pyyaml")
 """What scripts/compile.py imports."""
 
+COMPILE = (PYTHON, "scripts/compile.py")
 PIP = (PYTHON, "-u", "-m", "pip", "--disable-pip-version-check", "--no-input", "install")
 # Python compiles what is imported when it is imported first: the rest, most of it, never.
 LOCKED = ("--no-compile", "--require-hashes", "--progress-bar", "off")
@@ -112,7 +113,7 @@ def install(display: Display, arguments: list[str], count: int, sentence: str) -
 def compile_beside(display: Display) -> tuple[subprocess.Popen[str], threading.Thread]:
     """Begins to compile the scheduler. Where that fails, the first start of a service does it."""
     process = subprocess.Popen(
-        [PYTHON, "scripts/compile.py"],
+        COMPILE,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -145,6 +146,7 @@ def main() -> None:
     display = Display()
     install(display, [*LOCKED, "--no-deps", "--requirement", str(first)], len(COMPILER), failed)
     compiler, hearing = compile_beside(display)
+    second: subprocess.Popen[str] | None = None
     try:
         install(display, [*LOCKED, "--requirement", path], len(packages), failed)
         # The lock holds the build backend, so this asks the index for nothing.
@@ -155,11 +157,16 @@ def main() -> None:
             "Fairlead itself could not be installed into .venv",
         )
         display.packages = f"{len(packages)} packages are there"
+        # From here on there is a processor for it.
+        second = subprocess.Popen(
+            [*COMPILE, "events"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+        )
         compiler.wait()
         hearing.join()
     finally:
-        compiler.kill()  # where it is not over, nobody waits for it
-        compiler.wait()
+        for each in filter(None, (compiler, second)):
+            each.kill()  # where it is not over, nobody waits for it
+            each.wait()
     display.close()
 
 
