@@ -9,6 +9,7 @@ with 1 after the last lines of pip's output and a sentence where something could
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -33,7 +34,7 @@ class Display:
     """What is being done: one line that changes on a terminal, a line now and then in a pipe."""
 
     def __init__(self) -> None:
-        self.packages = ""
+        self.packages = "pip starts"
         self.compiler = ""
         self._begun = time.monotonic()
         self._live = sys.stderr.isatty()
@@ -54,7 +55,7 @@ class Display:
         self._next = seconds + LINE_EVERY
         line = f"{seconds:3.0f} s  " + "; ".join(filter(None, (self.packages, self.compiler)))
         if self._live:
-            line = f"\r\x1b[K{line[:78]}"
+            line = f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}"
         print(line, end="" if self._live else "\n", file=sys.stderr, flush=True)
 
     def close(self) -> None:
@@ -98,11 +99,11 @@ def install(display: Display, arguments: list[str], count: int, sentence: str) -
             if word in ("Collecting", "Requirement"):
                 arrived += 1
                 name = rest.removeprefix("already satisfied: ").partition("==")[0]
-                display.packages = f"{name} arrives, {arrived} of {count} packages"
+                display.packages = f"{arrived} of {count} packages arrive: {name}"
             elif word == "Downloading" and "(" in rest:
                 display.packages += f" {rest[rest.rindex('(') :]}"
             elif word == "Installing":
-                display.packages = f"{count} packages are unpacked"
+                display.packages = f"{count} packages are being unpacked"
     if pip.returncode:
         display.close()
         print("".join(lines), end="", file=sys.stderr)
@@ -124,7 +125,7 @@ def compile_beside(display: Display) -> tuple[subprocess.Popen[str], threading.T
         assert process.stdout is not None
         for line in process.stdout:
             done, _, total = line.strip().partition(" ")
-            display.compiler = f"the scheduler is compiled, {done} of about {total} functions"
+            display.compiler = f"compiling the scheduler, {done} of about {total}"
 
     thread = threading.Thread(target=hear, daemon=True)
     thread.start()
