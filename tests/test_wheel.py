@@ -66,7 +66,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment in which pip has installed the wheel and what it asks for, with
+    """The programs of an environment in which pip has installed the wheel, what it asks for, and
     the extras for simulations."""
     there = tmp_path_factory.mktemp("installed")
     run(sys.executable, "-m", "venv", there / "venv", cwd=there)
@@ -79,7 +79,15 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "\n".join(line.split()[0] for line in lock.splitlines() if "==" in line), encoding="utf-8"
     )
     options = ("--quiet", "--no-input", "--disable-pip-version-check", "--constraint", versions)
-    run(programs / "python", "-m", "pip", "install", *options, f"{wheel}[report,simulation]", cwd=there)
+    run(
+        programs / "python",
+        "-m",
+        "pip",
+        "install",
+        *options,
+        f"{wheel}[report,simulation]",
+        cwd=there,
+    )
     return programs
 
 
