@@ -32,16 +32,7 @@ works() { .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 
 
 # What the environment was made from: the lock, what the project says of itself, the Python, the place.
 fingerprint() { # NAME
-  { cat "requirements/$1.txt" pyproject.toml src/fairlead/version.py scripts/environment.sh && readlink .venv/bin/python && pwd; } | cksum
-}
-
-install() { # SENTENCE PIP-ARGUMENT...
-  local sentence=$1 log=.venv/install.log
-  shift
-  if ! .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet "$@" >"$log" 2>&1 </dev/null; then
-    tail -n 15 "$log" >&2
-    fail "$sentence; the whole output is in $log."
-  fi
+  { cat "requirements/$1.txt" pyproject.toml src/fairlead/version.py scripts/environment.sh scripts/install.py && readlink .venv/bin/python && pwd; } | cksum
 }
 
 need_environment() { # NAME
@@ -56,11 +47,7 @@ need_environment() { # NAME
   if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint "$name")" ]; then
     return
   fi
-  say "Installing what requirements/$name.txt locks into .venv (once; a minute or two)."
-  install "The packages of requirements/$name.txt could not be installed: pip needs to reach a package index the first time" \
-    --require-hashes --requirement "requirements/$name.txt"
-  # The lock holds the build backend, so this asks the index for nothing.
-  install "Fairlead itself could not be installed into .venv" \
-    --no-deps --no-build-isolation --no-index --editable .
+  say "Installing what requirements/$name.txt locks into .venv, once."
+  .venv/bin/python scripts/install.py "$name" || exit 1
   fingerprint "$name" >"$stamp"
 }

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from scripts.install import COMPILER, blocks
+from tests.test_imports import tops
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = "scripts/environment.sh"
@@ -31,7 +35,13 @@ def shell(commands: str, cwd: Path, **environment: str) -> subprocess.CompletedP
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A folder with the files that the environment is made from."""
-    for name in (SCRIPT, "requirements/runtime.txt", "pyproject.toml", "src/fairlead/version.py"):
+    for name in (
+        SCRIPT,
+        "scripts/install.py",
+        "requirements/runtime.txt",
+        "pyproject.toml",
+        "src/fairlead/version.py",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -43,6 +53,19 @@ def program(path: Path, body: str) -> Path:
     path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     path.chmod(0o755)
     return path
+
+
+def environment(checkout: Path, pip: str) -> None:
+    """A .venv that is there, whose pip does this; what it compiles is not looked at."""
+    python = program(
+        checkout / ".venv" / "bin" / "python-fake",
+        f'''case "$*" in
+          *" install "*) {pip};;
+          *compile.py) echo 1 2;;
+          scripts/*) exec "{sys.executable}" "$@";;
+        esac''',
+    )
+    (checkout / ".venv" / "bin" / "python").symlink_to(python)
 
 
 def only(folder: Path) -> str:
@@ -88,32 +111,52 @@ def test_old_python_is_named_in_the_sentence(checkout: Path) -> None:
 
 def test_environment_is_installed_once_and_again_when_a_lock_changes(checkout: Path) -> None:
     calls = checkout / "calls"
-    python = program(
-        checkout / ".venv" / "bin" / "python-fake",
-        f'case "$*" in *" install "*) echo "$*" >>"{calls}";; esac',
-    )
-    (checkout / ".venv" / "bin" / "python").symlink_to(python)
+    environment(checkout, f'echo "$*" >>"{calls}"')
 
     def installs() -> int:
         done = shell("need_environment runtime", checkout)
         assert done.returncode == 0, done.stderr
         return calls.read_text(encoding="utf-8").count("--require-hashes")
 
-    assert installs() == 1
-    assert installs() == 1
+    assert installs() == 2  # what the compiler needs, and all
+    assert installs() == 2
     lock = checkout / "requirements" / "runtime.txt"
     lock.write_text(lock.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
-    assert installs() == 2
+    assert installs() == 4
+
+
+def test_installation_says_what_it_does_in_a_pipe(checkout: Path) -> None:
+    environment(checkout, "echo Collecting numpy==1; sleep 1; echo Installing collected packages")
+    done = shell("need_environment runtime", checkout)
+    assert done.returncode == 0, done.stderr
+    assert "Installing what requirements/runtime.txt locks into .venv, once." in done.stderr
+    assert re.search(r"^ +\d+ s  ", done.stderr, re.MULTILINE)
+    assert "\x1b" not in done.stderr
+    assert "\r" not in done.stderr
 
 
 def test_failing_installation_says_what_pip_needs(checkout: Path) -> None:
-    python = program(
-        checkout / ".venv" / "bin" / "python-fake",
-        'case "$*" in *" install "*) echo "ERROR: no route to host"; exit 1;; esac',
-    )
-    (checkout / ".venv" / "bin" / "python").symlink_to(python)
+    environment(checkout, 'echo "ERROR: no route to host"; exit 1')
     done = shell("need_environment runtime", checkout)
     assert done.returncode == 1
     assert "ERROR: no route to host" in done.stderr
     assert "pip needs to reach a package index the first time" in done.stderr
     assert not (checkout / ".venv" / "fairlead-runtime").exists()
+
+
+def test_what_the_compiler_needs_first_is_locked() -> None:
+    """And no more is imported while the rest is not there yet."""
+    lock = (ROOT / "requirements" / "runtime.txt").read_text(encoding="utf-8")
+    assert set(COMPILER) <= set(blocks(lock))
+    probe = "import sys, fairlead.scheduling.warming\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", probe],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    found = tops(set(done.stdout.split()))
+    # Where they are there, these are imported by the others, which do without.
+    found -= {"scipy", "cffi", "pycparser", "charset_normalizer"}
+    assert found <= {"fairlead", "flint", "llvmlite", "numba", "numpy", "yaml"}

@@ -66,19 +66,28 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment in which pip has installed the wheel and what it asks for."""
+    """The programs of an environment in which pip has installed the wheel, what it asks for, and
+    the extras for simulations."""
     there = tmp_path_factory.mktemp("installed")
     run(sys.executable, "-m", "venv", there / "venv", cwd=there)
     programs = there / "venv" / ("Scripts" if os.name == "nt" else "bin")
     # As constraints, not requirements: the wheel itself must name what it needs. Without hashes,
     # or pip would want one for the wheel as well.
     versions = there / "versions.txt"
-    lock = (ROOT / "requirements" / "runtime.txt").read_text(encoding="utf-8")
+    lock = (ROOT / "requirements" / "development.txt").read_text(encoding="utf-8")
     versions.write_text(
         "\n".join(line.split()[0] for line in lock.splitlines() if "==" in line), encoding="utf-8"
     )
     options = ("--quiet", "--no-input", "--disable-pip-version-check", "--constraint", versions)
-    run(programs / "python", "-m", "pip", "install", *options, wheel, cwd=there)
+    run(
+        programs / "python",
+        "-m",
+        "pip",
+        "install",
+        *options,
+        f"{wheel}[report,simulation]",
+        cwd=there,
+    )
     return programs
 
 

@@ -60,7 +60,12 @@ def __getattr__(name: str) -> object:
     """The public name, imported when it is first asked for."""
     if name not in _HOME:
         raise AttributeError(f"module 'fairlead' has no attribute {name!r}")
-    value: object = getattr(import_module(_HOME[name]), name)
+    try:
+        value: object = getattr(import_module(_HOME[name]), name)
+    except ModuleNotFoundError as error:
+        from fairlead.extras import missing
+
+        raise missing(error) or error from error
     globals()[name] = value
     return value
 

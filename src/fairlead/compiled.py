@@ -10,12 +10,16 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
 COMPILED = ("kernels", "placement")
 """Folders whose files are compiled."""
+
+SERVICE, SIMULATION = "service", "simulation"
+"""What is compiled together: by a service before it serves, by the first simulation."""
 
 VARIABLE = "FAIRLEAD_CACHE"
 """The environment variable that names another folder than the user's usual one."""
@@ -46,6 +50,16 @@ def folder() -> Path:
         return Path(tempfile.mkdtemp(prefix="fairlead-compiled-"))
 
 
-def first_time() -> bool:
-    """Whether nothing was compiled here yet: the first call will take its time."""
-    return not any(folder().iterdir())
+def first_time(what: str) -> bool:
+    """Whether nobody has noted yet that all of `what` is compiled: it will take its time."""
+    return not _note(what).exists()
+
+
+def note(what: str) -> None:
+    """Notes that all of `what` is compiled and kept."""
+    with suppress(OSError):  # then it is said once more than needed that it takes long
+        _note(what).touch()
+
+
+def _note(what: str) -> Path:
+    return folder() / f"{what}.compiled"

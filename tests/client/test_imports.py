@@ -16,7 +16,7 @@ HEAVY = {
 """What the service needs, and no command that asks it something."""
 
 ONLY_FOR_SCREENS = {"rich", "pygments", "click"}
-"""What httpx would bring along for a command line of its own."""
+"""What the command line of httpx2 needs, and the library does not."""
 
 NO_CERTIFICATES = """\
 import ssl

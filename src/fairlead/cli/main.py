@@ -153,7 +153,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a job's name in an ASCII terminal
     try:
-        code = run(words)
+        code = _run_with_extras(words)
         sys.stdout.flush()
         return code
     except InputError as error:
@@ -183,6 +183,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             " with the input and what the same command prints with --debug.",
         )
         return Exit.INTERNAL
+
+
+def _run_with_extras(words: list[str]) -> int:
+    """As `run`. Raises InputError where the command needs an extra that is not installed."""
+    try:
+        return run(words)
+    except ModuleNotFoundError as error:
+        from fairlead.extras import missing
+
+        raise missing(error) or error from error
 
 
 def run(words: list[str]) -> int:

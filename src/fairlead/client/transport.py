@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
+
+import httpx2
 
 from fairlead.client.answers import Output
 from fairlead.client.errors import (
@@ -29,17 +29,12 @@ from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
 if TYPE_CHECKING:
     import ssl
 
-    import httpx
-
 T = TypeVar("T")
 
 Query = Mapping[str, str | int | bool | None]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 """Seconds between repeats: each pause is twice the one before it."""
-
-
-_LOADING = threading.Lock()
 
 
 class Transport:
@@ -58,10 +53,10 @@ class Transport:
         headers = {"User-Agent": f"fairlead/{__version__}", "Accept": "application/json"}
         if place.token:
             headers["Authorization"] = f"Bearer {place.token}"
-        self._http = _library().Client(
+        self._http = httpx2.Client(
             base_url=place.url,
             headers=headers,
-            timeout=_library().Timeout(timeout, connect=min(timeout, 5.0)),
+            timeout=httpx2.Timeout(timeout, connect=min(timeout, 5.0)),
             verify=_trust(place),
             # A token is for the address that the user named, and for no other.
             follow_redirects=False,
@@ -149,7 +144,7 @@ class Transport:
     ) -> Iterator[Iterator[str]]:
         """The lines of an answer that does not end by itself. Raises ServiceError, also while
         lines come; a service that sends nothing for three times `timeout` is gone."""
-        timeout = _library().Timeout(self.timeout, connect=5.0, read=3 * self.timeout)
+        timeout = httpx2.Timeout(self.timeout, connect=5.0, read=3 * self.timeout)
         with (
             self._sentences(),
             self._http.stream(
@@ -164,29 +159,14 @@ class Transport:
     @contextmanager
     def _sentences(self) -> Iterator[None]:
         """Turns what the library raises into ServiceError."""
-        httpx = _library()
         try:
             yield
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             sentence = _unreachable(error, self.place, self.timeout)
-            sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+            sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
             raise UnreachableError(sentence, sent=sent) from error
-        except (httpx.DecodingError, httpx.InvalidURL) as error:
+        except (httpx2.DecodingError, httpx2.InvalidURL) as error:
             raise AnswerError(f"{self.place.url} answers with noise: {error}") from error
-
-
-def _library() -> Any:
-    """httpx without its own command line, which would double the time that its import takes."""
-    with _LOADING:
-        blocked = "httpx" not in sys.modules and "httpx._main" not in sys.modules
-        if blocked:
-            sys.modules["httpx._main"] = None  # type: ignore[assignment]  # "cannot be imported"
-        try:
-            import httpx
-        finally:
-            if blocked:
-                del sys.modules["httpx._main"]
-    return httpx
 
 
 def _trust(place: Place) -> ssl.SSLContext | bool:
@@ -221,9 +201,8 @@ def _params(query: Query | None) -> dict[str, str]:
     }
 
 
-def _unreachable(error: httpx.TransportError, place: Place, timeout: float) -> str:
+def _unreachable(error: httpx2.TransportError, place: Place, timeout: float) -> str:
     """Why no answer came, and what to do."""
-    httpx = _library()
     text = str(error)
     there = f"{place.url} (from {place.said_by})"
     if "CERTIFICATE_VERIFY_FAILED" in text:
@@ -234,18 +213,18 @@ def _unreachable(error: httpx.TransportError, place: Place, timeout: float) -> s
         )
     if "[SSL" in text or "WRONG_VERSION_NUMBER" in text:
         return f"TLS with {there} failed: {text}; without TLS the address begins with http://"
-    if isinstance(error, httpx.ConnectTimeout):
+    if isinstance(error, httpx2.ConnectTimeout):
         return f"nothing answers at {there}; is the address right, and is a firewall in between?"
-    if isinstance(error, httpx.ReadTimeout):
+    if isinstance(error, httpx2.ReadTimeout):
         return f"{there} has not answered for {timeout:g} seconds; it is busy, or hangs"
-    if isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpx2.ConnectError):
         if "Name or service not known" in text or "getaddrinfo" in text or "resolution" in text:
             return f"the name in {there} is not known; is it written right?"
         return (
             f"nothing listens at {there}; is the service running? `fairlead serve` starts one"
             f"{'' if 'refused' in text.lower() else f' ({text})'}"
         )
-    if isinstance(error, httpx.RemoteProtocolError):
+    if isinstance(error, httpx2.RemoteProtocolError):
         return (
             f"{there} hung up without an answer; if it wants TLS, the address begins with https://"
         )
@@ -280,7 +259,7 @@ def _lines(pieces: Iterator[bytes]) -> Iterator[str]:
             yield line.removesuffix(b"\r").decode("utf-8", "replace")
 
 
-def _output(answer: httpx.Response, place: Place) -> Output:
+def _output(answer: httpx2.Response, place: Place) -> Output:
     try:
         return Output(
             answer.content,
@@ -292,7 +271,7 @@ def _output(answer: httpx.Response, place: Place) -> Output:
         raise AnswerError(f"{place.url} does not say where in an output it begins") from error
 
 
-def _tree(answer: httpx.Response, place: Place, good: tuple[int, ...] = ()) -> Any:
+def _tree(answer: httpx2.Response, place: Place, good: tuple[int, ...] = ()) -> Any:
     """What the answer says, or the error that it means."""
     status = answer.status_code
     if status == 204:

@@ -87,9 +87,11 @@ def test_the_folder_follows_the_sources(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_nothing_is_compiled_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "folder", lambda: tmp_path)
-    assert compiled.first_time()
-    (tmp_path / "kernel.nbi").touch()
-    assert not compiled.first_time()
+    (tmp_path / "kernel.nbi").touch()  # one is not all
+    assert compiled.first_time(compiled.SERVICE)
+    compiled.note(compiled.SERVICE)
+    assert not compiled.first_time(compiled.SERVICE)
+    assert compiled.first_time(compiled.SIMULATION)
 
 
 def test_a_rule_of_ones_own_is_found_in_a_file(tmp_path: Path) -> None:

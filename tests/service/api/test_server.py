@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import psutil
 import pytest
 
@@ -30,12 +30,12 @@ PATIENCE = 120.0
 """Seconds until a test gives up."""
 
 
-def get(url: str, **more: Any) -> httpx.Response:
-    return httpx.get(url, timeout=PATIENCE, **more)
+def get(url: str, **more: Any) -> httpx2.Response:
+    return httpx2.get(url, timeout=PATIENCE, **more)
 
 
-def post(url: str, **more: Any) -> httpx.Response:
-    return httpx.post(url, timeout=PATIENCE, **more)
+def post(url: str, **more: Any) -> httpx2.Response:
+    return httpx2.post(url, timeout=PATIENCE, **more)
 
 
 @pytest.fixture(scope="module")
@@ -144,14 +144,14 @@ def closed_ones(opened: list[socket.socket]) -> list[socket.socket]:
 def answers(one: Served) -> bool:
     try:
         return get(one.url + "/v1/health").status_code == 200
-    except httpx.TransportError:
+    except httpx2.TransportError:
         return False
 
 
 def test_a_stop_ends_streams_and_takes_the_address_away(tmp_path: Path) -> None:
     with (
         served(tmp_path) as one,
-        httpx.stream(
+        httpx2.stream(
             "GET", one.url + "/v1/events", headers=one.headers, timeout=PATIENCE
         ) as answer,
     ):
@@ -248,7 +248,7 @@ def test_with_tls_it_listens_everywhere(tmp_path: Path) -> None:
         context = ssl.create_default_context(cafile=str(cert))
         answer = get(one.url + "/v1/me", headers=one.headers, verify=context)
         assert answer.json()["role"] == "admin"
-        with pytest.raises(httpx.HTTPError):
+        with pytest.raises(httpx2.HTTPError):
             get(one.url.replace("https", "http") + "/v1/health")
 
 
@@ -319,7 +319,7 @@ def test_after_a_restart_tokens_are_good_and_a_token_that_was_taken_away_is_made
         assert [token["name"] for token in tokens] == ["admin", "admin-2"]
         kinds = []
         url = one.url + "/v1/events?since=0"
-        with httpx.stream("GET", url, headers=first, timeout=PATIENCE) as answer:
+        with httpx2.stream("GET", url, headers=first, timeout=PATIENCE) as answer:
             for line in answer.iter_lines():
                 if line.startswith("event: "):
                     kinds.append(line.removeprefix("event: "))

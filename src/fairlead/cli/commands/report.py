@@ -48,6 +48,10 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from fairlead.cli.common.screen import screen_of
+    from fairlead.extras import need
+
+    if not args.table:
+        need("matplotlib")
     from fairlead.simulation.report.reading import read_folder
 
     path = Path(args.dir)

@@ -117,7 +117,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Does the runs that are not there yet, and prints all results."""
-    from fairlead.compiled import first_time
+    from fairlead.compiled import SIMULATION, first_time, note
     from fairlead.simulation.engine.progress import progress
     from fairlead.simulation.engine.run import compile_all
     from fairlead.simulation.measure.result import tree
@@ -131,10 +131,11 @@ def run(args: argparse.Namespace) -> int:
     if workload.jobs == 0:
         raise no_jobs(args.words, workload.notes)
     claim(study)
-    if first_time():
+    if first_time(SIMULATION):
         # On the terminal or not: it looks like a standstill otherwise.
         print(f"compiling the scheduler, once, about {COMPILING}", file=sys.stderr, flush=True)
         compile_all()
+        note(SIMULATION)
     several = len(study.seeds) * len(study.policies) > 1
     with progress(len(study.seeds) * len(study.policies), "run", wanted=several) as bar:
         results = run_study(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
+from fairlead.cli.serving.compiling import compile_first
 
 if TYPE_CHECKING:
     from fairlead.client.client import Client
@@ -66,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     lasting = None if said is None else float(read_duration(said))
     with _terminated_is_interrupted(), _folder() as folder:
         try:
+            compile_first()  # here, where it can be shown
             with _service(folder) as process:
                 return _shown(folder, process, live, lasting)
         except KeyboardInterrupt:
@@ -193,7 +195,6 @@ def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The service as a process of its own, which Ctrl-C does not reach before we say so."""
     from fairlead.client.errors import UnreachableError
     from fairlead.client.places import ADDRESS
-    from fairlead.compiled import first_time
 
     words = ["serve", "--state", str(folder), "--cluster", str(CLUSTER), "--listen", "127.0.0.1:0"]
     with (folder / "service.log").open("wb") as log:
@@ -206,8 +207,6 @@ def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
             env={**os.environ, "FAIRLEAD_STATE": str(folder)},
         )
     try:
-        if first_time():
-            complain("Compiling the scheduler, once: a minute or two.")
         while not (folder / ADDRESS).exists():
             if process.poll() is not None:
                 raise UnreachableError(f"the service does not start:\n{_last_words(folder)}")

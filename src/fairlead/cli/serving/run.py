@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
+from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import forget_process, note_process
-from fairlead.compiled import first_time
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, Mistake, OutputError
 from fairlead.model.machine import Cluster
@@ -64,6 +64,7 @@ def serve_now(plan: Plan) -> int:
             open_.callback(store.close)
             engine, notes = engine_of(plan, cluster)
             open_.callback(engine.close)
+            compile_first(settings.placement)
             adviser = WorkerAdviser()
             open_.callback(adviser.close)
             metrics = Metrics()
@@ -79,8 +80,6 @@ def serve_now(plan: Plan) -> int:
             open_.pop_all()  # from here on the service closes what it has
             note_process(plan.state)
             open_.callback(forget_process, plan.state)
-            if first_time():
-                complain("compiling the scheduler, once: a minute or two")
 
             def ready(url: str, token: bool) -> None:
                 nonlocal begun
@@ -165,7 +164,9 @@ def engine_of(plan: Plan, cluster: Cluster | None) -> tuple[Engine, list[str]]:
     """The engine, and what is to be said of it. Raises InputError and EngineError."""
     if plan.engine == "ray":
         from fairlead.engines.supervised.remote import RemoteEngine
+        from fairlead.extras import need
 
+        need("ray")  # the engine would say so from a process of its own
         asked: dict[str, Any] = {"state": str(plan.state), "address": plan.address}
         return RemoteEngine("ray", asked), []
     from fairlead.engines.local.engine import LocalEngine

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.extras import missing
 from fairlead.service.journal.chain import first_link
 from fairlead.service.journal.entry import CorruptJournalError, JournalError, TakenJournalError
 from fairlead.service.journal.reading import Session, SqlReader
@@ -18,12 +18,8 @@ from fairlead.service.journal.sql import SqlStore, name_from
 
 try:
     import psycopg
-except ImportError as error:
-    raise InputError(
-        Mistake(
-            "a journal in PostgreSQL needs the package psycopg", "pip install 'fairlead[postgres]'"
-        )
-    ) from error
+except ModuleNotFoundError as error:
+    raise missing(error) or error from error
 
 LOCK = 0x46_4C_4A_31
 """The advisory lock of whoever writes the journal of a database."""

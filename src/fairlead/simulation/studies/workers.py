@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from fairlead.extras import missing
 from fairlead.model.errors import InputError, InternalError, Mistake
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.studies.study import Part, Study, done, folder, parts_of, run_part
@@ -116,10 +117,8 @@ Files = dict[str, bytes]
 def _on_ray(study: Study, most: int | None, hear: Told) -> None:
     try:
         import ray
-    except ImportError as error:
-        raise InputError(
-            Mistake("Ray is not installed", "install fairlead[ray], or leave out --on ray")
-        ) from error
+    except ModuleNotFoundError as error:
+        raise missing(error) or error from error
     begun = not ray.is_initialized()
     if begun:
         _join(ray, most)

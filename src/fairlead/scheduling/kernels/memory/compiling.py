@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.environment import lookup_environment
 
 from fairlead.compiled import folder
 
@@ -15,6 +20,9 @@ numba.config.CACHE_DIR = str(folder())
 
 F = TypeVar("F", bound=Callable[..., object])
 
+_decorated: list[Any] = []
+"""Every function that can be compiled, as Numba holds it."""
+
 
 def kernel(function: F) -> F:
     """The function, compiled when it is first called, and kept for other runs.
@@ -22,19 +30,90 @@ def kernel(function: F) -> F:
     Division by zero gives infinity, as in NumPy; no operation is reordered, so that the same
     input gives the same bits everywhere.
     """
-    return _once(numba.njit(cache=True, error_model="numpy")(function))
+    made = numba.njit(cache=True, pipeline_class=_WholeCompiler, error_model="numpy")
+    return _once(made(function))
 
 
 def inner(function: F) -> F:
-    """As `kernel`, but only kernels can call it: it compiles in half the time."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return _once(numba.njit(cache=True, error_model="numpy", **options)(function))
+    """As `kernel`, but only kernels can call it: what it becomes is a part of each of them, and is
+    made and kept with them only (docs/decisions/0191-what-an-installation-holds.md)."""
+    return _part(function)
 
 
 def small(function: F) -> F:
     """As `inner`, and each caller has it within itself."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-    return _once(numba.njit(cache=True, error_model="numpy", **options)(function))
+    return _part(function, forceinline=True)
+
+
+class _Whole(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+    """The machine code of a kernel and of all that is linked into it."""
+
+    def _finalize_final_module(self) -> None:
+        super()._finalize_final_module()
+        # What Python knows of the parts, as Numba does it for a kernel that was kept.
+        for each in self._final_module.global_variables:
+            if each.name.startswith("_ZN08NumbaEnv"):
+                environment = lookup_environment(each.name)
+                if environment is not None:
+                    self._codegen.set_env(each.name, environment)
+
+
+class _Part(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+    """The code of an inner function: LLVM's, for its callers to link, neither optimised nor turned
+    into machine code. Numba would do both for it and all that it calls, again and again on the way
+    up to the kernel, which does both for the whole: more than a third of all compiling."""
+
+    @property
+    def codegen(self) -> _NoEnvironments:
+        """What is told of the function's environment."""
+        return _NoEnvironments()
+
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002  Numba's signature
+        """0: it has no address."""
+        self._ensure_finalized()
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _NoEnvironments:
+    """Where Numba writes what Python knows of a function beside its machine code, of which a part
+    has none."""
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Does nothing."""
+
+
+class _WholeCompiler(Compiler):  # type: ignore[misc]  # Numba has no types
+    """Numba's compiler, of which each kernel is a `_Whole`."""
+
+    def define_pipelines(self) -> Any:
+        """Numba's own passes."""
+        state = self.state
+        state.library = _Whole(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return super().define_pipelines()
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]  # Numba has no types
+    """Numba's compiler, of which each inner function is a `_Part`."""
+
+    def define_pipelines(self) -> Any:
+        """Numba's own passes."""
+        state = self.state
+        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+def _part(function: F, **options: bool) -> F:
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    made = numba.njit(pipeline_class=_PartCompiler, error_model="numpy", **options)
+    return _once(made(function))
 
 
 def _once(compiled: Any) -> Any:
@@ -48,9 +127,31 @@ def _once(compiled: Any) -> Any:
         return find(tuple(_wide(kind) for kind in args), kws)
 
     compiled.get_call_template = get_call_template
+    _decorated.append(compiled)
     return compiled
 
 
 def _wide(kind: Any) -> Any:
     kind = types.unliteral(kind)
     return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
+
+
+class _Listener(event.Listener):  # type: ignore[misc]  # Numba has no types
+    """Tells after each function how many of how many are there."""
+
+    def __init__(self, told: Callable[[int, int], None]) -> None:
+        self._told = told
+
+    def on_start(self, event: object) -> None:
+        """Nothing: a function begins to be compiled."""
+
+    def on_end(self, event: object) -> None:  # noqa: ARG002  Numba's signature
+        """A function was compiled, or loaded."""
+        self._told(sum(bool(each.overloads) for each in _decorated), len(_decorated))
+
+
+@contextmanager
+def watched(told: Callable[[int, int], None]) -> Iterator[None]:
+    """Within, `told` hears after each compilation how many of how many functions are compiled."""
+    with event.install_listener("numba:compile", _Listener(told)):
+        yield

@@ -1,0 +1,37 @@
+"""The packages that few need: which extra of Fairlead brings each, and how that is said."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from fairlead.model.errors import InputError, Mistake
+
+EXTRAS = {
+    "matplotlib": ("report", "the plots of a report"),
+    "psycopg": ("postgres", "a journal in PostgreSQL"),
+    "pyarrow": ("simulation", "simulations, traces and their tables"),
+    "ray": ("ray", "what runs on Ray"),
+}
+"""By the package that is imported: the extra, and what it is for."""
+
+
+def need(package: str) -> None:
+    """Raises InputError where the package is not installed, without importing it."""
+    if find_spec(package) is None:
+        raise _not_there(package)
+
+
+def missing(error: ModuleNotFoundError) -> InputError | None:
+    """What to install where this import failed; None where no extra brings it."""
+    package = (error.name or "").partition(".")[0]
+    return _not_there(package) if package in EXTRAS else None
+
+
+def _not_there(package: str) -> InputError:
+    extra, purpose = EXTRAS[package]
+    return InputError(
+        Mistake(
+            f"the package {package}, which is not installed, is needed for {purpose}",
+            f"pip install 'fairlead[{extra}]'",
+        )
+    )

@@ -1,0 +1,90 @@
+"""Compiles what a service needs of the core, before anybody waits for it: by a small world."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fairlead.model.job import Job
+from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
+from fairlead.scheduling import events
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.events import Event
+from fairlead.scheduling.kernels.memory.compiling import watched
+from fairlead.scheduling.options import Options
+from fairlead.scheduling.placement.registry import DEFAULT
+from fairlead.scheduling.state.ids import Unit
+
+
+def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
+    """Compiles, or loads, all kernels that events and decisions meet with this rule; rare ones
+    apart. `told` hears again and again how many of about how many functions are there."""
+    with _quickly(), watched(told):
+        core = _core(placement)
+        core.decide()  # two thirds of it all, while `warm_events` may do the rest elsewhere
+        for event in (*_beginning(), *_work(), *_end()):
+            core.handle(event)
+        core.why("long")
+
+
+def warm_events() -> None:
+    """Compiles what events need that no decision comes before, so that another process that does
+    `warm` at the same time finds it when it comes there."""
+    with _quickly():
+        core = _core(DEFAULT)
+        # Being told of advice weighs the tenants, as a decision does.
+        for event in (*_beginning(), events.AdviceChanged(4, ()), *_end()):
+            core.apply(event)
+
+
+def _core(placement: str) -> Core:
+    units = [Unit("cpu"), Unit("gpu")]
+    return Core(units, placement=placement, options=Options(preempt_after=1))
+
+
+@contextmanager
+def _quickly() -> Iterator[None]:
+    """Within, no garbage is looked for: the compiler makes much and leaves little, and looking took
+    a ninth of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _beginning() -> list[Event]:
+    capacity = {"cpu": 4, "gpu": 1}
+    return [
+        events.TenantChanged(0, Tenant("team", weight=2)),
+        events.TenantChanged(0, Tenant("person", parent="team", limit={"cpu": 8})),
+        events.MachineJoined(1, Machine("one", capacity)),
+        events.MachineJoined(1, Machine("two", capacity)),
+        events.JobSubmitted(2, Job("long", {"cpu": 2}, tenant="person", tasks=9)),
+        events.JobSubmitted(3, Job("short", {"cpu": 1, "gpu": 1}, tasks=1)),
+    ]
+
+
+def _work() -> list[Event]:
+    return [
+        events.TaskStarted(4, "long", 0),
+        events.TaskStarted(4, "long", 1),
+        events.TaskStarted(4, "long", 2),
+        events.TaskFinished(5, "long", 0),
+        events.TaskFailed(5, "long", 1),
+        events.TaskLost(5, "long", 2),
+    ]
+
+
+def _end() -> list[Event]:
+    return [
+        events.JobChanged(6, "long", 12),
+        events.MachineDrained(7, "two"),
+        events.MachineDrained(8, "two", back=True),
+        events.JobCancelled(9, "short"),
+        events.TimePassed(10),
+    ]
