@@ -102,7 +102,7 @@ def test_it_agrees_with_the_exact_shares_of_the_model(cases: int) -> None:
     for core in random_cores(0, 60 * cases):
         state = core.state
         slots = jobs_there(core)
-        if state.whole[0]["fifo"] or not len(slots) or (state.job["cancelled"][slots] == 1).any():
+        if state.header[0]["fifo"] or not len(slots) or (state.job["cancelled"][slots] == 1).any():
             continue
         asked = question(core, 1, guarantees=True, advice=True)
         if not asked.up.all() or not len(asked.up):

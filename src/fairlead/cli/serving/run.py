@@ -24,7 +24,7 @@ from fairlead.service.journal.entry import JournalError
 if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
     from fairlead.service.loop.loop import Service
-    from fairlead.service.mailbox import Door
+    from fairlead.service.mailbox import Mailbox
     from fairlead.service.metrics import Metrics
 
 SHARES = "shares-history"
@@ -96,7 +96,7 @@ def serve_now(plan: Plan) -> int:
                 behind_proxy=plan.behind_proxy,
                 no_auth=plan.no_auth,
                 api=plan.configured.api,
-                metrics=lambda door: told(metrics, door),
+                metrics=lambda door: render_metrics(metrics, door),
                 seen=metrics.api,
                 waits=complain,
             )
@@ -109,7 +109,7 @@ def serve_now(plan: Plan) -> int:
     return code
 
 
-async def told(metrics: Metrics, door: Door[Service]) -> bytes:
+async def render_metrics(metrics: Metrics, door: Mailbox[Service]) -> bytes:
     """All metrics as Prometheus reads them."""
     from fairlead.service.process.runner import wall_clock
 

@@ -12,6 +12,7 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.kernels.memory.state import Ints, State, Words
 from fairlead.scheduling.kernels.memory.tables import SHARE
 from fairlead.scheduling.state.distinct_rows import alike
+from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem.problem import Bools, Floats, Problem, Tree
 from fairlead.sharing.rules.spec import read
@@ -22,7 +23,6 @@ Names = np.ndarray[tuple[int], np.dtype[np.object_]]
 
 FIFO = "fifo"
 """The policy that has no scale: all levels are 0, and the first come are the first served."""
-GONE = 3
 SMALLEST = 2.0**-12
 """No task is more than 4096 shares, so that what is held fits into a word."""
 
@@ -83,8 +83,8 @@ class Classes:
 
 def classes(state: State) -> Classes:
     """The classes of the machines that are not gone."""
-    used = int(state.whole[0]["machines"])
-    there = np.flatnonzero(state.machine["state"][:used] != GONE)
+    used = int(state.header[0]["machines"])
+    there = np.flatnonzero(state.machine["state"][:used] != MachineState.GONE)
     rows = np.hstack([state.capacity[there], state.satisfies[there].view(np.int64)])
     first, of = alike(rows)
     example = there[first]

@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.change.machine_events import (
     leave,
 )
 from fairlead.scheduling.kernels.memory.state import Ints, Records, Words
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, Full, Happened, Said
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode, Full, TrailCode
 from fairlead.scheduling.kernels.search.signature import signatures
 from fairlead.scheduling.placement.registry import DEFAULT, find
 from fairlead.scheduling.preemption.adapter import Stopping
@@ -76,7 +76,7 @@ class Online:
         self.stopping = None if preempt is None else Stopping(preempt)
         self.exact = self._guided or self.stopping is not None
         self.pools = any(tenant.pool is not None for tenant in workload.tenants)
-        whole = self.state.whole[0]
+        whole = self.state.header[0]
         whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
         whole["picky"] = rule.picky
         whole["tight"] = rule.tight
@@ -111,7 +111,7 @@ class Online:
     def join(self, joined: Sequence[Change]) -> None:
         """Machines of the workload are there, one after the other."""
         state, machines = self.state, [each.machine for each in joined]
-        first = int(state.whole[0]["machines"])
+        first = int(state.header[0]["machines"])
         there = first + len(machines)
         self.book.room_for(Full.MACHINES, len(machines))
         if there > len(self.machine_index):
@@ -181,7 +181,7 @@ class Online:
             yes = self._satisfied(term)
             self._satisfies[yes, bit // 64] |= np.uint64(1 << bit % 64)
             if len(there):
-                holds = np.zeros(int(self.state.whole[0]["machines"]), bool)
+                holds = np.zeros(int(self.state.header[0]["machines"]), bool)
                 holds[self._slot[there]] = yes[there]
                 self.state.set_term(bit, holds)
                 self.book.machines_changed()
@@ -211,7 +211,7 @@ class Online:
         rows["tenant"] = NONE
         owned = rows["owner"] >= 0
         rows["tenant"][owned] = self.tenant_slots[rows["owner"][owned]]
-        if self.state.whole[0]["present"] == 0:
+        if self.state.header[0]["present"] == 0:
             # Without machines a job can run nowhere; it is fitted anew when they come.
             rows["scale"], rows["unit"], rows["usable"] = 0.0, 0, 0
             rows["signature"] = signatures(chunk.demand, chunk.needs, self.state.satisfied)
@@ -286,7 +286,7 @@ class Online:
 
     def _job_slots(self, moment: Moment) -> list[int]:
         """The slots of a moment's jobs, which are in the order of submission."""
-        rows = self.state.job[: int(self.state.whole[0]["jobs"])]
+        rows = self.state.job[: int(self.state.header[0]["jobs"])]
         jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
         found: list[int] = jobs[np.argsort(rows["seq"][jobs], kind="stable")].tolist()
         assert len(found) == len(moment.job)  # the moment is of now
@@ -296,15 +296,15 @@ class Online:
 
     def lost(self, task: int) -> None:
         """The task in this slot is lost."""
-        end(self.state.handle, task, int(Happened.LOST))
+        end(self.state.handle, task, int(TrailCode.LOST))
 
     def stopped(self, task: int) -> None:
         """The task in this slot, which was told to stop, has."""
-        end(self.state.handle, task, int(Happened.STOPPED))
+        end(self.state.handle, task, int(TrailCode.STOPPED))
 
-    def said(self, kind: Said) -> Records:
+    def said(self, kind: DecisionCode) -> Records:
         """The decisions of a kind that lie in `out`."""
-        out = self.state.out[: int(self.state.whole[0]["out"])]
+        out = self.state.out[: int(self.state.header[0]["out"])]
         found: Records = out[out["kind"] == kind].copy()
         return found
 

@@ -44,14 +44,14 @@ class Full(IntEnum):
     OUT = 5
 
 
-class Said(IntEnum):
+class DecisionCode(IntEnum):
     """The kind of a decision in the table `out`."""
 
     LAUNCH = 1
     STOP = 2
 
 
-class Happened(IntEnum):
+class TrailCode(IntEnum):
     """What the trail records of events."""
 
     JOINED = 3
@@ -231,7 +231,7 @@ FRONT = np.dtype(  # a walk of `search` has no seq and no witness
     align=True,
 )
 
-WHOLE = np.dtype(
+HEADER = np.dtype(
     [
         ("now", np.int64),
         ("trail", np.uint64),  # what happened so far, mixed
@@ -289,7 +289,7 @@ WHOLE = np.dtype(
 )
 
 TABLES = {
-    "whole": WHOLE,
+    "header": HEADER,
     "machine": MACHINE,
     "job": JOB,
     "tenant": TENANT,
