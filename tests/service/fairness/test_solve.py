@@ -11,13 +11,12 @@ import pytest
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.tenant import Tenant
-from fairlead.scheduling.advice.ranking import MILLION, advise
+from fairlead.scheduling.advice.ranking import MILLION
 from fairlead.scheduling.events import JobCancelled, MachineDrained, TaskFinished
-from fairlead.scheduling.preemption.guarantees import guarantee
 from fairlead.scheduling.state.scales import FIFO
 from fairlead.service.fairness.question import jobs_there, question
 from fairlead.service.fairness.solve import answer
-from fairlead.sharing.whole import exact_shares
+from tests.scheduling.exact_shares import advise, exact_shares, guarantee
 from tests.service.fairness.stands import core_of, random_cores, submit
 from tests.tolerances import CERTIFICATE
 

@@ -15,9 +15,9 @@ from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem.problem import Bools, Floats, Problem, Tree
+from fairlead.sharing.rules.registry import scaled
 from fairlead.sharing.rules.spec import read
 from fairlead.sharing.rules.views import pooled
-from fairlead.sharing.whole import scaled
 
 Names = np.ndarray[tuple[int], np.dtype[np.object_]]
 

@@ -12,8 +12,8 @@ from fairlead.scheduling.kernels.memory.state import Records
 from fairlead.scheduling.state.scales import Classes, Scaler
 from fairlead.scheduling.transitions import MachineState
 from fairlead.service.fairness.interface import Question
+from fairlead.sharing.present import Snapshot, Tenants
 from fairlead.sharing.problem.problem import Floats, Ints
-from fairlead.simulation.exact_now import Snapshot, Tenants
 
 _name = attrgetter("name")
 

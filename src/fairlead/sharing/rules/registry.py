@@ -224,6 +224,19 @@ def _no_scale(spec: str, job: str, scale: float) -> Mistake:
     )
 
 
+def scaled(policy: str | Policy) -> Policy:
+    """The policy that is meant. Refuses what has no one scale for all machines."""
+    rule = parse(policy) if isinstance(policy, str) else policy
+    if isinstance(rule, Mechanism) or rule.view is View.EACH_MACHINE:
+        raise InputError(
+            Mistake(
+                f"`{rule.spec}` has no one scale for all machines, so no run can be led by it",
+                "choose a policy such as tsf or drf",
+            )
+        )
+    return rule
+
+
 def _find(name: str) -> Entry:
     if name in BUILT_IN and name not in _everybodys:
         importlib.import_module(BUILT_IN[name])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from fairlead.scheduling.advice.apply import advice_changed
-from fairlead.scheduling.advice.ranking import ranks
+from fairlead.scheduling.advice.ranking import advice_of
 from fairlead.scheduling.apply import tenant_changed
-from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
+from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
 from fairlead.scheduling.kernels.change.machine_events import (
     advance,
     before_change,
@@ -33,11 +33,11 @@ from fairlead.scheduling.state.invariants import check
 from fairlead.scheduling.state.pools import check_job_beside
 from fairlead.scheduling.state.scales import Scaled, Scaler
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
+from fairlead.sharing.present import exact_now
 from fairlead.sharing.problem.problem import Bools
 from fairlead.simulation.engine.changes import Change
 from fairlead.simulation.engine.feed import JOBS, Chunk
 from fairlead.simulation.engine.options import Options
-from fairlead.simulation.exact_now import Exact, exact_now
 from fairlead.simulation.kernels.loop import wake
 from fairlead.simulation.measure.distances import snapshot_of, tenants_of
 from fairlead.simulation.measure.moment import Moment
@@ -258,7 +258,9 @@ class Online:
         # The events speak of names; here those of jobs are known while they are taken in.
         self.book.ids.jobs = dict(zip(jobs, self._job_slots(moment), strict=True))
         if self._guided:
-            advice = AdviceChanged(moment.time, self._advice(moment, exact, jobs))
+            names = self._workload.machines.names
+            machines = [names[machine] for machine in moment.machine.tolist()]
+            advice = AdviceChanged(moment.time, advice_of(exact, jobs, machines))
             advice_changed(self.book, advice)
             yield advice
         if self.stopping is not None:
@@ -266,23 +268,6 @@ class Online:
             self.stopping.told(self.book, guarantees)
             yield guarantees
         self.book.ids.jobs = {}
-
-    def _advice(self, moment: Moment, exact: Exact, jobs: list[str]) -> tuple[Advice, ...]:
-        found = ranks(exact.filled)
-        machines: list[list[str]] = [[] for _ in range(found.rank.shape[1])]
-        names = self._workload.machines.names
-        for machine, kind in zip(
-            moment.machine.tolist(), exact.machine_class.tolist(), strict=True
-        ):
-            machines[kind].append(names[machine])
-        named = [tuple(each) for each in machines]
-        # A group of alike jobs was solved as one job.
-        target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
-        return tuple(
-            Advice(job, named[kind], int(found.rank[group, kind]), int(target[group, kind]))
-            for job, group in zip(jobs, exact.group.tolist(), strict=True)
-            for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
-        )
 
     def _job_slots(self, moment: Moment) -> list[int]:
         """The slots of a moment's jobs, which are in the order of submission."""
