@@ -277,7 +277,7 @@ HEADER = np.dtype(
         ("due", np.int64),  # jobs whose reservation is made anew
         ("changed", np.int64),  # how many machines are
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)
-        ("tight", np.int64),  # the rule is tight (placement.registry.TIGHT)
+        ("tight", np.int64),  # the rule is tight (placement.registry.Placement)
         ("choice", np.int64),  # the job whose candidates are in `fits`, NONE
         ("choices", np.int64),  # how many they are
         ("sorted", np.int64),  # they are a heap; else only the first and second are the least
