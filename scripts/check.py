@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -10,23 +11,27 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+
+from scripts.times import grown
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/test_docs*.py"))
-LIVE = (
-    "tests/client",
-    "tests/engines",
-    "tests/service",
-    "tests/vopr",
-    "tests/cli/live",
-)
+LIVE = ("tests/cli/live", "tests/client", "tests/engines", "tests/service", "tests/vopr")
 """What starts services and engines, and waits for them most of the time."""
+
+PARTS = {
+    "live": "tests of the service and its engines",
+    "docs": "docs complete, examples as shown",
+    "tests": "all other tests",
+}
+"""The parts of the tests, which run in one pool."""
 
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as command; command()"
 """import-linter has no `python -m`, and its script breaks when the checkout is moved."""
 
-TIMES = ("--durations=5", "--durations-min=5")
+TIMES = ("--durations=12", "--durations-min=2")
 """A test that takes long is named, so that the gate does not grow slow unseen."""
 
 EPILOG = """\
@@ -37,91 +42,101 @@ examples:
   ./check --fix                    format and repair what the linter can, then check
   ./check --cases 20               twenty times as many random instances
   ./check tests -- -k certificate  arguments for pytest
-  ./check search --minutes 30      new inputs of all kinds, with the seed of whatever is wrong
+  ./check search --minutes 30      new inputs, worlds, sequences and kills, with the seed of
+                                   whatever is wrong
 """
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the gate: its name, its command, and what it says in the list of `--help`."""
+    """A step of the gate: its name, its command, and what it says in the list of `--help`. Steps of
+    one turn run side by side, turn after turn."""
 
     name: str
     command: tuple[str, ...]
     purpose: str
-    beside: bool = False  # it may run beside the others of which this is true
+    turn: int
+    shown: bool = False  # what it says comes as it says it, and also where it passes
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a step ended."""
+    """How a step ended: the time on the clock, and that of processors, of all that it started."""
 
     step: Step
     passed: bool
     seconds: float
+    processor: float
 
 
-def steps(
-    cases: int = 1, fast: bool = False, left_out: Path = ROOT, extra: Sequence[str] = ()
-) -> list[Step]:
-    """All steps, in the order in which they run: the quick ones first."""
+def steps(parts: Sequence[str] = tuple(PARTS), pytest: Sequence[str] = ()) -> list[Step]:
+    """All steps, in the order in which they run: the quick ones first, the chosen parts of the
+    tests at last. `pytest`: what is said to it."""
     python = (sys.executable, "-m")
-    slow = ("-m", "not slow") if fast else ()
-    pytest = (
-        *python,
-        "pytest",
-        "--quiet",
-        f"--cases={cases}",
-        f"--left-out={left_out}",
-        *TIMES,
-        *slow,
-    )
-    rest = (f"--ignore={path}" for path in (*DOCS, *LIVE))
+    imports = (sys.executable, "-c", LINT_IMPORTS, "--no-logo")
+    purpose = "; ".join(PARTS[part] for part in parts)
+    tests = (*python, "pytest", "--quiet", *TIMES, *pytest, *places(parts))
     return [
-        Step("format", (*python, "ruff", "format", "--check", "--quiet", "."), "formatting (ruff)"),
-        Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter (ruff)"),
-        Step(
-            "imports",
-            (sys.executable, "-c", LINT_IMPORTS, "--no-logo"),
-            "import directions (import-linter)",
-        ),
-        Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)"),
-        Step("live", (*pytest, *LIVE, *extra), "tests of the service and its engines", True),
-        Step("docs", (*pytest, *DOCS, *extra), "docs complete, examples as shown", True),
-        Step("tests", (*pytest, *rest, *extra), "all other tests", True),
+        Step("format", (*python, "ruff", "format", "--check", "--quiet", "."), "formatting", 0),
+        Step("lint", (*python, "ruff", "check", "--quiet", "."), "the linter", 1),
+        Step("imports", imports, "import directions", 2),
+        Step("types", (*python, "mypy", "--no-error-summary"), "types (mypy, strict)", 3),
+        Step("kernels", (sys.executable, "scripts/compile.py", "tests"), "compiles the core", 3),
+        Step("+".join(parts), tests, purpose, 4, shown=True),
     ]
 
 
+def places(parts: Sequence[str]) -> list[str]:
+    """The words by which pytest finds these parts of the tests."""
+    named = [*(LIVE if "live" in parts else ()), *(DOCS if "docs" in parts else ())]
+    if "tests" not in parts:
+        return named
+    return ["tests", *(f"--ignore={path}" for path in (*LIVE, *DOCS) if path not in named)]
+
+
+def pool() -> tuple[str, ...]:
+    """Says to pytest that tests run in so many processes, each of which takes work from the others
+    when it has none: one more than there are cores, since some tests wait most of the time."""
+    return (f"--numprocesses={(os.cpu_count() or 1) + 1}", "--dist=worksteal")
+
+
+def environment() -> dict[str, str]:
+    """What steps are told: as this process, but that what Python compiles is kept. Thousands of
+    processes are started, and each would compile again all that it imports."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def run(step: Step) -> Outcome:
-    """Runs a step; a step that passes says nothing but its time, tests excepted. What it says comes
-    all at once when it ends, since others may run beside it."""
-    if not step.beside:
+    """Runs a step; one that passes says nothing but its time, tests excepted."""
+    if step.shown:
         print(f"== {step.name}", flush=True)
     start = time.monotonic()
-    # No stdin: a test that waits for somebody to type fails instead.
-    done = subprocess.run(
-        step.command,
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-        text=True,
-        errors="replace",
-    )
-    head = f"== {step.name}\n" if step.beside else ""
-    if step.beside or done.returncode:
-        print(head + done.stdout, end="", flush=True)
-    return Outcome(step, done.returncode == 0, time.monotonic() - start)
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            step.command,
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.DEVNULL,  # a test that waits for somebody to type fails instead
+            stdout=None if step.shown else said,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        told = said.read().decode(errors="replace")
+    if not step.shown:
+        print(f"== {step.name}\n{told if process.returncode else ''}", end="", flush=True)
+    seconds, processor = time.monotonic() - start, used.ru_utime + used.ru_stime
+    return Outcome(step, process.returncode == 0, seconds, processor)
 
 
 def run_all(chosen: Sequence[Step]) -> list[Outcome]:
-    """Runs the steps one after the other, and at last those that may run beside each other."""
-    alone = [run(step) for step in chosen if not step.beside]
-    beside = [step for step in chosen if step.beside]
-    if len(beside) > 1:
-        print(f"== {', '.join(step.name for step in beside)}, side by side", flush=True)
-    with ThreadPoolExecutor(max(1, len(beside))) as pool:
-        return alone + list(pool.map(run, beside))
+    """Runs the steps, turn after turn."""
+    outcomes: list[Outcome] = []
+    for _, group in groupby(chosen, key=lambda step: step.turn):
+        with ThreadPoolExecutor() as threads:
+            outcomes += threads.map(run, list(group))
+    return outcomes
 
 
 def repair() -> None:
@@ -134,10 +149,12 @@ def arguments(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """What was asked for, and what goes on to pytest."""
     end = words.index("--") if "--" in words else len(words)
     own, rest = words[:end], words[end + 1 :]
-    every = steps()
+    known = {step.name: step.purpose for step in steps()[:-1]} | PARTS
     parser = argparse.ArgumentParser(
         prog="./check",
-        description="Runs the gate: " + "; ".join(f"{s.name}: {s.purpose}" for s in every) + ".",
+        description="Runs the gate: "
+        + "; ".join(f"{n}: {what}" for n, what in known.items())
+        + ".",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -145,7 +162,6 @@ def arguments(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--cases", type=int, default=1, help="times as many random instances")
     parser.add_argument("--fix", action="store_true", help="format and repair first")
     asked = parser.parse_args(own)
-    known = [step.name for step in every]
     for name in asked.step:
         if name not in [*known, "fast"]:
             parser.error(f"there is no step {name!r}; the steps are {', '.join(known)}, and `fast`")
@@ -154,10 +170,23 @@ def arguments(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     return asked, rest
 
 
+def chosen_steps(asked: argparse.Namespace, extra: list[str], left_out: Path) -> list[Step]:
+    """The steps that were asked for. Whoever asks for tests needs the compiled core."""
+    names = [name for name in asked.step if name != "fast"] or [*(s.name for s in steps()), *PARTS]
+    parts = [part for part in PARTS if part in names]
+    words = [f"--cases={asked.cases}", f"--left-out={left_out}", *pool(), *extra]
+    if "fast" in asked.step:
+        words += ["-m", "not slow"]
+    every = steps(parts, words)
+    if parts:
+        names += ["kernels", every[-1].name]
+    return [step for step in every if step.name in names]
+
+
 def search(words: Sequence[str]) -> int:
     """Runs the search, which has arguments of its own and is no step of the gate."""
-    command = (sys.executable, "-m", "tests.search.hunt", *words)
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    command = (sys.executable, "-m", "tests.search", *words)
+    return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
 
 
 def main() -> int:
@@ -167,31 +196,36 @@ def main() -> int:
     asked, extra = arguments(sys.argv[1:])
     if asked.fix:
         repair()
-    fast = "fast" in asked.step
-    chosen = [name for name in asked.step if name != "fast"]
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
         skipped = Path(directory) / "left-out"
         skipped.touch()
-        every = steps(asked.cases, fast, skipped, extra)
-        outcomes = run_all([step for step in every if not chosen or step.name in chosen])
+        chosen = chosen_steps(asked, extra, skipped)
+        outcomes = run_all(chosen)
         left_out = skipped.read_text(encoding="utf-8").splitlines()
-    not_run = [step.name for step in every if chosen and step.name not in chosen]
+    ran = {name for step in chosen for name in (step.name, *step.name.split("+"))}
+    not_run = [name for name in [*(s.name for s in steps()[:-1]), *PARTS] if name not in ran]
     if not_run:
         left_out.insert(0, f"the steps {', '.join(not_run)}")
     summarise(outcomes, left_out)
-    print(f"in all {time.monotonic() - start:17.1f} s")
+    if not extra:
+        kind = f"{' fast' if 'fast' in asked.step else ''} --cases {asked.cases}"
+        passed = {o.step.name + kind: o.processor for o in outcomes if o.passed}
+        print("".join(f"warning: {line}\n" for line in grown(passed)), end="")
+    processor = sum(outcome.processor for outcome in outcomes)
+    print(f"in all {time.monotonic() - start:26.1f} s, of processors {processor:7.1f} s")
     return 0 if all(outcome.passed for outcome in outcomes) else 1
 
 
 def summarise(outcomes: list[Outcome], left_out: list[str]) -> None:
-    """Prints each step with its time, and what was not looked at."""
+    """Prints each step with its times, and what was not looked at."""
     print("\nleft out:" if left_out else "\nnothing was left out")
     for line in left_out:
         print(f"  {line}")
-    for outcome in outcomes:
-        word = "passed" if outcome.passed else "FAILED"
-        print(f"{outcome.step.name:<8} {word} {outcome.seconds:8.1f} s")
+    for each in outcomes:
+        word = "passed" if each.passed else "FAILED"
+        times = f"{each.seconds:8.1f} s, of processors {each.processor:7.1f} s"
+        print(f"{each.step.name:<16} {word:<6} {times}")
 
 
 if __name__ == "__main__":

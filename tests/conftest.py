@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,8 +26,16 @@ EXPECTED_SKIPS: dict[str, str] = {
 EXAMPLES = 50
 """Examples of a property test that asks for no number of its own, at `--cases 1`."""
 
-SKIPPED = pytest.StashKey[dict[str, str]]()
-DESELECTED = pytest.StashKey[int]()
+WAITING = (
+    "tests/engines/ray/",
+    "tests/engines/",
+    "tests/service/",
+    "tests/cli/live/",
+    "tests/client/",
+)
+"""Tests of these folders wait for other processes most of the time: they come first, in this order,
+so that one process of the pool does them while the others compute (and Ray's cluster is set up in
+that one alone)."""
 
 
 def in_ci() -> bool:
@@ -52,8 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     hear_ctrl_c()
-    config.stash[SKIPPED] = {}
-    config.stash[DESELECTED] = 0
+    config.pluginmanager.register(LeftOut(config), "left-out")
     examples = EXAMPLES * config.getoption("--cases")
     # The same examples every time, whatever the machine is busy with: the gate never fails by
     # chance, and what it refuses, it refuses again.
@@ -94,55 +102,78 @@ def data_dir() -> Path:
     return directory
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    if report.skipped and not hasattr(report, "wasxfail"):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        item.config.stash[SKIPPED][item.nodeid] = reason
-    return report
+def place(test: pytest.Item) -> int:
+    """When it is a test's turn: what waits is first, then what takes long."""
+    path = test.nodeid.partition("::")[0]
+    for number, folder in enumerate(WAITING):
+        if path.startswith(folder):
+            return number
+    return len(WAITING) + (test.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts the tests in order where a process of a pool collected them."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=place)
+
+
+class LeftOut:
+    """What was left out, as the process knows it that reports: the only one, or that of the pool
+    which hears from all others."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.skipped: dict[str, str] = {}
+        self.deselected = 0
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Notes a test that was skipped, with its reason."""
+        if report.skipped and not hasattr(report, "wasxfail"):
+            told = report.longrepr
+            self.skipped[report.nodeid] = told[2] if isinstance(told, tuple) else str(told)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Counts what was not asked for."""
+        self.deselected += len(items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Hears it from a process of the pool; all of them were asked for the same."""
+        told = getattr(node, "workeroutput", {})
+        self.deselected = max(self.deselected, told.get("deselected", 0))
+
+    def unexpected(self) -> dict[str, str]:
+        """The skipped tests that EXPECTED_SKIPS does not name, with their reasons."""
+        known = EXPECTED_SKIPS
+        return {test: why for test, why in self.skipped.items() if test.split("[")[0] not in known}
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Fails where nothing may be left out and something was; tells whoever reports."""
+        if in_ci() and self.unexpected() and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if hasattr(self.config, "workeroutput"):
+            self.config.workeroutput["deselected"] = self.deselected
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Says what was left out, or adds it to the file that asks for it; once of a pool."""
+        if hasattr(self.config, "workerinput"):
+            return
+        lines = [f"tests that were not asked for: {self.deselected}"] if self.deselected else []
+        lines += [f"{test}: {why}" for test, why in sorted(self.skipped.items())]
+        collected = self.config.getoption("--left-out")
+        if lines and collected:
+            with collected.open("a", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in lines)
+        elif lines:
+            terminalreporter.section("left out")
+            for line in lines:
+                terminalreporter.line(line)
+        for test in self.unexpected() if in_ci() else ():
+            terminalreporter.line(f"FAILED: CI did not expect {test} to be skipped", red=True)
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     """A whole file that skips while it is collected is left out, too."""
     if report.skipped and in_ci():
         report.outcome = "failed"
-
-
-def pytest_deselected(items: list[pytest.Item]) -> None:
-    if items:
-        items[0].config.stash[DESELECTED] += len(items)
-
-
-def unexpected(config: pytest.Config) -> dict[str, str]:
-    """The skipped tests that EXPECTED_SKIPS does not name, with their reasons."""
-    skipped = config.stash[SKIPPED]
-    return {test: why for test, why in skipped.items() if test.split("[")[0] not in EXPECTED_SKIPS}
-
-
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    if in_ci() and unexpected(session.config) and exitstatus == pytest.ExitCode.OK:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    skipped, deselected = config.stash[SKIPPED], config.stash[DESELECTED]
-    if not skipped and not deselected:
-        return
-    lines = [f"tests that were not asked for: {deselected}"] if deselected else []
-    lines += [f"{test}: {why}" for test, why in skipped.items()]
-    collected = config.getoption("--left-out")
-    if collected:
-        with collected.open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-    else:
-        terminalreporter.section("left out")
-        for line in lines:
-            terminalreporter.line(line)
-    if in_ci():
-        for test in unexpected(config):
-            terminalreporter.line(f"FAILED: CI did not expect {test} to be skipped", red=True)

@@ -145,7 +145,6 @@ class Shell:
             "XDG_CONFIG_HOME": str(directory / "config"),
             "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT / "src"),
-            "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUTF8": "1",
             "TERM": "dumb",
         }

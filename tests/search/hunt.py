@@ -1,23 +1,16 @@
-"""The search: inputs of all kinds until the time is over. `./check search` runs it.
+"""The search for inputs whose exact shares are wrong, refused or late.
 
-What it finds is made smaller, written as a file that `fairlead allocate` reads, and told with the
+What is found is made smaller, written as a file that `fairlead allocate` reads, and told with the
 kind, the size and the seed that it came from.
 """
 
 from __future__ import annotations
 
-import argparse
-import itertools
-import os
 import signal
-import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
 
 from fairlead.model.machine import Cluster
 from fairlead.model.writing import write
@@ -130,62 +123,6 @@ def told(question: Question, found: Finding, policy: str, folder: Path) -> str:
     file = folder / f"{question.kind}-{question.size}-{question.seed}.yaml"
     file.write_text(write(*case), encoding="utf-8")
     return (
-        f"FOUND by {question.kind}, {question.size} jobs, seed {question.seed}: {found.sentence}\n"
+        f"{question.kind}, {question.size} jobs, seed {question.seed}: {found.sentence}\n"
         f"  fairlead allocate {file} --policy '{policy}'"
     )
-
-
-def hunt(seed: int, seconds: float, largest: int, data: Path | None, folder: Path) -> int:
-    """Asks until the time is over; how much was found."""
-    end, last = time.monotonic() + seconds, time.monotonic()
-    asked: Counter[str] = Counter()
-    number = 0
-    with ProcessPoolExecutor() as pool:
-        waiting: dict[Future[tuple[Finding | None, str]], Question] = {}
-        stream = iter(_stream(seed, largest, data))
-        while waiting or time.monotonic() < end:
-            while len(waiting) < 2 * (os.cpu_count() or 1) and time.monotonic() < end:
-                question = next(stream)
-                waiting[pool.submit(question.asked)] = question
-            for done in wait(waiting, timeout=1.0, return_when=FIRST_COMPLETED).done:
-                question = waiting.pop(done)
-                asked[question.kind] += 1
-                found, policy = done.result()
-                if found is not None:
-                    number += 1
-                    print(told(question, found, policy, folder), flush=True)
-            if time.monotonic() > last + 60:
-                last = time.monotonic()
-                print(f"{asked.total()} inputs, {number} found", flush=True)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(asked.items()))
-    print(f"{asked.total()} inputs ({kinds}), {number} found; seed {seed}")
-    return number
-
-
-def _stream(seed: int, largest: int, data: Path | None) -> Iterator[Question]:
-    for batch in itertools.count():
-        yield from questions(seed + batch, 1000, largest, data)
-
-
-def main() -> int:
-    """The search; 1 where something was found."""
-    parser = argparse.ArgumentParser(prog="./check search", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30.0, help="how long (default: 30)")
-    parser.add_argument("--seed", type=int, help="the same inputs again (default: new ones)")
-    parser.add_argument("--largest", type=int, default=LARGEST, help="jobs at most (default: 5000)")
-    parser.add_argument("--out", type=Path, default=Path("build/search"), help="for what is found")
-    asked = parser.parse_args()
-    named = os.environ.get("FAIRLEAD_DATA")
-    data = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
-    if not data.is_dir():
-        print("left out: the demands of real clusters, whose data is not there")
-    seed = SystemRandom().randrange(2**32) if asked.seed is None else asked.seed
-    print(f"seed {seed}", flush=True)
-    number = hunt(
-        seed, 60.0 * asked.minutes, asked.largest, data if data.is_dir() else None, asked.out
-    )
-    return 1 if number else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

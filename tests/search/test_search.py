@@ -15,10 +15,13 @@ from fairlead.model.errors import SolverError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.sharing import allocate as sharing
-from tests.search import hunt
+from tests.search import hunt, searches
+from tests.search.__main__ import Turns
 from tests.search.hunt import Question, sized
 from tests.search.kinds import KINDS
 from tests.search.real import REAL
+from tests.search.searches import Turn
+from tests.vopr.running import Failure
 
 EACH = 42  # of a kind, times --cases
 LARGEST = 150  # jobs
@@ -92,3 +95,57 @@ def test_a_wrong_number_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = Question("magnitudes", 5, 1).asked()
     assert found is not None
     assert found.what == "wrong"
+
+
+@pytest.mark.parametrize("kind", ["shares", "worlds", "sequences"])
+def test_a_turn_looks_at_something_and_says_nothing_where_nothing_is_wrong(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SHARES", "WORLDS", "SEQUENCES"):
+        monkeypatch.setattr(searches, name, 2)
+    taken = Turn(kind, 11, 8, None, tmp_path).taken()
+    assert (taken.number, taken.found) == (2, [])
+
+
+def test_what_a_turn_finds_is_told_with_how_to_take_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = Failure(7, "nothing is lost", "a task is gone")
+    monkeypatch.setattr(searches, "run_world", lambda _plan: (failed, {}))
+    monkeypatch.setattr(searches, "failure", lambda _case: "core takes it, reference too")
+    monkeypatch.setattr(searches, "shrunk", lambda case: case)
+    for kind in ("worlds", "sequences"):
+        found = Turn(kind, 7, 8, None, tmp_path).taken().found
+        assert found[0].startswith(f"FOUND by {kind}: seed 7: ")
+        assert f"--again {kind} 7" in found[0]
+
+
+def test_what_a_program_that_kills_says_is_wrong_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "killer.py"
+    program.write_text('print(\'{"wrong": ["task 1.0 began 2 times"]}\')', encoding="utf-8")
+    monkeypatch.setattr(searches, "PROGRAMS", ("killer",))
+    monkeypatch.setattr(searches, "ROOT", tmp_path)
+    (found,) = Turn("kills", 3, 8, None, tmp_path).taken().found
+    assert "task 1.0 began 2 times" in found
+    assert "--again kills 3" in found
+
+
+def test_the_searches_take_turns_and_a_seed_decides_what_each_gets() -> None:
+    """Each has as much time as the others, and the same seeds however long turns take."""
+
+    def drawn(seconds: dict[str, float]) -> dict[str, list[int]]:
+        turns, found = Turns(5, list(seconds)), {kind: list[int]() for kind in seconds}
+        for _ in range(60):
+            kind, seed = turns.next()
+            found[kind].append(seed)
+            turns.over(kind, seconds[kind])
+        return found
+
+    quick, slow = drawn({"shares": 1, "kills": 1}), drawn({"shares": 1, "kills": 9})
+    assert len(quick["shares"]) == 30
+    assert len(slow["shares"]) == 54
+    for kind in quick:
+        least = min(len(quick[kind]), len(slow[kind]))
+        assert quick[kind][:least] == slow[kind][:least]
