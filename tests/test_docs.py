@@ -187,7 +187,7 @@ def test_every_placement_rule_is_in_the_reference(name: str) -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_has_its_contract_and_its_section(name: str) -> None:
     assert (ROOT / "tests" / "engines" / name / "test_contract.py").is_file()
-    assert in_reference(rf"(?i)^## .*\b{name}\b")
+    assert in_reference(rf"(?i)^#+ .*\b{name}\b")
 
 
 @pytest.mark.parametrize(
