@@ -16,6 +16,7 @@ from ray import cloudpickle
 
 from benchmarks.cases import Measured
 from fairlead.engines.interface import Assignment, Attempt, Ended, Started
+from fairlead.engines.registry import ENGINES
 from fairlead.engines.supervised.remote import RemoteEngine
 from fairlead.model.values import FrozenMap
 
@@ -37,7 +38,7 @@ def ours(tasks: int) -> Measured:
         configure_logging=False,
     )
     address = ray.get_runtime_context().gcs_address
-    engine = RemoteEngine("ray", {"state": tempfile.mkdtemp(), "address": address})
+    engine = RemoteEngine(ENGINES["ray"].opener, {"state": tempfile.mkdtemp(), "address": address})
     engine.reconcile([])
     (node,) = engine.nodes()
     _through(engine, _batch(1, WARM_UP, node.machine.name))

@@ -213,7 +213,7 @@ def deciding(machines: int, waiting: int, steps: int, seed: int) -> Measured:
     for _ in range(20):
         bench.step(later=SECOND // 10)
     times.clear()
-    whole = core.state.whole[0]
+    whole = core.state.header[0]
     numbers = iter(range(number, 10**9))
 
     def run() -> dict[str, float]:
@@ -255,7 +255,7 @@ def crowded(
         bench.step(more)
         core = bench.service.core
         assert core is not None  # it has stepped
-        if int(core.state.whole[0]["active"]) >= waiting:
+        if int(core.state.header[0]["active"]) >= waiting:
             return number, core
 
 

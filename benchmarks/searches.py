@@ -56,7 +56,7 @@ def search(state: State, m: int, room: Any) -> tuple[int, Looked]:
     node, tenant, looked = state.node, state.tenant, Looked()
     satisfies = state.satisfies[m]
     best, found = (float("inf"), 0), NONE
-    root = int(state.whole[0]["root"])
+    root = int(state.header[0]["root"])
     stack = [(root, -1)] if root >= 0 else []
     while stack:
         n, t = stack.pop()
@@ -130,7 +130,7 @@ def counted(state: State, searches: int, seed: int) -> dict[str, float]:
         room_for += int(has_room.sum())
         fit += int((has_room & has_terms).sum())
     return {
-        "machines": int(state.whole[0]["machines"]),
+        "machines": int(state.header[0]["machines"]),
         "running": len(running),
         "waiting jobs": len(waiting),
         "have room": room_for / searches,

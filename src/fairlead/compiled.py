@@ -18,6 +18,9 @@ PACKAGE = Path(__file__).parent
 COMPILED = ("kernels", "placement")
 """Folders whose files are compiled."""
 
+NUMBERS = "scheduling/transitions.py"
+"""The states whose numbers are compiled with them."""
+
 SERVICE, SIMULATION = "service", "simulation"
 """What is compiled together: by a service before it serves, by the first simulation."""
 
@@ -27,7 +30,8 @@ VARIABLE = "FAIRLEAD_CACHE"
 
 def sources() -> tuple[Path, ...]:
     """Every file that is compiled, in the order of their paths."""
-    return tuple(sorted(path for name in COMPILED for path in PACKAGE.glob(f"*/{name}/**/*.py")))
+    compiled = (path for name in COMPILED for path in PACKAGE.glob(f"*/{name}/**/*.py"))
+    return tuple(sorted([*compiled, PACKAGE / NUMBERS]))
 
 
 @cache

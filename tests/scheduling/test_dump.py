@@ -197,15 +197,15 @@ def test_what_a_newer_version_added_is_as_in_a_new_core() -> None:
     core = crowded(None)
     data = without(dump(core), "whole.soonest", "job.due", "unset", "machine.mark")
     other = load(data)
-    assert other.state.whole[0]["soonest"] == 0
+    assert other.state.header[0]["soonest"] == 0
     assert other.digest() == core.digest()
     assert other.state.unset.shape == core.state.unset.shape
 
 
 def test_a_new_field_of_the_whole_begins_as_in_a_new_core() -> None:
     core = Core([Unit("cpu")])
-    assert core.state.whole[0]["first"] == -1
-    assert load(without(dump(core), "whole.first")).state.whole[0]["first"] == -1
+    assert core.state.header[0]["first"] == -1
+    assert load(without(dump(core), "whole.first")).state.header[0]["first"] == -1
 
 
 def test_what_an_older_version_had_is_passed_over() -> None:

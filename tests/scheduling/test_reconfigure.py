@@ -137,9 +137,9 @@ def test_pledges_end_and_are_made_again_only_where_the_options_say_so() -> None:
     stops = core.handle(events.TimePassed(2 + SECOND))
     assert stops
     assert all(isinstance(each, Stop) for each in stops)
-    assert core.state.whole[0]["reservations"] > 0
+    assert core.state.header[0]["reservations"] > 0
     new = changed(core, 3 * SECOND, "tsf", "best-fit", Options())
-    assert new.state.whole[0]["reservations"] == 0
+    assert new.state.header[0]["reservations"] == 0
     assert new.decide() == []
     assert new.stopping is None
     options = Options(reserve_after=None, preempt_after=SECOND)

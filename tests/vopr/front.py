@@ -11,12 +11,12 @@ from typing import TypeVar
 from fastapi import FastAPI
 
 from fairlead.service.api.app import application
-from fairlead.service.api.gate import Gate
-from fairlead.service.api.live import Live
+from fairlead.service.api.gate import Middleware
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.visit import Api
 from fairlead.service.loop.loop import Service
-from fairlead.service.mailbox import Door, answer
+from fairlead.service.mailbox import Mailbox, answer
 from fairlead.service.process.first_token import make_first
 from fairlead.service.requests import Reply, Request
 from tests.vopr.eventloop import SimLoop
@@ -31,7 +31,7 @@ TURNS = 200
 class _Entrance:
     """The door, with a count of those who wait to read."""
 
-    def __init__(self, door: Door[Service]) -> None:
+    def __init__(self, door: Mailbox[Service]) -> None:
         self.door = door
         self.reads = 0
 
@@ -39,7 +39,7 @@ class _Entrance:
         """Entrance.ask."""
         return await self.door.ask(request)
 
-    def read(self, function: Callable[[Live], T]) -> Awaitable[T]:
+    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
         """Entrance.read."""
         self.reads += 1
         return self.door.read(function)
@@ -52,7 +52,7 @@ class Nobody:
         """Entrance.ask."""
         raise NotImplementedError
 
-    def read(self, function: Callable[[Live], T]) -> Awaitable[T]:
+    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
         """Entrance.read."""
         raise NotImplementedError
 
@@ -94,7 +94,7 @@ class Front:
     ) -> None:
         self.service = service
         self.loop = SimLoop(trace)  # type: ignore[abstract]  # what waits for files is not there
-        self.door: Door[Service] = Door()
+        self.door: Mailbox[Service] = Mailbox()
         self.crashed = False
         self._broke: BrokenPromiseError | None = None
         self._entrance = _Entrance(self.door)
@@ -109,7 +109,7 @@ class Front:
             stopwatch=lambda: 0.0,
         )
         app.state.api = api
-        self.gate = Gate(app, api, no_auth=False, behind_proxy=False)
+        self.gate = Middleware(app, api, no_auth=False, behind_proxy=False)
         self._file = file
 
     def begin(self) -> None:

@@ -33,10 +33,10 @@ from fairlead.service.loop import (
     reports,
     submitting,
 )
-from fairlead.service.loop.commit import Keeper, Made
-from fairlead.service.loop.engine_link import Reach
+from fairlead.service.loop.commit import Committer, PendingStep
+from fairlead.service.loop.engine_link import EngineLink
 from fairlead.service.loop.loop import Service
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
 from fairlead.service.recovery import snapshots
@@ -85,7 +85,7 @@ class _Forgetful(dict[Any, Any]):
 
 
 def _act_then_append(_was: Any) -> Any:
-    def finish(self: Any, made: Made) -> bool:
+    def finish(self: Any, made: PendingStep) -> bool:
         if self._keeper.stuck is None:
             for entry, said in zip(made.draft.entries, made.draft.said, strict=True):
                 fold(self.records, entry, said)
@@ -95,7 +95,7 @@ def _act_then_append(_was: Any) -> Any:
     return finish
 
 
-def _append_only(keeper: Any, made: Made) -> bool:
+def _append_only(keeper: Any, made: PendingStep) -> bool:
     try:
         if made.draft.entries:
             keeper._store.append(made.draft.entries)  # noqa: SLF001 - a bug is planted inside
@@ -109,7 +109,7 @@ def _append_only(keeper: Any, made: Made) -> bool:
 
 
 def _acknowledge_first(was: Any) -> Any:
-    def finish(self: Any, made: Made) -> bool:
+    def finish(self: Any, made: PendingStep) -> bool:
         if made.reports and not self._reach.trouble:
             self.engine.acknowledge(made.reports)
         return bool(was(self, made))
@@ -118,14 +118,14 @@ def _acknowledge_first(was: Any) -> Any:
 
 
 def _swallow_losses(was: Any) -> Any:
-    def take_report(draft: Draft, report: Report) -> bool:
+    def take_report(draft: Step, report: Report) -> bool:
         return not isinstance(report, Lost) and bool(was(draft, report))
 
     return take_report
 
 
 def _fail_what_is_lost(was: Any) -> Any:
-    def end(draft: Draft, job: Any, state: Any, report: Any) -> Any:
+    def end(draft: Step, job: Any, state: Any, report: Any) -> Any:
         lost = isinstance(report, Lost) and not report.started
         return (TaskFailed, False) if lost else was(draft, job, state, report)
 
@@ -133,7 +133,7 @@ def _fail_what_is_lost(was: Any) -> Any:
 
 
 def _any_attempt(was: Any) -> Any:
-    def current(draft: Draft, job: Any, task: int, _number: int) -> Any:
+    def current(draft: Step, job: Any, task: int, _number: int) -> Any:
         known = 0 <= task < job.tasks
         last = draft.records.table.attempt[job.first + task] if known else 0
         return was(draft, job, task, last)
@@ -142,7 +142,7 @@ def _any_attempt(was: Any) -> Any:
 
 
 def _blind_to_changes(was: Any) -> Any:
-    def tell(self: Draft, event: Any, **more: Any) -> None:
+    def tell(self: Step, event: Any, **more: Any) -> None:
         if not isinstance(event, MachineChanged):
             was(self, event, **more)
 
@@ -210,7 +210,7 @@ def _tries_forgotten(was: Any) -> Any:
 
 
 def _for_ever(was: Any) -> Any:
-    def note(self: Draft, kind: str, **body: Any) -> None:
+    def note(self: Step, kind: str, **body: Any) -> None:
         if kind == "machine_quarantined":
             body["until"] += 10**14
         was(self, kind, **body)
@@ -219,7 +219,7 @@ def _for_ever(was: Any) -> Any:
 
 
 def _no_admin(was: Any) -> Any:
-    def drain(draft: Draft, name: str, why: str) -> None:
+    def drain(draft: Step, name: str, why: str) -> None:
         if why != "admin":
             was(draft, name, why)
 
@@ -227,7 +227,7 @@ def _no_admin(was: Any) -> Any:
 
 
 def _at_once(was: Any) -> Any:
-    def join(self: Any, draft: Draft, name: str, machine: Any, record: Any) -> None:
+    def join(self: Any, draft: Step, name: str, machine: Any, record: Any) -> None:
         left = {} if record is None else record.given_up
         was(self, draft, name, machine, record and replace(record, given_up={}))
         draft.cancels += [attempt for attempt in left if attempt not in draft.gone]
@@ -244,7 +244,7 @@ def _never_failed(was: Any) -> Any:
 
 
 def _go_on_when_taken(was: Any) -> Any:
-    def keep(self: Keeper, made: Made) -> bool:
+    def keep(self: Committer, made: PendingStep) -> bool:
         try:
             return bool(was(self, made))
         except TakenJournalError as error:
@@ -266,7 +266,7 @@ def _read_what_can_be_read(was: Any) -> Any:
 
 
 def _revoked_in_memory(was: Any) -> Any:
-    def note(self: Draft, kind: str, **body: Any) -> None:
+    def note(self: Step, kind: str, **body: Any) -> None:
         if kind == "token_revoked":
             self.records.tokens.pop(body["name"], None)
         else:
@@ -276,7 +276,7 @@ def _revoked_in_memory(was: Any) -> Any:
 
 
 def _before_the_fold(was: Any) -> Any:
-    def keep(self: Any, made: Made) -> bool:
+    def keep(self: Any, made: PendingStep) -> bool:
         seq = self._records.seq
         taken = None
         if made.draft.entries and seq % 5 == 0 and seq > self._store.start():
@@ -290,7 +290,7 @@ def _before_the_fold(was: Any) -> Any:
 
 
 def _gang_in_part(was: Any) -> Any:
-    def decide(self: Draft) -> None:
+    def decide(self: Step) -> None:
         was(self)
         last = self.said[-1] if self.said else None
         if (
@@ -314,7 +314,7 @@ def _limits_forgotten(was: Any) -> Any:
 
 
 def _folded_twice(was: Any) -> Any:
-    def keep(self: Any, made: Made) -> bool:
+    def keep(self: Any, made: PendingStep) -> bool:
         again = self.stuck is made
         kept = bool(was(self, made))
         if kept and again:
@@ -351,7 +351,7 @@ def _all_that_is_read(_was: Any) -> Any:
 
 
 def _spread_first(was: Any) -> Any:
-    def finish(self: Any, made: Made) -> bool:
+    def finish(self: Any, made: PendingStep) -> bool:
         if self._keeper.stuck is None:
             self._keeper.spread(made.draft.entries)
         return bool(was(self, made))
@@ -398,7 +398,7 @@ MUTANTS: dict[str, Mutant] = {
         ("a late result is ignored", "a result is what the engine reported"),
     ),
     "stale-capacity": Mutant(
-        _instead((Draft, "tell", _blind_to_changes)),
+        _instead((Step, "tell", _blind_to_changes)),
         ("a change of a machine is seen", "no machine truly over capacity"),
     ),
     "new-attempt-after-reconcile": Mutant(
@@ -440,19 +440,19 @@ MUTANTS: dict[str, Mutant] = {
         ("what is expected is what the journal holds",),
     ),
     "quarantine-never-ends": Mutant(
-        _instead((Draft, "note", _for_ever)), ("work gets done once the faults stop",)
+        _instead((Step, "note", _for_ever)), ("work gets done once the faults stop",)
     ),
     "drain-forgotten-at-return": Mutant(
         _instead((machines, "_drain", _no_admin)),
         ("a drain is kept to",),
     ),
-    "no-reconcile": Mutant(_instead((Reach, "_failed", _never_failed)), ("reconcile first",)),
+    "no-reconcile": Mutant(_instead((EngineLink, "_failed", _never_failed)), ("reconcile first",)),
     "taken-journal-ignored": Mutant(
-        _instead((Keeper, "keep", _go_on_when_taken)),
+        _instead((Committer, "keep", _go_on_when_taken)),
         ("a service whose journal is taken stops",),
     ),
     "revocation-not-durable": Mutant(
-        _instead((Draft, "note", _revoked_in_memory)),
+        _instead((Step, "note", _revoked_in_memory)),
         (
             "a reply says what is durable",
             "a revoked token is refused",
@@ -460,7 +460,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "snapshot-between-entry-and-fold": Mutant(
-        _instead((Keeper, "keep", _before_the_fold)),
+        _instead((Committer, "keep", _before_the_fold)),
         (
             "recovery gives the same state",
             "a good journal is read",
@@ -469,7 +469,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "gang-in-part": Mutant(
-        _instead((Draft, "decide", _gang_in_part)),
+        _instead((Step, "decide", _gang_in_part)),
         (
             "a gang starts together or not at all",
             "records and core are the fold of the journal",
@@ -486,7 +486,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "applied-twice-after-a-failed-append": Mutant(
-        _instead((Keeper, "keep", _folded_twice)),
+        _instead((Committer, "keep", _folded_twice)),
         (
             "records and core are the fold of the journal",
             "lists agree with the journal",

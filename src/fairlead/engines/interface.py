@@ -200,7 +200,7 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Heralding(Protocol):
+class NotifiesNews(Protocol):
     """An engine that says when it is worth asking it; others are asked now and then."""
 
     def listen(self, wake: Callable[[], None]) -> None:

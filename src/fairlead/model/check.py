@@ -18,7 +18,7 @@ from fairlead.model.tree import (
     check_siblings,
     check_use_of_pools,
     grow,
-    shown,
+    quoted_ranges,
 )
 
 
@@ -152,7 +152,7 @@ def _check_machine_names(
         if missing:
             mistakes.add(
                 (*about, missing[0]),
-                f"there is no machine {shown(missing)}",
+                f"there is no machine {quoted_ranges(missing)}",
                 known.hint(missing[0], "write names that machines have"),
             )
 
@@ -223,7 +223,7 @@ def _check_orderings(machines: Sequence[Machine], jobs: Sequence[Job], mistakes:
         mistake = ordering_mistake(Decimal(text) if is_number else text)
         if mistake:
             job_name, part = askers[key]
-            others = f" on {shown(names)}" if len(names) > 1 else ""
+            others = f" on {quoted_ranges(names)}" if len(names) > 1 else ""
             mistakes.add(
                 ("machine", names[0], "labels", key),
                 f'{mistake.what} (job "{job_name}" asks for {part}{others})',

@@ -18,7 +18,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import MOST_NAMES, expand
 from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.tenant import Tenant
-from fairlead.model.tree import shown
+from fairlead.model.tree import quoted_ranges
 
 Entry = tuple[Source, Node]
 
@@ -283,7 +283,7 @@ class _Reader:
             first, node = self.entries[kind.word, twice[0]]
             self.mistakes.append(
                 Mistake(
-                    f"there is a {kind.word} {shown(twice)} already,"
+                    f"there is a {kind.word} {quoted_ranges(twice)} already,"
                     f" at {first.find(node, ('name',))}",
                     "give each its own name",
                     entry[0].find(entry[1], ("name",)),

@@ -129,7 +129,8 @@ def check_pools(tree: Tree, machines: set[str], mistakes: Mistakes) -> None:
             if beyond:
                 mistakes.add(
                     ("tenant", tenant.name, "pool", min(beyond)),
-                    f'{shown(beyond)} is not in the pool of "{outer.name}", which it is below',
+                    f'{quoted_ranges(beyond)} is not in the pool of "{outer.name}", which it is'
+                    " below",
                     "a pool lies within the pool of the tenant above",
                 )
         shared: dict[str, list[str]] = {}
@@ -142,7 +143,7 @@ def check_pools(tree: Tree, machines: set[str], mistakes: Mistakes) -> None:
         for other, names in shared.items():
             mistakes.add(
                 ("tenant", tenant.name, "pool", names[0]),
-                f'{shown(names)} is in the pool of "{other}" too: pools do not overlap',
+                f'{quoted_ranges(names)} is in the pool of "{other}" too: pools do not overlap',
                 "take it out of one of them",
             )
 
@@ -188,7 +189,7 @@ def _barred(tree: Tree, name: str | None, resource: str) -> bool:
     return any(up.limit.get(resource) == 0 for up in (tenant, *tree.above(tenant)))
 
 
-def shown(names: Sequence[str] | set[str]) -> str:
+def quoted_ranges(names: Sequence[str] | set[str]) -> str:
     """Names as a few ranges in quotes."""
     ranges = compress(sorted(names)[:1000])
     text = ", ".join(f'"{part}"' for part in ranges[:3])

@@ -14,7 +14,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.scheduling import events
 from fairlead.scheduling.kernels.change import job_events as people
 from fairlead.scheduling.kernels.change import machine_events as happen
-from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, Happened
+from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, TrailCode
 from fairlead.scheduling.options import MICROSECONDS
 from fairlead.scheduling.state.book import Book, machine_state
 from fairlead.scheduling.state.pools import check_job_beside, check_siblings
@@ -35,11 +35,11 @@ Report = (
 )
 
 _CHANGE = {
-    events.TaskStarted: (TaskChange.STARTED, Happened.STARTED),
-    events.TaskFinished: (TaskChange.FINISHED, Happened.FINISHED),
-    events.TaskFailed: (TaskChange.FAILED, Happened.FAILED),
-    events.TaskLost: (TaskChange.LOST, Happened.LOST),
-    events.TaskStopped: (TaskChange.STOPPED, Happened.STOPPED),
+    events.TaskStarted: (TaskChange.STARTED, TrailCode.STARTED),
+    events.TaskFinished: (TaskChange.FINISHED, TrailCode.FINISHED),
+    events.TaskFailed: (TaskChange.FAILED, TrailCode.FAILED),
+    events.TaskLost: (TaskChange.LOST, TrailCode.LOST),
+    events.TaskStopped: (TaskChange.STOPPED, TrailCode.STOPPED),
 }
 
 
@@ -62,7 +62,7 @@ def machine_joined(book: Book, time: int, machine: Machine) -> None:
     words = book.satisfied(machine)
     _pass_to(book, time)
     book.room_for(Full.MACHINES)
-    m = int(book.state.whole[0]["machines"])
+    m = int(book.state.header[0]["machines"])
     book.state.capacity[m] = capacity
     book.state.satisfies[m] = words
     happen.join(book.state.handle)
@@ -248,7 +248,7 @@ def task_reported(book: Book, event: Report) -> None:
         now = "is on no machine" if state is None else f"is {state.name.lower()}"
         refuse(about, f"it {now}, so it cannot be {change.name.lower()}", "leave the event out")
     _pass_to(book, event.time)
-    if how is Happened.STARTED:
+    if how is TrailCode.STARTED:
         happen.start(book.state.handle, t)
         return
     happen.end(book.state.handle, t, int(how))

@@ -15,7 +15,7 @@ from fairlead.scheduling.kernels.change.machine_events import advance
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
 from fairlead.scheduling.kernels.memory.state import State
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, Full, Said
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode, Full
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT, find
 from fairlead.scheduling.preemption.adapter import Stopping, guarantees_changed
@@ -53,11 +53,11 @@ class Core:
         self.pending: list[Decision] = []
         preempt = self.options.preempt_after
         self.stopping = None if preempt is None else Stopping(preempt)
-        whole = self.state.whole[0]
-        whole["picky"] = self.placement.picky
-        whole["tight"] = self.placement.tight
+        header = self.state.header[0]
+        header["picky"] = self.placement.picky
+        header["tight"] = self.placement.tight
         after = self.options.reserve_after
-        whole["reserve_after"] = NEVER if after is None else after
+        header["reserve_after"] = NEVER if after is None else after
 
     @property
     def state(self) -> State:
@@ -154,10 +154,10 @@ class Core:
     def wake(self) -> int | None:
         """The earliest moment at which time alone changes something: to be told then by
         `TimePassed`."""
-        whole = self.state.whole[0]
+        header = self.state.header[0]
         moments = self._patience_ends()
-        if whole["first"] != NONE and whole["reserve_after"] != NEVER and not whole["hopeless"]:
-            moments.append(int(whole["first_since"] + whole["reserve_after"]))
+        if header["first"] != NONE and header["reserve_after"] != NEVER and not header["hopeless"]:
+            moments.append(int(header["first_since"] + header["reserve_after"]))
         if self.stopping is not None:
             moments.append(self.stopping.wake() or NEVER)
         return min((each for each in moments if self.now < each < NEVER), default=None)
@@ -165,7 +165,7 @@ class Core:
     def _patience_ends(self) -> list[int]:
         """When each job that waits for what it prefers takes anything."""
         state = self.state
-        alarms = state.alarm[: int(state.whole[0]["alarms"])]
+        alarms = state.alarm[: int(state.header[0]["alarms"])]
         if not len(alarms):
             return []
         jobs = state.job[alarms["job"]]
@@ -187,7 +187,7 @@ class Core:
 
     def _launch(self) -> list[Decision]:
         """Launches all that can be launched."""
-        guided = self.placement.guided and self.state.whole[0]["groups"] > 0
+        guided = self.placement.guided and self.state.header[0]["groups"] > 0
         said: list[Decision] = []
         while True:
             kernel = decide_guided if guided else decide
@@ -204,17 +204,17 @@ class Core:
 
     def _said(self) -> list[Decision]:
         """The decisions that the kernels wrote down, in names."""
-        whole = self.state.whole[0]
+        header = self.state.header[0]
         said: list[Decision] = []
         ids = self.ids
-        for kind, j, m, t, attempt, number, pieces in self.state.out[: int(whole["out"])].tolist():
+        for kind, j, m, t, attempt, number, pieces in self.state.out[: int(header["out"])].tolist():
             job, machine = ids.job_at[j].name, ids.machine_at[m].name
-            if kind == Said.STOP:
+            if kind == DecisionCode.STOP:
                 said.append(Stop(job, number, machine, attempt))
                 continue
             ids.tasks[j][number] = t
             said.append(Launch(job, number, machine, attempt, self._pieces(pieces)))
-        whole["out"] = 0
+        header["out"] = 0
         return said
 
     def _pieces(self, bits: int) -> tuple[tuple[str, int], ...]:

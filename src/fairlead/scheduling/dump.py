@@ -60,6 +60,9 @@ REMADE = ("sets", "grades", "asked", "largest", "spots", "face")
 LEFT_OUT = (*SCRATCH, *REMADE)
 """Arrays that are not written."""
 
+WRITTEN = {"header": "whole"}
+"""Tables that dumps have under another name."""
+
 RETIRED = (
     *("heap", "best", "stamp", "key", "tree_room", "near_room", "tree_terms", "near_terms"),
     "stack",
@@ -178,7 +181,8 @@ def _columns(table: str, arrays: Mapping[str, Array]) -> list[tuple[str, Array]]
     array = arrays[table]
     if array.dtype.names is None:
         return [(table, array)]
-    return [(f"{table}.{name}", array[name]) for name in array.dtype.names]
+    written = WRITTEN.get(table, table)
+    return [(f"{written}.{name}", array[name]) for name in array.dtype.names]
 
 
 def _little(array: Array) -> np.dtype[Any]:
@@ -226,22 +230,22 @@ def _read(data: bytes) -> tuple[Tree, dict[str, Array]]:
 
 
 def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
-    tables = [table for table in TABLES if table not in LEFT_OUT]
-    known = {f"{table}.{name}" for table in tables for name in TABLES[table].names or ()}
+    tables = {table: WRITTEN.get(table, table) for table in TABLES if table not in LEFT_OUT}
+    known = {f"{tables[table]}.{name}" for table in tables for name in TABLES[table].names or ()}
     known |= {name for name in FIELDS if name not in TABLES and name not in LEFT_OUT}
     old = {name for name in columns if name in RETIRED or name.partition(".")[0] in SCRATCH}
     strange = next((name for name in columns if name not in known | old), None)
     if strange is not None:
         raise _refused(f"it has {strange}, which is not known", "use the newer Fairlead")
-    rows = {table: len(columns[f"{table}.{TABLES[table].names[0]}"]) for table in tables}  # type: ignore[index]  # records have names
+    rows = {table: len(columns[f"{tables[table]}.{TABLES[table].names[0]}"]) for table in tables}  # type: ignore[index]  # records have names
     parent = {name: table for table, names in ROWS.items() for name in names}
     for table, count in rows.items():
         fresh = getattr(state, table)
         array = np.zeros(count, fresh.dtype)
-        if table == "whole":
+        if table == "header":
             array[:] = fresh  # a new field begins as it does in a new core
         for name in fresh.dtype.names:
-            column = columns.get(f"{table}.{name}")
+            column = columns.get(f"{tables[table]}.{name}")
             if column is not None:
                 array[name] = column
         setattr(state, table, array)
@@ -279,7 +283,7 @@ def _fill_ids(ids: Ids, header: Tree, state: State) -> None:
         ids.term_users[term] = users
     ids.free_terms += header["free_terms"]
     ids.tasks.update((j, {}) for j in ids.job_at)
-    tasks = state.task[: int(state.whole[0]["tasks"])]
+    tasks = state.task[: int(state.header[0]["tasks"])]
     held = np.flatnonzero(np.isin(tasks["state"], HELD))
     for t, j, number in zip(
         held.tolist(), tasks["job"][held].tolist(), tasks["number"][held].tolist(), strict=True

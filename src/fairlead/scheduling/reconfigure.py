@@ -67,11 +67,11 @@ def changed(core: Core, time: int, policy: str | Policy, placement: str, options
 
 def _copy(core: Core, new: Core) -> None:
     """Writes all that `core` knows into a new core of the same resources."""
-    mine = new.state.whole[0].copy()
+    mine = new.state.header[0].copy()
     for name in FIELDS:
         setattr(new.state, name, getattr(core.state, name).copy())
     for name in ("fifo", "picky", "tight", "reserve_after"):
-        new.state.whole[0][name] = mine[name]
+        new.state.header[0][name] = mine[name]
     new.book.ids = core.ids.copied()
     new.book.ids.tasks = {j: dict(numbers) for j, numbers in core.ids.tasks.items()}
     if not new.placement.guided:
@@ -81,20 +81,20 @@ def _copy(core: Core, new: Core) -> None:
 
 def _jobs(book: Book) -> Ints:
     """The slots of all jobs, in the order of their submission."""
-    jobs = np.flatnonzero(book.state.job["used"][: int(book.state.whole[0]["jobs"])])
+    jobs = np.flatnonzero(book.state.job["used"][: int(book.state.header[0]["jobs"])])
     return jobs[np.argsort(book.state.job["seq"][jobs])]
 
 
 def _top(book: Book) -> Ints:
     """The slots of the tenants below nobody."""
-    tenants = book.state.tenant[: int(book.state.whole[0]["tenants"])]
+    tenants = book.state.tenant[: int(book.state.header[0]["tenants"])]
     return np.flatnonzero((tenants["used"] > 0) & (tenants["parent"] == NONE))
 
 
 def _end_reservations(book: Book, jobs: Ints) -> None:
     """Nothing is reserved or pledged, and nobody is first in line yet."""
     state = book.state
-    machines = state.machine[: int(state.whole[0]["machines"])]
+    machines = state.machine[: int(state.header[0]["machines"])]
     there = machines["state"] != MachineState.GONE
     for m in np.flatnonzero((machines["reserved"] != NONE) & there).tolist():
         pledge(state.handle, m, int(machines["reserved"][m]))  # so that it can be released
@@ -102,10 +102,10 @@ def _end_reservations(book: Book, jobs: Ints) -> None:
     machines["reserved"] = NONE
     state.job["reserved"][jobs] = 0
     state.job["due"][jobs] = 0
-    whole = state.whole[0]
-    whole["due"] = whole["hopeless"] = 0
-    whole["first"] = NONE
-    whole["relook"] = 1
+    header = state.header[0]
+    header["due"] = header["hopeless"] = 0
+    header["first"] = NONE
+    header["relook"] = 1
 
 
 def _word(core: Core) -> int:

@@ -25,7 +25,7 @@ class DoorClosedError(Exception):
     """The loop stopped before it could answer."""
 
 
-class Door(Generic[S]):
+class Mailbox(Generic[S]):
     """Bounded, and safe to use from any thread. S is the service that the loop's thread owns.
 
     `ask` and `read` are for the others; the rest is for the loop."""

@@ -22,7 +22,7 @@ from prometheus_client import (
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.transitions import MachineState
-from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Timed
 from fairlead.service.fairness.shortfalls import Measured
 from fairlead.service.fairness.to_wire import measured
@@ -157,7 +157,7 @@ class Metrics:
         if service.core is not None:
             self.look(now, service.core, service.records, service.watch)
 
-    def look(self, now: int, core: Core, records: Records, watch: Watch | None) -> None:
+    def look(self, now: int, core: Core, records: Records, watch: FairnessMonitor | None) -> None:
         """Sets all that is a state and no count."""
         found = measured(core, watch)
         self._tenants(found)

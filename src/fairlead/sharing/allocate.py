@@ -21,7 +21,7 @@ from fairlead.model.unrounded import EXACT, IN_DOUBLES
 from fairlead.sharing.certificate import certify
 from fairlead.sharing.filling import names as back
 from fairlead.sharing.filling.fill import fill
-from fairlead.sharing.filling.names import Names, shown
+from fairlead.sharing.filling.names import Names, rounded
 from fairlead.sharing.filling.per_machine import parts
 from fairlead.sharing.filling.pool_weights import Weights, tenant_weights
 from fairlead.sharing.numbers.amounts import fraction, nearest, rationals
@@ -220,7 +220,7 @@ def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _
     if outcome.prices is not None:
         prices = tuple(
             Stop(
-                shown(outcome.prices[c, r]),
+                rounded(outcome.prices[c, r]),
                 machine_class=names.show[c],
                 resource=problem.resources[r],
             )

@@ -27,6 +27,14 @@ class View(Enum):
     EACH_MACHINE = "each machine"  # every machine filled by itself
 
 
+class Sees(Enum):
+    """What a scale knows of the machines: what it does not know need not be told apart."""
+
+    EACH = "each"  # which of them a job may use, and what each of these holds
+    THEIR_SUM = "their sum"  # what those that a job may use hold together
+    ALL = "all"  # all there are, whichever the job may use, if it may use any
+
+
 @dataclass(frozen=True)
 class Policy:
     """A policy ready to use. `spec` is how it is written, as in `kdf(k=3, gpu=2)`.
@@ -41,6 +49,7 @@ class Policy:
     view: View
     scale: Callable[[Problem], Floats]
     rational: Callable[[Problem], list[fmpq]] | None = None
+    sees: Sees = Sees.EACH
 
     def exact_scale(self, problem: Problem) -> list[fmpq]:
         """The scale in rationals. That of a user's own policy is what its doubles stand for."""

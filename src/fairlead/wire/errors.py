@@ -7,7 +7,7 @@ from enum import Enum
 from pydantic import Field
 
 from fairlead.model.errors import Mistake, Place
-from fairlead.wire.shape import Told
+from fairlead.wire.shape import ResponseBody
 
 
 class ErrorKind(Enum):
@@ -45,7 +45,7 @@ STATUS = {
 }
 
 
-class ToldMistake(Told):
+class WireMistake(ResponseBody):
     """One thing that is wrong. `message` is the whole sentence; the rest are its parts, as far as
     they are known."""
 
@@ -60,23 +60,23 @@ class ToldMistake(Told):
     )
 
 
-class ErrorBody(Told):
+class ErrorBody(ResponseBody):
     """The kind of the error, and every mistake that was found."""
 
     kind: ErrorKind
-    mistakes: list[ToldMistake]
+    mistakes: list[WireMistake]
 
 
-class ErrorAnswer(Told):
+class ErrorAnswer(ResponseBody):
     """The body of every answer whose status is 400 or more."""
 
     error: ErrorBody
 
 
-def told(mistake: Mistake) -> ToldMistake:
+def to_wire(mistake: Mistake) -> WireMistake:
     """The mistake as the API says it."""
     place = mistake.place
-    return ToldMistake(
+    return WireMistake(
         message=str(mistake),
         what=mistake.what,
         right=mistake.right,
@@ -87,7 +87,7 @@ def told(mistake: Mistake) -> ToldMistake:
     )
 
 
-def heard(mistake: ToldMistake) -> Mistake:
+def from_wire(mistake: WireMistake) -> Mistake:
     """The mistake that the API told."""
     place = None
     if mistake.file is not None:

@@ -6,7 +6,7 @@ from enum import Enum
 
 from pydantic import Field
 
-from fairlead.wire.shape import Count, Moment, Told
+from fairlead.wire.shape import Count, Moment, ResponseBody
 
 
 class EventKind(Enum):
@@ -35,7 +35,7 @@ class EventKind(Enum):
     CORE_CHANGED = "core_changed"
 
 
-class ServerEvent(Told):
+class ServerEvent(ResponseBody):
     """One thing that happened. `seq` is its number in the journal, and the id of the event: a
     client that comes back with it as Last-Event-ID misses nothing. What is not about a job, a task
     or a machine leaves those null."""

@@ -7,10 +7,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from fairlead.wire.jobs import JobState, TaskCounts
-from fairlead.wire.shape import Asked, Count, Moment, Told
+from fairlead.wire.shape import Count, Moment, RequestBody, ResponseBody
 
 
-class TenantShare(Told):
+class TenantShare(ResponseBody):
     """What a tenant has now (`share`), and what the exact allocation of the present demand gives it
     (`fair`), both divided by its weight; null where there is none (no job of it is present)."""
 
@@ -26,7 +26,7 @@ class TenantShare(Told):
     )
 
 
-class JobShareNow(Told):
+class JobShareNow(ResponseBody):
     """What a job has now and what is fair, in tasks and as a share."""
 
     name: str
@@ -39,7 +39,7 @@ class JobShareNow(Told):
     guaranteed: Count | None = Field(default=None, description="its exact tasks, rounded down")
 
 
-class Shares(Told):
+class Shares(ResponseBody):
     """Shares now. `exact` is the moment whose demand the exact allocation is of; null before the
     first one was computed."""
 
@@ -51,7 +51,7 @@ class Shares(Told):
     jobs: list[JobShareNow] = Field(default_factory=list)
 
 
-class SharePoint(Told):
+class SharePoint(ResponseBody):
     """One tenant at one moment."""
 
     time: Moment
@@ -61,14 +61,14 @@ class SharePoint(Told):
     waiting: Count = 0
 
 
-class TenantHistory(Told):
+class TenantHistory(ResponseBody):
     """The points of a tenant, oldest first."""
 
     name: str
     points: list[SharePoint]
 
 
-class SharesHistory(Told):
+class SharesHistory(ResponseBody):
     """Shares over time. What is older is kept more thinly."""
 
     schema_: Literal["fairlead.shares-history/1"] = Field(
@@ -80,7 +80,7 @@ class SharesHistory(Told):
     tenants: list[TenantHistory]
 
 
-class WhyReason(Told):
+class WhyReason(ResponseBody):
     """One reason why tasks wait: its kind, its sentence, and its counts."""
 
     kind: str
@@ -88,7 +88,7 @@ class WhyReason(Told):
     values: dict[str, Any] = Field(default_factory=dict)
 
 
-class WhyFair(Told):
+class WhyFair(ResponseBody):
     """The job's fair share by the exact allocation, and how far it is from it."""
 
     tasks: float
@@ -100,7 +100,7 @@ class WhyFair(Told):
     sentence: str
 
 
-class WhyChange(Told):
+class WhyChange(ResponseBody):
     """A change after which tasks of the job would start at once; each was tried."""
 
     kind: str
@@ -108,7 +108,7 @@ class WhyChange(Told):
     values: dict[str, Any] = Field(default_factory=dict)
 
 
-class WhyAnswer(Told):
+class WhyAnswer(ResponseBody):
     """Why a job waits: everything as sentences, in the order in which a reader wants them, and as
     values."""
 
@@ -127,7 +127,7 @@ class WhyAnswer(Told):
     )
 
 
-class WhatIfAsked(Asked):
+class WhatIfAsked(RequestBody):
     """Changes, in the words of `fairlead whatif`; together they are one change."""
 
     add: list[str] = Field(default_factory=list, max_length=100, examples=[["4 x h01"]])
@@ -138,7 +138,7 @@ class WhatIfAsked(Asked):
     set_limit: list[str] = Field(default_factory=list, max_length=100)
 
 
-class WhatIfAnswer(Told):
+class WhatIfAnswer(ResponseBody):
     """The answer of `fairlead whatif --json` about the present jobs and machines, whose schema is
     fairlead.whatif/1; `whatif` holds it."""
 
@@ -150,7 +150,7 @@ class WhatIfAnswer(Told):
     sentences: list[str] = Field(default_factory=list)
 
 
-class Shortfall(Told):
+class Shortfall(ResponseBody):
     """A tenant that has less than the exact allocation of the present demand guarantees it."""
 
     tenant: str
@@ -167,7 +167,7 @@ class Shortfall(Told):
     sentence: str = ""
 
 
-class LiveAudit(Told):
+class LiveAudit(ResponseBody):
     """What each tenant is short of now, and how long; nothing in it: everyone has what was
     promised."""
 

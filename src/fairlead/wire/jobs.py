@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from fairlead.wire.shape import Asked, Count, Moment, Told
+from fairlead.wire.shape import Count, Moment, RequestBody, ResponseBody
 
 
 class JobState(Enum):
@@ -32,7 +32,7 @@ class TaskState(Enum):
     DROPPED = "dropped"
 
 
-class TaskCounts(Told):
+class TaskCounts(ResponseBody):
     """How many tasks of a job are in each state."""
 
     waiting: Count = 0
@@ -44,7 +44,7 @@ class TaskCounts(Told):
     dropped: Count = 0
 
 
-class JobRow(Told):
+class JobRow(ResponseBody):
     """A job as everybody may see it. `id` is never used twice; a name may be, once its job is
     forgotten."""
 
@@ -57,7 +57,7 @@ class JobRow(Told):
     ended: Moment | None = None
 
 
-class Jobs(Told):
+class Jobs(ResponseBody):
     """Jobs, oldest first. `next` is the `cursor` of the next page, null on the last one."""
 
     schema_: Literal["fairlead.jobs/1"] = Field(default="fairlead.jobs/1", alias="schema")
@@ -76,7 +76,7 @@ class JobDetail(JobRow):
     by: str | None = Field(default=None, description="the name of the token that submitted it")
 
 
-class Submitted(Told):
+class Submitted(ResponseBody):
     """The jobs that were accepted, in their order: all of a request, or none."""
 
     schema_: Literal["fairlead.submitted/1"] = Field(default="fairlead.submitted/1", alias="schema")
@@ -86,20 +86,20 @@ class Submitted(Told):
     )
 
 
-class Submission(Asked):
+class Submission(RequestBody):
     """What is submitted: as a file of jobs, of which this is the JSON form. The fields of a job are
     in the reference of the input; `tasks` and `command` are needed."""
 
     jobs: list[dict[str, Any]] = Field(min_length=1)
 
 
-class Grow(Asked):
+class Grow(RequestBody):
     """How many tasks a job has in all from now on. Those that never started can be taken back."""
 
     tasks: int = Field(ge=1, le=2**53 - 1)
 
 
-class TaskAttempt(Told):
+class TaskAttempt(ResponseBody):
     """One attempt at a task. `machine` and times as far as known; `cause` and `code` once it is
     over: `exited`, `signalled`, `time_limit`, `memory`, `stopped`, `not_started`, `lost`."""
 
@@ -113,7 +113,7 @@ class TaskAttempt(Told):
     message: str = ""
 
 
-class Task(Told):
+class Task(ResponseBody):
     """A task, and all attempts at it that are still known."""
 
     task: Count
@@ -121,7 +121,7 @@ class Task(Told):
     attempts: list[TaskAttempt]
 
 
-class Tasks(Told):
+class Tasks(ResponseBody):
     """Tasks of a job by their numbers. `next` is the `cursor` of the next page."""
 
     schema_: Literal["fairlead.tasks/1"] = Field(default="fairlead.tasks/1", alias="schema")

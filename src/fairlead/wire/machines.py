@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from fairlead.wire.shape import Amounts, Count, Moment, Told
+from fairlead.wire.shape import Amounts, Count, Moment, ResponseBody
 
 
 class MachineState(Enum):
@@ -19,7 +19,7 @@ class MachineState(Enum):
     TROUBLED = "troubled"  # the engine says that it does not answer
 
 
-class Quarantine(Told):
+class Quarantine(ResponseBody):
     """Why a machine rests, and until when."""
 
     until: Moment
@@ -27,7 +27,7 @@ class Quarantine(Told):
     why: str = ""
 
 
-class MachineRow(Told):
+class MachineRow(ResponseBody):
     """A machine with what it has, what is free of it (negative where it shrank under its tasks),
     and how many tasks it runs."""
 
@@ -42,7 +42,7 @@ class MachineRow(Told):
     problem: str = ""
 
 
-class Machines(Told):
+class Machines(ResponseBody):
     """All machines that are there, by name."""
 
     schema_: Literal["fairlead.machines/1"] = Field(default="fairlead.machines/1", alias="schema")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fairlead.wire import fairness, jobs, machines, status, tenants, tokens
-from fairlead.wire.shape import Asked, Told
+from fairlead.wire.shape import RequestBody, ResponseBody
 
 
 class Access(Enum):
@@ -27,8 +27,8 @@ class Route:
     path: str
     access: Access
     summary: str
-    answer: type[Told] | None = None  # None: not JSON, `media` says what
-    body: type[Asked] | None = None
+    answer: type[ResponseBody] | None = None  # None: not JSON, `media` says what
+    body: type[RequestBody] | None = None
     query: tuple[str, ...] = ()
     status: int = 200
     media: str = "application/json"

@@ -19,13 +19,13 @@ Amounts = dict[str, str]
 """Resources with their amounts, each an exact decimal as text: `{"cpu": "0.5"}`."""
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """What a client asks. A field that is not known is a mistake, and nothing is converted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Told(BaseModel):
+class ResponseBody(BaseModel):
     """What the service answers. Within a version of a schema, fields may be added: a client leaves
     alone what it does not know."""
 

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from fairlead.wire.shape import Told
+from fairlead.wire.shape import ResponseBody
 
 
-class Version(Told):
+class Version(ResponseBody):
     """The service's version and that of its API."""
 
     schema_: Literal["fairlead.version/1"] = Field(default="fairlead.version/1", alias="schema")
@@ -17,13 +17,13 @@ class Version(Told):
     api: Literal["v1"] = "v1"
 
 
-class Health(Told):
+class Health(ResponseBody):
     """The process answers."""
 
     ok: Literal[True] = True
 
 
-class Ready(Told):
+class Ready(ResponseBody):
     """Whether new work is accepted; if not, why."""
 
     ready: bool

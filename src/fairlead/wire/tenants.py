@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from fairlead.wire.shape import Amounts, Asked, Count, Told
+from fairlead.wire.shape import Amounts, Count, RequestBody, ResponseBody
 
 
-class TenantRow(Told):
+class TenantRow(ResponseBody):
     """A tenant. `weight` is null where a pool says it. `user` is shown to admins only."""
 
     name: str
@@ -21,7 +21,7 @@ class TenantRow(Told):
     jobs: Count = Field(default=0, description="jobs of its own that are not over")
 
 
-class Tenants(Told):
+class Tenants(ResponseBody):
     """All tenants, by name."""
 
     schema_: Literal["fairlead.tenants/1"] = Field(default="fairlead.tenants/1", alias="schema")
@@ -35,7 +35,7 @@ class TenantDetail(TenantRow):
     below: list[str] = Field(default_factory=list)
 
 
-class PutTenant(Asked):
+class PutTenant(RequestBody):
     """What a tenant is from now on: a field left out means none, as in a file. The parent of a
     tenant that is there stays."""
 

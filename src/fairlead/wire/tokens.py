@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairlead.wire.shape import Asked, Moment, Told
+from fairlead.wire.shape import Moment, RequestBody, ResponseBody
 
 
 class Role(Enum):
@@ -22,7 +22,7 @@ TokenName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 """What a token is called: it is shown wherever the token acted."""
 
 
-class MakeToken(Asked):
+class MakeToken(RequestBody):
     """A new token. `tenant` is needed for the role tenant, and for no other."""
 
     name: TokenName
@@ -30,7 +30,7 @@ class MakeToken(Asked):
     tenant: str | None = None
 
 
-class TokenRow(Told):
+class TokenRow(ResponseBody):
     """A token without its secret."""
 
     name: str
@@ -46,14 +46,14 @@ class MadeToken(TokenRow):
     token: str
 
 
-class Tokens(Told):
+class Tokens(ResponseBody):
     """All tokens, by name."""
 
     schema_: Literal["fairlead.tokens/1"] = Field(default="fairlead.tokens/1", alias="schema")
     tokens: list[TokenRow]
 
 
-class Me(Told):
+class Me(ResponseBody):
     """Whose token this is, and the tenants that it may act on (null: all)."""
 
     schema_: Literal["fairlead.me/1"] = Field(default="fairlead.me/1", alias="schema")

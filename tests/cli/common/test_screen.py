@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.cli.common.screen import Screen, columns, folded, screen_of, shown, table, wrapped
+from fairlead.cli.common.screen import Screen, columns, escaped, folded, screen_of, table, wrapped
 from tests.transcripts import EXAMPLES
 
 TERMINAL = Screen(width=40, colour=False, blocks=True)
@@ -91,8 +91,8 @@ def test_text_is_folded_at_spaces_and_long_words_stay_whole() -> None:
 
 
 def test_what_would_move_the_cursor_is_made_visible() -> None:
-    assert shown("a\x1b[2Jb\nc") == "a\\x1b[2Jb\\nc"
-    assert shown("naïve 日本") == "naïve 日本"
+    assert escaped("a\x1b[2Jb\nc") == "a\\x1b[2Jb\\nc"
+    assert escaped("naïve 日本") == "naïve 日本"
 
 
 def in_a_terminal(*words: str, **variables: str) -> str:

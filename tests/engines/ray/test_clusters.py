@@ -14,6 +14,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from fairlead.engines.ray.engine import LAUNCHER
+from fairlead.engines.registry import ENGINES
 from fairlead.engines.supervised.remote import RemoteEngine
 from fairlead.model.job import Job
 from fairlead.service.journal.places import open_store
@@ -34,7 +35,7 @@ class Driven:
     def __init__(self, folder: Path, address: str, namespace: str) -> None:
         self.folder = folder
         settings = {"state": str(folder), "address": address, "namespace": namespace}
-        self.engine = RemoteEngine("ray", settings)
+        self.engine = RemoteEngine(ENGINES["ray"].opener, settings)
         self.service = Service(open_store(folder), self.engine, Settings())
         self.step()
 

@@ -26,6 +26,7 @@ from fairlead.engines.interface import (
     Stream,
 )
 from fairlead.engines.ray.engine import RayEngine
+from fairlead.engines.registry import ENGINES
 from fairlead.engines.supervised.remote import RemoteEngine
 from tests.engines.contract import Doing, begun, end_of, reconciled, started, wait
 from tests.engines.ray.ground import SECRET, Ground, RayBed, assign, frozen, thawed
@@ -40,7 +41,7 @@ A, B, C = Attempt(1, 0, 1), Attempt(1, 1, 1), Attempt(2, 0, 1)
 def driven(ground: Ground, ray_bed: RayBed) -> Iterator[RemoteEngine]:
     """The engine behind a driver."""
     settings = {"state": str(ray_bed.folder / "state"), "address": ground.address}
-    engine = RemoteEngine("ray", {**settings, "namespace": ray_bed.namespace})
+    engine = RemoteEngine(ENGINES["ray"].opener, {**settings, "namespace": ray_bed.namespace})
     yield engine
     engine.close()
 

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from fairlead.engines.interface import Attempt, Ended, EngineError
+from fairlead.engines.registry import ENGINES
 from fairlead.engines.supervised.remote import RemoteEngine
 from tests.engines.contract import end_of, wait
 from tests.engines.ray.ground import RayBed, assign
@@ -37,7 +38,7 @@ def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RayBed]:
 
 def test_a_local_ray_outlives_its_driver(bed: RayBed) -> None:
     settings = {"state": str(bed.folder / "state"), "address": None}
-    engine = RemoteEngine("ray", settings)
+    engine = RemoteEngine(ENGINES["ray"].opener, settings)
     engine.reconcile([])
     (node,) = engine.nodes()
     task = assign(A, node.machine.name, "sleep 1000")
@@ -48,7 +49,7 @@ def test_a_local_ray_outlives_its_driver(bed: RayBed) -> None:
     assert engine.pid is not None
     os.kill(engine.pid, signal.SIGKILL)
     wait(bed, lambda: engine.pid is None)
-    second = RemoteEngine("ray", settings)
+    second = RemoteEngine(ENGINES["ray"].opener, settings)
     assert list(second.reconcile([task])) == []
     wait(bed, lambda: len(second.poll()) == 1)
     second.cancel([A])

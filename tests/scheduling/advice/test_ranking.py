@@ -13,12 +13,13 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.quantity import Amount
-from fairlead.scheduling.advice.ranking import MILLION, advice_of, advise, ranks, reduced_costs
+from fairlead.scheduling.advice.ranking import MILLION, ranks, reduced_costs
 from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.present import Filled
 from fairlead.sharing.problem.problem import Problem
 from fairlead.sharing.solvers.support import support
-from fairlead.sharing.whole import Exact, exact_shares, in_whole_tasks
 from tests.reference.instances import Kind, instance
+from tests.scheduling.exact_shares import advice_of, advise, exact_shares, in_whole_tasks
 from tests.tolerances import CERTIFICATE
 
 KIND = Kind(pools=False, zeros=False)
@@ -44,8 +45,8 @@ def table_ii() -> tuple[Cluster, tuple[Job, ...]]:
     return Cluster(machines), jobs
 
 
-def drawn(cases: int, kind: Kind = KIND, number: int = 150) -> list[Exact]:
-    """Exact shares of random instances in which somebody can run."""
+def drawn(cases: int, kind: Kind = KIND, number: int = 150) -> list[Filled]:
+    """Filled shares of random instances in which somebody can run."""
     found = []
     for seed in range(number * cases):
         cluster, jobs = instance(Random(seed), kind)
@@ -88,7 +89,7 @@ def test_rank_0_is_what_some_exact_allocation_uses_and_nothing_else(cases: int) 
     assert outside > 50
 
 
-def most_there(exact: Exact, job: int, machine_class: int) -> float:
+def most_there(exact: Filled, job: int, machine_class: int) -> float:
     """The largest part of a job's exact tasks that a class can take, everybody's shares kept."""
     problem = exact.problem
     each = exact.filling.tasks.sum(axis=1)

@@ -105,7 +105,7 @@ def test_the_search_finds_the_least_that_fits(seed: int, machines: int, words: i
 
 def next_of(state: State, machines: list[int]) -> int:
     """Who is next on any of the machines, if nobody is fresh: what a decision would begin with."""
-    whole = state.whole[0]
+    whole = state.header[0]
     jobs = np.flatnonzero((state.job["used"] == 1) & (state.job["active"] == 1))
     fresh = state.job["fresh"][jobs].copy(), state.node["fresh"].copy()
     state.job["fresh"][jobs], state.node["fresh"] = 0, 0

@@ -12,7 +12,7 @@ import pytest
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.quantity import Amount
-from fairlead.scheduling.advice.ranking import MILLION, advise
+from fairlead.scheduling.advice.ranking import MILLION
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch
 from fairlead.scheduling.events import (
@@ -26,6 +26,7 @@ from fairlead.scheduling.events import (
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import placement_names
 from fairlead.scheduling.state.ids import Unit
+from tests.scheduling.exact_shares import advise
 from tests.scheduling.loop import run
 
 RULES = placement_names()

@@ -30,8 +30,8 @@ from fairlead.scheduling.events import (
     TimePassed,
 )
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.preemption.guarantees import guarantee
 from fairlead.scheduling.state.ids import Unit
+from tests.scheduling.exact_shares import guarantee
 
 SECOND = 10**6
 AFTER = 30 * SECOND

@@ -12,9 +12,9 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.events import GuaranteesChanged
-from fairlead.scheduling.preemption.guarantees import guarantee
 from fairlead.scheduling.preemption.picture import Held, HeldJob, HeldMachine, HeldTask
 from fairlead.scheduling.preemption.rule import Orders, Preemption
+from tests.scheduling.exact_shares import guarantee
 
 SECOND = 1_000_000
 AFTER = 30 * SECOND

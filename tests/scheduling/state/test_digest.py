@@ -15,7 +15,7 @@ SEEDS = range(12)
 
 PROGRAM = """
 from tests.scheduling.draw import draw
-from tests.scheduling.test_digest import SEEDS, digests
+from tests.scheduling.state.test_digest import SEEDS, digests
 for seed in SEEDS:
     print(*digests(draw(seed)))
 """

@@ -80,7 +80,7 @@ def some_task(state: State) -> int:
 
 def queued(core: Core) -> int:
     """A task that waits again."""
-    kinds = core.state.task["state"][: int(core.state.whole[0]["tasks"])]
+    kinds = core.state.task["state"][: int(core.state.header[0]["tasks"])]
     return int(np.flatnonzero(kinds == TaskState.WAITING)[0])
 
 
@@ -129,7 +129,7 @@ def two_tasks_of_one_number(core: Core) -> None:
 
 @fault(invariants.machines)
 def a_machine_too_many(core: Core) -> None:
-    core.state.whole[0]["present"] += 1
+    core.state.header[0]["present"] += 1
 
 
 @fault(invariants.machines)
@@ -303,18 +303,18 @@ def what_a_leaf_needs(core: Core) -> None:
 
 @fault(search_invariants.tries)
 def a_tenant_in_another_place(core: Core) -> None:
-    core.state.node[core.state.whole[0]["root"]]["seq"] += 1
+    core.state.node[core.state.header[0]["root"]]["seq"] += 1
 
 
 @fault(search_invariants.tries)
 def the_face_of_another_node(core: Core) -> None:
-    root = int(core.state.whole[0]["root"])
+    root = int(core.state.header[0]["root"])
     core.state.face[2 * root]["node"] = core.state.node[root]["right"]
 
 
 @fault(search_invariants.tries)
 def a_face_that_needs_less(core: Core) -> None:
-    core.state.face[2 * int(core.state.whole[0]["root"]) + 1]["brief"] -= 1
+    core.state.face[2 * int(core.state.header[0]["root"]) + 1]["brief"] -= 1
 
 
 @fault(search_invariants.tries)
@@ -330,7 +330,7 @@ def a_machine_that_is_said_to_take_nobody(core: Core) -> None:
 
 @fault(search_invariants.clean)
 def a_count_of_reservations(core: Core) -> None:
-    core.state.whole[0]["reservations"] += 1
+    core.state.header[0]["reservations"] += 1
 
 
 @pytest.mark.parametrize("name", FAULTS)

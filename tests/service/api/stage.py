@@ -17,7 +17,7 @@ from fairlead.engines.world import Fates, World, lasting
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.api.app import application
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
@@ -60,7 +60,7 @@ class DirectDoor:
         self.asked.append(request)
         return self.service.step(self.clock(), [request])[0]
 
-    def read(self, function: Callable[[Live], T]) -> Awaitable[T]:
+    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
         async def told() -> T:
             return function(self.service)
 

@@ -18,7 +18,7 @@ from fairlead.scheduling.events import (
 )
 from fairlead.service.fairness.causes import CauseKind
 from fairlead.service.fairness.interface import Answer, Answered, Question
-from fairlead.service.fairness.monitor import FairSettings, Watch
+from fairlead.service.fairness.monitor import FairnessMonitor, FairSettings
 from fairlead.service.fairness.shortfalls import Audit
 from fairlead.service.fairness.solve import answer
 from tests.service.fairness.at_once import AtOnce
@@ -51,7 +51,7 @@ def stand() -> Core:
     return core
 
 
-def step(watch: Watch, core: Core, time: int, *, changed: bool = False) -> list[object]:
+def step(watch: FairnessMonitor, core: Core, time: int, *, changed: bool = False) -> list[object]:
     """As the loop does it."""
     told = watch.events(time)
     for event in told:
@@ -63,7 +63,7 @@ def step(watch: Watch, core: Core, time: int, *, changed: bool = False) -> list[
 
 def test_it_asks_after_changes_and_at_most_so_often() -> None:
     adviser, core = Slow(), stand()
-    watch = Watch(adviser, FairSettings(every=SECOND))
+    watch = FairnessMonitor(adviser, FairSettings(every=SECOND))
     step(watch, core, 0)
     assert [q.number for q in adviser.asked] == [1]  # of what there was at the start
     step(watch, core, 10 * SECOND)
@@ -84,7 +84,7 @@ def test_it_asks_after_changes_and_at_most_so_often() -> None:
 
 def test_a_question_without_an_answer_is_asked_again() -> None:
     adviser, core = Slow(), stand()
-    watch = Watch(adviser, FairSettings(every=SECOND))
+    watch = FairnessMonitor(adviser, FairSettings(every=SECOND))
     step(watch, core, 0)
     adviser.ready = Answered(adviser.asked[-1], Answer(1, 0, problem="it took too long"))
     step(watch, core, SECOND)
@@ -99,7 +99,7 @@ def test_a_question_without_an_answer_is_asked_again() -> None:
 
 def test_an_older_answer_that_comes_late_is_left_out() -> None:
     adviser, core = Slow(), stand()
-    watch = Watch(adviser, FairSettings(every=SECOND, guarantees=True))
+    watch = FairnessMonitor(adviser, FairSettings(every=SECOND, guarantees=True))
     step(watch, core, 0)
     step(watch, core, SECOND, changed=True)
     first, second = adviser.asked
@@ -114,7 +114,7 @@ def test_an_older_answer_that_comes_late_is_left_out() -> None:
 def test_the_core_is_told_once_what_does_not_change() -> None:
     core = core_of({"m1": {"cpu": 4}}, TWO, placement="price-guided", preempt_after=SECOND)
     submit(core, Job("x", {"cpu": 1}, tenant="a", tasks=20))
-    watch = Watch(AtOnce(), FairSettings(guarantees=True, advice=True))
+    watch = FairnessMonitor(AtOnce(), FairSettings(guarantees=True, advice=True))
     assert step(watch, core, 0) == []
     told = step(watch, core, SECOND)
     assert [type(each) for each in told] == [GuaranteesChanged, AdviceChanged]
@@ -130,7 +130,7 @@ def test_long_answers_are_told_less_often() -> None:
     core = core_of({"m1": {"cpu": 4000}}, TWO, preempt_after=3600 * SECOND)
     jobs = [Job(f"j{k}", {"cpu": 1}, tenant="a", tasks=2) for k in range(1_500)]
     submit(core, *jobs)
-    watch = Watch(AtOnce(), FairSettings(every=SECOND, guarantees=True))
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=SECOND, guarantees=True))
     step(watch, core, 0)
     assert len(step(watch, core, SECOND)) == 1  # 1,500 names: nothing more for 1.5 s
     core.apply(TaskFinished(SECOND, "j7", 0))
@@ -142,7 +142,7 @@ def test_long_answers_are_told_less_often() -> None:
     assert found.guarantees["j7"] == 1  # of the newest answer
 
 
-def audit_of(core: Core, watch: Watch, time: int) -> Audit:
+def audit_of(core: Core, watch: FairnessMonitor, time: int) -> Audit:
     step(watch, core, time, changed=True)
     step(watch, core, time, changed=True)
     return watch.audit(time, core)
@@ -150,7 +150,7 @@ def audit_of(core: Core, watch: Watch, time: int) -> Audit:
 
 def test_a_shortfall_has_a_cause_and_a_beginning() -> None:
     core = stand()
-    watch = Watch(AtOnce(), FairSettings(every=1))
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
     assert audit_of(core, watch, SECOND).short == ()
     core.apply(JobSubmitted(2 * SECOND, Job("y", {"cpu": 1}, tenant="b", tasks=20)))
     core.decide()
@@ -180,12 +180,12 @@ def test_nobody_who_wants_no_more_is_short() -> None:
     submit(core, Job("y", {"cpu": 1}, tenant="b", tasks=1), time=SECOND)
     core.apply(TaskFinished(2 * SECOND, "x", 0))
     core.decide()
-    watch = Watch(AtOnce(), FairSettings(every=1))
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
     assert audit_of(core, watch, 2 * SECOND).short == ()
 
 
 def cause_with(core: Core, time: int = SECOND) -> tuple[CauseKind, str]:
-    watch = Watch(AtOnce(), FairSettings(every=1))
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
     short = audit_of(core, watch, time).short
     assert len(short) == 1
     assert short[0].cause is not None
@@ -224,7 +224,7 @@ def test_a_limit_makes_nobody_short() -> None:
     """The exact allocation keeps limits too, so that who is at its limit has what is fair."""
     core = core_of({"m1": {"cpu": 8}}, (Tenant("a", limit={"cpu": 2}), Tenant("b")))
     submit(core, Job("x", {"cpu": 1}, tenant="a", tasks=9))
-    watch = Watch(AtOnce(), FairSettings(every=1))
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
     assert audit_of(core, watch, SECOND).short == ()
 
 
@@ -237,7 +237,7 @@ def test_the_cause_is_a_limit_that_fell() -> None:
     core.apply(TaskFinished(1, "y", 0))
     core.apply(TenantChanged(1, Tenant("a", limit={"cpu": 7})))
     core.decide()
-    watch = Watch(AtOnce(), FairSettings(every=1))
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
     assert audit_of(core, watch, SECOND).short == ()  # 2.5 tasks are guaranteed: 2, and it has 2
 
 
@@ -245,7 +245,7 @@ def test_draining_machines_make_nobody_short_but_are_named() -> None:
     core = core_of({"m1": {"cpu": 4}, "m2": {"cpu": 4}}, TWO)
     core.apply(MachineDrained(0, "m2"))
     submit(core, Job("x", {"cpu": 1}, tenant="a", tasks=9))
-    watch = Watch(AtOnce(), FairSettings(every=1))
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
     assert audit_of(core, watch, SECOND).short == ()
     assert watch.exact is not None
     found = watch.exact.answer.jobs.of("x")
@@ -255,7 +255,7 @@ def test_draining_machines_make_nobody_short_but_are_named() -> None:
 
 def test_history_has_a_point_for_each_sample() -> None:
     core = stand()
-    watch = Watch(AtOnce(), FairSettings(every=SECOND, sample=2 * SECOND))
+    watch = FairnessMonitor(AtOnce(), FairSettings(every=SECOND, sample=2 * SECOND))
     for second in range(10):
         step(watch, core, second * SECOND, changed=True)
     points = watch.history.of("a")
@@ -275,7 +275,7 @@ def test_the_audit_holds_of_random_cores(cases: int) -> None:
     """Whoever is short has less than it is guaranteed and something that waits; nobody else is."""
     shorts = 0
     for core in random_cores(1000, 60 * cases):
-        watch = Watch(AtOnce(), FairSettings(every=1))
+        watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
         found = audit_of(core, watch, core.now)
         measured = watch.measured(core)
         lacking = {

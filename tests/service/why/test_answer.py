@@ -11,7 +11,7 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.records.jobs import JobState
 from fairlead.service.why.remedies import ChangeKind
-from fairlead.service.why.to_wire import told
+from fairlead.service.why.to_wire import to_wire
 from tests.service.fairness.live import SECOND, Live, runs
 
 TENANTS = (Tenant("vision"), Tenant("language"))
@@ -65,7 +65,7 @@ def test_as_the_api_tells_it() -> None:
     live.submit(runs("eval", {"cpu": 2}, tenant="language", tasks=3))
     live.step(seconds=2)
     live.step(seconds=2)
-    answer = told(live.why("eval"))
+    answer = to_wire(live.why("eval"))
     assert answer.schema_ == "fairlead.why/1"
     assert answer.state.value == "pending"
     assert answer.tasks.waiting == 3

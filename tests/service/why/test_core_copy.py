@@ -11,7 +11,7 @@ from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event, GuaranteesChanged
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.ids import Unit
-from fairlead.service.why.core_copy import twin
+from fairlead.service.why.core_copy import copy_core
 from tests.scheduling.draw import MEASURES, SECOND, draw
 
 
@@ -35,7 +35,7 @@ def test_a_twin_lives_on_as_the_core_does(cases: int) -> None:
         lived(core, case.instants[:half])
         core.apply(GuaranteesChanged(core.now, FrozenMap(dict.fromkeys(core.ids.jobs, 1))))
         core.decide()
-        other = twin(core)
+        other = copy_core(core)
         before = core.digest()
         assert other.digest() == before
         theirs = lived(other, case.instants[half:])

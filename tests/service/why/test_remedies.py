@@ -12,7 +12,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineDrained, MachineJoined, TaskFinished, TimePassed
 from fairlead.scheduling.transitions import MachineState
-from fairlead.service.why.core_copy import twin
+from fairlead.service.why.core_copy import copy_core
 from fairlead.service.why.expected_start import expected_start
 from fairlead.service.why.fewest_ends import fewest_ends
 from fairlead.service.why.remedies import Change, ChangeKind, smallest_changes
@@ -167,7 +167,7 @@ def test_random_changes_do_what_they_say(cases: int) -> None:
 
 
 def _made(core: Core, name: str, change: Change) -> None:
-    other = twin(core)
+    other = copy_core(core)
     now = core.now
     match change.kind:
         case ChangeKind.BACK:
@@ -192,12 +192,12 @@ def _no_fewer(core: Core, name: str, count: int, machines: tuple[str, ...]) -> N
     state = core.state
     there = [
         (core.book.name_of(int(task["job"])), int(task["number"]))
-        for task in state.task[: int(state.whole[0]["tasks"])]
+        for task in state.task[: int(state.header[0]["tasks"])]
         if task["state"] > 0 and task["machine"] == m and task["job"] != core.ids.jobs[name]
     ]
     slot = core.ids.jobs[name]
     for fewer in combinations(there, count - 1):
-        other = twin(core)
+        other = copy_core(core)
         for job, number in fewer:
             other.apply(TaskFinished(core.now, job, number))
         assert not (other.state.room[m] >= core.state.demand[slot]).all()
@@ -210,7 +210,7 @@ def test_the_fewest_ends_make_room(cases: int) -> None:
             if not core.state.job[slot]["waiting"] or core.state.job[slot]["cancelled"]:
                 continue
             for ends in fewest_ends(core, slot):
-                other = twin(core)
+                other = copy_core(core)
                 assert int(core.state.machine[ends.machine]["state"]) == MachineState.UP
                 for job, number in ends.tasks:
                     other.apply(TaskFinished(core.now, core.book.name_of(job), number))
@@ -273,10 +273,10 @@ def test_the_expected_start_is_what_then_happens(cases: int) -> None:
 
 def run_on(core: Core, name: str, until: int) -> tuple[int, int] | None:
     """When the core launches tasks of the job, and how many."""
-    other = twin(core)
+    other = copy_core(core)
     first = core.now + 1
     while True:
-        tasks = other.state.task[: int(other.state.whole[0]["tasks"])]
+        tasks = other.state.task[: int(other.state.header[0]["tasks"])]
         ends = [
             (max(int(t["launched"] + told), first), other.book.name_of(int(t["job"])), t["number"])
             for t in tasks[tasks["state"] > 0]

@@ -20,7 +20,7 @@ from fairlead.sharing.numbers import sums
 from fairlead.sharing.numbers.amounts import rationals
 from fairlead.sharing.problem.problem import Problem
 from fairlead.sharing.solvers.simplex import Simplex
-from fairlead.sharing.solvers.step import Rise, Risen
+from fairlead.sharing.solvers.step import StepProblem, StepSolution
 from tests.sharing.build import build
 from tests.sharing.draws import adversarial, chain, drawn, few_classes, ties
 from tests.sharing.filling.proof import proved
@@ -101,7 +101,7 @@ def test_programs_that_fail_change_nothing(
 def test_the_simplex_may_fail_at_any_time(trusted: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random, as_ever = Random(4), Simplex.rise
 
-    def failing(simplex: Simplex, problem: Rise, *more: Any) -> Risen | None:
+    def failing(simplex: Simplex, problem: StepProblem, *more: Any) -> StepSolution | None:
         if random.random() < 0.3:
             raise SolverError("the linear program ended as 'Unknown'")
         return as_ever(simplex, problem, *more)

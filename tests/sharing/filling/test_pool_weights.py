@@ -20,8 +20,8 @@ from fairlead.sharing.filling.names import names_of
 from fairlead.sharing.filling.pool_weights import tenant_weights
 from fairlead.sharing.numbers.amounts import fraction, rational
 from fairlead.sharing.problem.problem import Floats, Problem
-from fairlead.sharing.whole import in_whole_tasks
 from tests.reference.simplex import Simplex
+from tests.scheduling.exact_shares import in_whole_tasks
 from tests.sharing.build import build
 
 

@@ -16,7 +16,7 @@ from fairlead.sharing.filling.climb import Climb
 from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.problem.problem import Problem
 from fairlead.sharing.solvers import interior, simplex
-from fairlead.sharing.solvers.step import Rise, rise_at_once
+from fairlead.sharing.solvers.step import StepProblem, rise_at_once
 from tests.sharing.draws import drawn, few_classes, ties
 from tests.sharing.filling import proof as filling_proof
 
@@ -80,10 +80,10 @@ def test_no_resource_passes_for_used_up_that_only_other_places_take(
         assert one.share == other.share
 
 
-def rise(seed: int) -> Rise:
+def rise(seed: int) -> StepProblem:
     problem = drawn(seed, jobs=40, classes=8, resources=1, density=0.3)
     jobs, classes = problem.usable.shape
-    return Rise(
+    return StepProblem(
         use=problem.demand,
         pairs=problem.usable,
         capacity=problem.capacity,
@@ -120,7 +120,7 @@ def test_a_single_class_or_group_needs_no_program(jobs: int, classes: int) -> No
     for seed in range(5):
         problem = drawn(seed, jobs=jobs, classes=classes, resources=3, density=1.0)
         some = np.random.default_rng(seed).random(jobs)
-        asked = Rise(
+        asked = StepProblem(
             problem.demand,
             problem.usable,
             problem.capacity,
@@ -145,7 +145,7 @@ def test_several_classes_and_groups_need_a_program() -> None:
 def test_the_simplex_starts_with_everyone_where_there_is_room() -> None:
     """From everyone on one class, a pivot for each of sixty that has to leave it."""
     problem = drawn(0, jobs=60, classes=6, resources=2, density=1.0)
-    even = Rise(
+    even = StepProblem(
         problem.demand,
         problem.usable,
         np.ones((6, 2)) * 100,
@@ -169,10 +169,10 @@ def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
 ) -> None:
     problem = drawn(3, jobs=60, classes=12, resources=3, density=0.3)
     one = filled(problem, monkeypatch)
-    inner: list[Rise] = []
+    inner: list[StepProblem] = []
     as_ever = interior.likely
 
-    def seen(asked: Rise) -> Iterator[interior.Likely]:
+    def seen(asked: StepProblem) -> Iterator[interior.Likely]:
         inner.append(asked)
         return as_ever(asked)
 
@@ -188,7 +188,7 @@ def test_what_nobody_may_use_is_not_used_up() -> None:
     """Nobody needs the second resource: its slack is basic, in whatever program."""
     problem = drawn(0, jobs=6, classes=3, resources=2, density=1.0)
     use = problem.demand * [1, 0]
-    asked = Rise(
+    asked = StepProblem(
         use, problem.usable, problem.capacity, None, base=np.zeros(6), rate=problem.tree.weight
     )
     basis = simplex.rise(asked).basis
@@ -200,7 +200,7 @@ def test_what_nobody_may_use_is_not_used_up() -> None:
 
 def test_a_program_without_an_optimum_is_an_error_with_its_status_and_gap() -> None:
     problem = rise(0)
-    asked = Rise(
+    asked = StepProblem(
         problem.use,
         problem.pairs,
         problem.capacity,

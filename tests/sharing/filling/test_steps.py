@@ -10,7 +10,7 @@ from fairlead.sharing.problem.problem import Bools, Floats
 from fairlead.sharing.solvers import interior
 from fairlead.sharing.solvers.by_group import GroupSystem
 from fairlead.sharing.solvers.scaled import Program, System
-from fairlead.sharing.solvers.step import Rise
+from fairlead.sharing.solvers.step import StepProblem
 from fairlead.sharing.solvers.triangle import inverse_root
 from tests.sharing.build import build
 from tests.sharing.filling.proof import filled
@@ -26,7 +26,7 @@ def program(seed: int, groups: int, classes: int, density: float) -> Program:
     rate = random.choice([0.0, 1.0, 4.0], groups)
     rate[0] = 1.0
     base = np.where(rate > 0, 0.0, 0.01)
-    return Program(Rise(use, pairs, random.lognormal(2, 1, (classes, 3)), None, base, rate))
+    return Program(StepProblem(use, pairs, random.lognormal(2, 1, (classes, 3)), None, base, rate))
 
 
 @pytest.mark.parametrize(("groups", "classes"), [(3, 20), (15, 9), (30, 11), (60, 4)])

@@ -30,7 +30,7 @@ from fairlead.scheduling.events import (
     TimePassed,
 )
 from fairlead.scheduling.options import Options as CoreOptions
-from fairlead.scheduling.placement.registry import DEFAULT, PRICE_GUIDED
+from fairlead.scheduling.placement.registry import DEFAULT
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
 from fairlead.simulation.engine.options import Options
@@ -228,11 +228,11 @@ CASES = [
     ),
     ("slots(cpu=1)", "random(jobs=25)", Options(), DEFAULT),
     *((policy, "random(jobs=25, pools=true)", Options(), DEFAULT) for policy in ("tsf", "drf")),
-    ("tsf", "random(jobs=25)", Options(), PRICE_GUIDED),
-    ("drfh", FEW, Options(advise=10 * SECOND), PRICE_GUIDED),
+    ("tsf", "random(jobs=25)", Options(), "price-guided"),
+    ("drfh", FEW, Options(advise=10 * SECOND), "price-guided"),
     ("tsf", FEW, Options(preempt_after=2 * SECOND), DEFAULT),
     ("drfh", "random(jobs=25)", Options(preempt_after=5 * SECOND, advise=3 * SECOND), DEFAULT),
-    ("tsf", "random(jobs=25, pools=true)", Options(preempt_after=2 * SECOND), PRICE_GUIDED),
+    ("tsf", "random(jobs=25, pools=true)", Options(preempt_after=2 * SECOND), "price-guided"),
 ]
 
 

@@ -14,9 +14,9 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
+from fairlead.sharing.present import Snapshot, Tenants, exact_now
 from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.run import simulate
-from fairlead.simulation.exact_now import Snapshot, Tenants, exact_now
 from fairlead.simulation.measure.distance import Distance, Whose, measured
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.workloads.registry import generate

@@ -38,14 +38,14 @@ def run_live(args: argparse.Namespace) -> int:
 def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
     """A row for each tenant that is short, then why."""
     from fairlead.cli.common.remote import ago
-    from fairlead.cli.common.screen import shown, table, wrapped
+    from fairlead.cli.common.screen import escaped, table, wrapped
     from fairlead.model.words import counted, number
 
     exact = "not computed yet" if found.exact is None else f"{ago(found.exact)} ago"
     looked = counted(found.tenants, "tenant")
     yield screen.dim(f"policy {found.policy}; {looked}; exact shares: {exact}")
     if found.problem:
-        yield from wrapped(f"There is no newer one: {shown(found.problem)}.", screen)
+        yield from wrapped(f"There is no newer one: {escaped(found.problem)}.", screen)
     yield ""
     if not found.shortfalls:
         if found.exact is not None:
@@ -53,7 +53,7 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
         return
     rows = [
         [
-            shown(short.tenant),
+            escaped(short.tenant),
             number(short.guaranteed, 4),
             number(short.has, 4),
             str(short.tasks),
@@ -68,4 +68,4 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
         yield f"and {found.more} more"
     yield ""
     for short in found.shortfalls:
-        yield from wrapped(f"{shown(short.sentence)}.", screen)
+        yield from wrapped(f"{escaped(short.sentence)}.", screen)

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Cancels the jobs, and says of each how it stands."""
     from fairlead.cli.common.remote import check_tenant, say_json
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
     from fairlead.model.errors import InputError, Mistake
 
     if args.all != (args.tenant is not None) or args.all == bool(args.jobs):
@@ -48,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
         jobs = [job.model_dump(mode="json", by_alias=True, exclude={"schema_"}) for job in found]
         say_json({"schema": "fairlead.jobs/1", "jobs": jobs})
     else:
-        say(f"{shown(job.name)}: {job.state.value}" for job in found)
+        say(f"{escaped(job.name)}: {job.state.value}" for job in found)
     return 0

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Forgets the jobs, in their order."""
     from fairlead.cli.common.remote import say_json
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
 
     with service_of(args) as service:
         for name in args.jobs:
@@ -33,5 +33,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say_json({"schema": "fairlead.forgotten/1", "jobs": args.jobs})
     else:
-        say(f"{shown(name)}: forgotten" for name in args.jobs)
+        say(f"{escaped(name)}: forgotten" for name in args.jobs)
     return 0

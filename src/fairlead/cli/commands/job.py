@@ -66,21 +66,21 @@ def run(args: argparse.Namespace) -> int:
 def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str]:
     """What the job is, how it stands, and a line for each task."""
     from fairlead.cli.common.remote import at, lasting, total
-    from fairlead.cli.common.screen import columns, folded, shown, table
+    from fairlead.cli.common.screen import columns, escaped, folded, table
 
-    facts = [("job", f"{shown(job.name)} (number {job.id})"), ("tenant", shown(job.tenant))]
+    facts = [("job", f"{escaped(job.name)} (number {job.id})"), ("tenant", escaped(job.tenant))]
     facts.append(("state", job.state.value))
     counts = job.tasks.model_dump()
     parts = [f"{counts[state]} {state}" for state in counts if counts[state]]
     facts.append(("tasks", f"{total(job.tasks)}: {', '.join(parts)}"))
     if job.reason:
-        facts.append(("because", shown(job.reason)))
-    facts.append(("submitted", at(job.submitted) + (f" by {shown(job.by)}" if job.by else "")))
+        facts.append(("because", escaped(job.reason)))
+    facts.append(("submitted", at(job.submitted) + (f" by {escaped(job.by)}" if job.by else "")))
     if job.ended is not None:
         facts.append(("ended", f"{at(job.ended)} ({lasting((job.ended - job.submitted) / 1e6)})"))
     for key, value in (job.job or {}).items():
         if key not in ("name", "tenant", "tasks"):
-            facts.append((key, shown(asked(value) if key == "demand" else written(value))))
+            facts.append((key, escaped(asked(value) if key == "demand" else written(value))))
     for key, text in facts:
         first, *more = folded(text, max(30, screen.width - 13)) if screen.width else [text]
         yield screen.dim(key) + " " * (12 - columns(key)) + " " + first
@@ -97,7 +97,7 @@ def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str
 def row(task: Task) -> list[str]:
     """A task: its last attempt is what counts."""
     from fairlead.cli.common.remote import lasting
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
 
     last = task.attempts[-1] if task.attempts else None
     took = "-"
@@ -106,7 +106,7 @@ def row(task: Task) -> list[str]:
     return [
         str(task.task),
         task.state.value,
-        shown(last.machine) if last is not None and last.machine else "-",
+        escaped(last.machine) if last is not None and last.machine else "-",
         str(last.number if last is not None else 0),
         took,
         ending(last) if last is not None else "",
@@ -115,7 +115,7 @@ def row(task: Task) -> list[str]:
 
 def ending(attempt: TaskAttempt) -> str:
     """How an attempt ended, in words; empty while it has not."""
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
 
     if attempt.cause is None:
         return ""
@@ -129,7 +129,7 @@ def ending(attempt: TaskAttempt) -> str:
         "lost": "lost with its machine",
     }
     said = words.get(attempt.cause, attempt.cause)
-    return f"{said}: {shown(attempt.message)}" if attempt.message else said
+    return f"{said}: {escaped(attempt.message)}" if attempt.message else said
 
 
 def asked(demand: dict[str, str]) -> str:

@@ -60,12 +60,12 @@ def run(args: argparse.Namespace) -> int:
 def lines(jobs: Sequence[JobRow], screen: Screen, everything: bool = True) -> Iterable[str]:
     """A line for each job."""
     from fairlead.cli.common.remote import ago, count, done, holding, rows_or
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
 
     rows = [
         [
-            shown(job.name),
-            shown(job.tenant),
+            escaped(job.name),
+            escaped(job.tenant),
             job.state.value,
             done(job.tasks),
             count(holding(job.tasks)),

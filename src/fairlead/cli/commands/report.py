@@ -73,11 +73,11 @@ def run(args: argparse.Namespace) -> int:
 
 def lines(title: str, tables: Sequence[Table], screen: Screen) -> list[str]:
     """The tables as text, each with what it says of itself."""
-    from fairlead.cli.common.screen import shown, table, wrapped
+    from fairlead.cli.common.screen import escaped, table, wrapped
 
-    found = [screen.bold(shown(title))]
+    found = [screen.bold(escaped(title))]
     for each in tables:
-        rows = [[shown(cell) for cell in row] for row in each.rows]
+        rows = [[escaped(cell) for cell in row] for row in each.rows]
         found += ["", screen.bold(each.title)]
         found += table(each.header, rows, each.right, screen)
         found += [screen.dim(line) for line in wrapped(each.caption, screen)]

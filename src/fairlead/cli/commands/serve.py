@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
+from fairlead.engines.registry import ENGINES
 
 if TYPE_CHECKING:
     from fairlead.cli.serving.plan import Plan
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "--engine", choices=("local", "ray"), help="what runs the tasks (default: local)"
+        "--engine", choices=tuple(ENGINES), help="what runs the tasks (default: local)"
     )
     parser.add_argument(
         "--cluster",

@@ -332,10 +332,10 @@ def lines(
     study: Study, results: Sequence[Result], notes: Sequence[str], screen: Screen
 ) -> Iterator[str]:
     """What was assumed, and a row for each run, or for each policy where there are many."""
-    from fairlead.cli.common.screen import shown, table, wrapped
+    from fairlead.cli.common.screen import escaped, table, wrapped
 
     for note in notes:
-        yield from wrapped(shown(note), screen)
+        yield from wrapped(escaped(note), screen)
     yield ""
     several = len(study.seeds) > 1
     header: tuple[str, ...] = ("policy", "runs", *HEADER[2:]) if several else HEADER
@@ -350,7 +350,7 @@ def lines(
     yield from table(header, rows, "<" + ">" * (len(header) - 1), screen)
     if study.out is not None:
         yield ""
-        yield f"kept in {shown(str(study.out))}"
+        yield f"kept in {escaped(str(study.out))}"
 
 
 def row(result: Result) -> tuple[str, ...]:

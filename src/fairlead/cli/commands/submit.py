@@ -210,9 +210,9 @@ def _say_rows(schema: str, rows: Sequence[JobRow]) -> None:
 
 
 def _called(row: JobRow) -> str:
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
 
-    return shown(row.name)
+    return escaped(row.name)
 
 
 def _tasks(row: JobRow) -> str:

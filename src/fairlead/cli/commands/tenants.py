@@ -84,12 +84,12 @@ def read_tenants(files: Sequence[str]) -> tuple[Tenant, ...]:
 def lines(tenants: Sequence[TenantRow], screen: Screen) -> Iterable[str]:
     """A line for each tenant."""
     from fairlead.cli.common.remote import count, rows_or
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
 
     rows = [
         [
-            shown(tenant.name),
-            shown(tenant.parent or "-"),
+            escaped(tenant.name),
+            escaped(tenant.parent or "-"),
             tenant.weight or ("-" if tenant.pool is None else "pool"),
             count(tenant.jobs),
             ", ".join(f"{name} {amount}" for name, amount in tenant.limit.items()) or "-",

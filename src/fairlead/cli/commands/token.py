@@ -109,10 +109,10 @@ def run(args: argparse.Namespace) -> int:
 def lines(tokens: Sequence[TokenRow], screen: Screen) -> Iterable[str]:
     """A line for each token."""
     from fairlead.cli.common.remote import at, rows_or
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
 
     rows = [
-        [shown(each.name), each.role.value, shown(each.tenant or "-"), at(each.made)]
+        [escaped(each.name), each.role.value, escaped(each.tenant or "-"), at(each.made)]
         for each in tokens
     ]
     return rows_or(["token", "role", "tenant", "made"], rows, "<<<<", screen, "no token")

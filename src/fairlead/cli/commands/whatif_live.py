@@ -40,17 +40,17 @@ def run_live(args: argparse.Namespace, changes: Mapping[str, Sequence[str]]) -> 
 
 def lines(found: WhatIfAnswer, screen: Screen) -> Iterator[str]:
     """Who has what before and after, then the sentences."""
-    from fairlead.cli.common.screen import shown, table, wrapped
+    from fairlead.cli.common.screen import escaped, table, wrapped
     from fairlead.model.words import number
 
     tree: dict[str, Any] = found.whatif
     for what, names in (("job", tree["jobs"]), ("tenant", tree["tenants"])):
         rows = [
-            [shown(row[what]), number(row["before"]), number(row["after"]), row["verdict"]]
+            [escaped(row[what]), number(row["before"]), number(row["after"]), row["verdict"]]
             for row in names
         ]
         unit = "tasks" if what == "job" else "share"
         yield from table([what, f"{unit} before", "after", ""], rows, "<>><", screen)
         yield ""
     for sentence in found.sentences:
-        yield from wrapped(f"{shown(sentence)}.", screen)
+        yield from wrapped(f"{escaped(sentence)}.", screen)

@@ -44,10 +44,10 @@ def run(args: argparse.Namespace) -> int:
 
 def lines(answer: WhyAnswer, screen: Screen) -> Iterator[str]:
     """The sentences, in the order in which a reader wants them."""
-    from fairlead.cli.common.screen import folded, shown
+    from fairlead.cli.common.screen import escaped, folded
 
     width = min(100, screen.width or 100)
     for sentence in answer.sentences:
-        first, *more = folded(shown(sentence), width - 2)
+        first, *more = folded(escaped(sentence), width - 2)
         yield f"- {first}"
         yield from (f"  {line}" for line in more)

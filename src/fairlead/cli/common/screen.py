@@ -72,7 +72,7 @@ def _columns_given() -> bool:
     return os.environ.get("COLUMNS", "").isdecimal()
 
 
-def shown(text: str) -> str:
+def escaped(text: str) -> str:
     """The text with everything that would move the cursor or break a line made visible."""
     if text.isprintable():
         return text
@@ -80,11 +80,11 @@ def shown(text: str) -> str:
 
 
 def brief(text: str) -> str:
-    """The text as `shown`, its middle left out where it is very long: what others wrote into a file
+    """The text escaped, its middle left out where it is very long: what others wrote into a file
     that is checked is not to fill the screen, nor to look like the answer."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
-    return shown(text)
+    return escaped(text)
 
 
 def columns(text: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 from fairlead.cli.serving.config import Configured, read_config
 from fairlead.client.places import state_folder
+from fairlead.engines.registry import ENGINES
 from fairlead.model.errors import InputError, Mistake
 
 LISTEN = "127.0.0.1:7370"
@@ -44,11 +45,15 @@ def plan_of(args: argparse.Namespace) -> Plan:
         return configured.options.get(name, default) if given is None else given
 
     engine = said("engine", "local")
-    if engine not in ("local", "ray"):
-        raise InputError(Mistake(f"there is no engine {engine!r}", "write local or ray"))
-    if said("address") and engine != "ray":
+    if engine not in ENGINES:
+        raise InputError(Mistake(f"there is no engine {engine!r}", f"write {' or '.join(ENGINES)}"))
+    if said("address") and not ENGINES[engine].address_of:
+        other = next(each for each in ENGINES.values() if each.address_of)
         raise InputError(
-            Mistake("--address is that of a Ray cluster", "write --engine ray, or leave it out")
+            Mistake(
+                f"--address is that of {other.address_of}",
+                f"write --engine {other.name}, or leave it out",
+            )
         )
     if bool(said("tls_cert")) != bool(said("tls_key")):
         raise InputError(

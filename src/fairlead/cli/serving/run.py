@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
@@ -16,6 +16,7 @@ from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import forget_process, note_process
 from fairlead.engines.interface import EngineError
+from fairlead.engines.registry import ENGINES, open_engine
 from fairlead.model.errors import InputError, Mistake, OutputError
 from fairlead.model.machine import Cluster
 from fairlead.model.words import counted
@@ -24,7 +25,7 @@ from fairlead.service.journal.entry import JournalError
 if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
     from fairlead.service.loop.loop import Service
-    from fairlead.service.mailbox import Door
+    from fairlead.service.mailbox import Mailbox
     from fairlead.service.metrics import Metrics
 
 SHARES = "shares-history"
@@ -96,7 +97,7 @@ def serve_now(plan: Plan) -> int:
                 behind_proxy=plan.behind_proxy,
                 no_auth=plan.no_auth,
                 api=plan.configured.api,
-                metrics=lambda door: told(metrics, door),
+                metrics=lambda door: render_metrics(metrics, door),
                 seen=metrics.api,
                 waits=complain,
             )
@@ -109,7 +110,7 @@ def serve_now(plan: Plan) -> int:
     return code
 
 
-async def told(metrics: Metrics, door: Door[Service]) -> bytes:
+async def render_metrics(metrics: Metrics, door: Mailbox[Service]) -> bytes:
     """All metrics as Prometheus reads them."""
     from fairlead.service.process.runner import wall_clock
 
@@ -141,8 +142,8 @@ def cluster_of(plan: Plan) -> Cluster | None:
 
     if plan.cluster is None:
         return None
-    given = texts([plan.cluster])
-    cluster, jobs = read_parts(given) if plan.engine == "ray" else read(given)
+    given, kind = texts([plan.cluster]), ENGINES[plan.engine]
+    cluster, jobs = read_parts(given) if kind.machines_from else read(given)
     if jobs:
         raise InputError(
             Mistake(
@@ -150,10 +151,11 @@ def cluster_of(plan: Plan) -> Cluster | None:
                 "put them into a file of their own and submit that",
             )
         )
-    if plan.engine == "ray" and cluster.machines:
+    if kind.machines_from and cluster.machines:
         raise InputError(
             Mistake(
-                f"{plan.cluster} describes machines, and with --engine ray they come from Ray",
+                f"{plan.cluster} describes machines, and with --engine {kind.name} they come from"
+                f" {kind.machines_from}",
                 "leave them out",
             )
         )
@@ -162,18 +164,12 @@ def cluster_of(plan: Plan) -> Cluster | None:
 
 def engine_of(plan: Plan, cluster: Cluster | None) -> tuple[Engine, list[str]]:
     """The engine, and what is to be said of it. Raises InputError and EngineError."""
-    if plan.engine == "ray":
-        from fairlead.engines.supervised.remote import RemoteEngine
+    kind = ENGINES[plan.engine]
+    if kind.package:
         from fairlead.extras import need
 
-        need("ray")  # the engine would say so from a process of its own
-        asked: dict[str, Any] = {"state": str(plan.state), "address": plan.address}
-        return RemoteEngine("ray", asked), []
-    from fairlead.engines.local.engine import LocalEngine
-
-    machines = cluster if cluster is not None and cluster.machines else None
-    local = LocalEngine(plan.state, machines)
-    return local, list(local.notes)
+        need(kind.package)  # a supervised engine would say so from a process of its own
+    return open_engine(kind, plan.state, cluster, plan.address)
 
 
 def _private(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from fairlead.cli.common.screen import Screen, shown, table, wrapped
+from fairlead.cli.common.screen import Screen, escaped, table, wrapped
 from fairlead.cli.text.typing_hints import slips
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
@@ -50,8 +50,8 @@ def allocation_lines(
     notes = allocation.sentences()
     if notes:
         yield ""
-        yield from (f"warning: {shown(note)}" for note in notes)
-        yield from (f"hint: {shown(hint)}" for hint in slips(cluster, jobs, allocation.jobs))
+        yield from (f"warning: {escaped(note)}" for note in notes)
+        yield from (f"hint: {escaped(hint)}" for hint in slips(cluster, jobs, allocation.jobs))
 
 
 def whole_lines(whole: Whole, screen: Screen) -> Iterator[str]:
@@ -59,7 +59,7 @@ def whole_lines(whole: Whole, screen: Screen) -> Iterator[str]:
     if whole.lottery:
         rows = []
         for index, chance in enumerate(whole.lottery):
-            some = [f"{shown(job)} {tasks}" for job, tasks in chance.jobs if tasks]
+            some = [f"{escaped(job)} {tasks}" for job, tasks in chance.jobs if tasks]
             drawn = whole.drawn is not None and whole.drawn[0] == index
             mark = f"drawn by seed {whole.drawn[1]}" if drawn and whole.drawn else ""
             rows.append([str(chance.probability), listing(some, most=_JOBS), mark])
@@ -104,14 +104,14 @@ def shares_table(
     rows = []
     for tenant, depth, members in in_tree_order(allocation):
         indent = "  " * depth
-        cells = [indent + shown(tenant.name), number(tenant.weight), number(tenant.share)]
+        cells = [indent + escaped(tenant.name), number(tenant.weight), number(tenant.share)]
         cells += [screen.bar(tenant.share, most, longest)] * bars
         if len(members) == 1 and members[0].name == tenant.name:
             rows.append(cells + job_cells(members[0]))
             continue
         rows.append([*cells, *[""] * (3 + some_finite)])
         for job in members:
-            name = f"{indent}  {shown(job.name)}"
+            name = f"{indent}  {escaped(job.name)}"
             rows.append([name, "", "", *[""] * bars, *job_cells(job)])
     yield from table(header, rows, right, screen)
 
@@ -156,8 +156,8 @@ def levels_table(jobs: Sequence[Job], allocation: Allocation, screen: Screen) ->
 def who_froze(level: Level, tenant_of: Mapping[str, str]) -> list[str]:
     """The tenants that froze at the level, and jobs of tenants that went on with others."""
     done = set(level.frozen)
-    own = [shown(name) for name in level.frozen]
-    return own + [f"job {shown(name)}" for name in level.jobs if tenant_of[name] not in done]
+    own = [escaped(name) for name in level.frozen]
+    return own + [f"job {escaped(name)}" for name in level.jobs if tenant_of[name] not in done]
 
 
 def prices_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
@@ -174,11 +174,11 @@ def stop_name(stop: Stop, ranges: Ranges, waiting: Set[str] = frozenset()) -> st
     it spreads and all machines are one, is stopped by that.
     """
     if stop.job is not None and stop.machine_class is None:
-        return f"{'spread' if stop.job in waiting else 'tasks'} of {shown(stop.job)}"
+        return f"{'spread' if stop.job in waiting else 'tasks'} of {escaped(stop.job)}"
     if stop.job is not None and stop.machine_class is not None:
-        return f"spread of {shown(stop.job)} on {ranges([stop.machine_class])}"
+        return f"spread of {escaped(stop.job)} on {ranges([stop.machine_class])}"
     if stop.tenant is not None:
-        return f"limit of {shown(stop.tenant)} ({stop.resource})"
+        return f"limit of {escaped(stop.tenant)} ({stop.resource})"
     if stop.machine_class is None:
         return f"{stop.resource}"
     return f"{stop.resource} on {ranges([stop.machine_class])}"
@@ -251,7 +251,7 @@ def _names(stops: Iterable[Stop], ranges: Ranges, waiting: Set[str]) -> str:
         else:
             by_spread.setdefault(stop.job or "", []).append(stop.machine_class)
     names = [f"{resource} on {ranges(by_resource[resource])}" for resource in sorted(by_resource)]
-    names += [f"spread of {shown(job)} on {ranges(by_spread[job])}" for job in sorted(by_spread)]
+    names += [f"spread of {escaped(job)} on {ranges(by_spread[job])}" for job in sorted(by_spread)]
     names += others
     if len(names) > _STOPS + 1:
         names = [*names[:_STOPS], f"{len(names) - _STOPS} more"]

@@ -69,7 +69,7 @@ def lines(
 ) -> Iterator[str]:
     """A row for each property, a column for each policy; then a sentence for each violation."""
     from fairlead.audit.finding import Verdict
-    from fairlead.cli.common.screen import shown, table, wrapped
+    from fairlead.cli.common.screen import escaped, table, wrapped
     from fairlead.model.words import counted, listing, plural, sentence
 
     jobs, machines = (
@@ -78,7 +78,7 @@ def lines(
     )
     yield f"audit of {jobs} on {machines}, {found[0].tasks.value} tasks"
     for text in notes:
-        yield from wrapped(shown(sentence(text)), screen)
+        yield from wrapped(escaped(sentence(text)), screen)
     yield ""
     policies = list(dict.fromkeys(_column(one) for one in found))
     cells = {(one.property, _column(one)): _cell(one) for one in found}
@@ -93,7 +93,7 @@ def lines(
         # Only the worst have a sentence; all are counted.
         more = max([len(one.others)] + [n - 1 for name, n in one.counts if name in BROKEN])
         text = f"{one.policy}, {one.property}: {one.witness.sentence}"
-        yield from wrapped(shown(text + (f" And {more} more." if more else "")), screen)
+        yield from wrapped(escaped(text + (f" And {more} more." if more else "")), screen)
     # What is to be said of several properties or policies alike is said once.
     said: dict[tuple[str, bool], dict[str, list[str]]] = {}
     for one in found:
@@ -115,10 +115,10 @@ def lines(
         lead = "" if len(who) == len(policies) else f"{', '.join(who)}: "
         says = f" {plural('says', len(about))} nothing here" if silent else ""
         text = f"{lead}{listing(about)}{says}: {note}"
-        yield from wrapped(shown(sentence(text)), screen)
+        yield from wrapped(escaped(sentence(text)), screen)
     for other in refused:
         reasons = sentence("; ".join(other.reasons))
-        yield from wrapped(shown(f"{other.policy} cannot be applied: {reasons}"), screen)
+        yield from wrapped(escaped(f"{other.policy} cannot be applied: {reasons}"), screen)
 
 
 def _column(finding: Finding) -> str:

@@ -150,7 +150,7 @@ def _verdict(cell: Cell) -> str:
 def lines(table: Table, screen: Screen) -> Iterator[str]:
     """The table in blocks of columns; how hard the inputs were; where it differs from the papers;
     a sentence for each violation."""
-    from fairlead.cli.common.screen import shown, wrapped
+    from fairlead.cli.common.screen import escaped, wrapped
 
     endless = ", jobs without end" if table.unlimited else ""
     what = f"{table.tasks.value} tasks{endless}. no: there is a witness;"
@@ -165,14 +165,14 @@ def lines(table: Table, screen: Screen) -> Iterator[str]:
     if differing:
         yield ""
     for text in differing:
-        yield from wrapped(shown(text), screen)
+        yield from wrapped(escaped(text), screen)
     yield ""
     for row in table.rows:
         for policy in table.policies:
             witness = table.cells[policy, row.name].witness
             if witness is not None:
                 title = row.title.strip()
-                yield from wrapped(shown(f"{policy}, {title}: {witness.sentence}"), screen)
+                yield from wrapped(escaped(f"{policy}, {title}: {witness.sentence}"), screen)
 
 
 def _blocks(table: Table) -> Iterator[list[str]]:

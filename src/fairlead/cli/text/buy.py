@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from fairlead.audit.whatif.buy import Bought, Buying
-from fairlead.cli.common.screen import Screen, shown, table, wrapped
+from fairlead.cli.common.screen import Screen, escaped, table, wrapped
 from fairlead.cli.text.whatif import lines
 from fairlead.model.quantity import written_plain
 from fairlead.model.report import rounded
@@ -36,15 +36,15 @@ def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
 
 
 def _answer(found: Buying) -> str:
-    whose = f"the share of {shown(found.tenant)}" if found.tenant else "the smallest share"
+    whose = f"the share of {escaped(found.tenant)}" if found.tenant else "the smallest share"
     budget = written_plain(found.budget)
     if found.rank is None:
         return f"No purchase was found for {budget} that raises {whose}."
     tenant, before = found.nothing.shares[found.rank]
     _, after = found.best.shares[found.rank]
     if found.tenant is None:
-        whose = f"the {_ordinal(found.rank)}smallest share (today that of {shown(tenant)})"
-    machines = listing(f"{count} x {shown(name)}" for name, count in found.best.counts)
+        whose = f"the {_ordinal(found.rank)}smallest share (today that of {escaped(tenant)})"
+    machines = listing(f"{count} x {escaped(name)}" for name, count in found.best.counts)
     return (
         f"Buy {machines} for {written_plain(found.best.cost)} of {budget}: it raises {whose} from"
         f" {number(float(before))} to {number(float(after))}, by today's scales."
@@ -61,14 +61,14 @@ def _ordinal(rank: int) -> str:
 
 
 def _list(bought: Bought) -> str:
-    return listing(f"{count} x {shown(name)}" for name, count in bought.counts) or "none"
+    return listing(f"{count} x {escaped(name)}" for name, count in bought.counts) or "none"
 
 
 def _share(bought: Bought, rank: int) -> list[str]:
     if not bought.shares:
         return ["-", ""]
     tenant, share = bought.shares[rank]
-    return [number(float(share)), shown(tenant)]
+    return [number(float(share)), escaped(tenant)]
 
 
 def notes(found: Buying) -> Iterator[str]:
@@ -96,11 +96,11 @@ def notes(found: Buying) -> Iterator[str]:
     if valued:
         per_money = [each.value / float(each.offer.price or 1) for each in valued]
         texts = [
-            f"{shown(each.offer.name)} {percent(part, per_money[0])}"
+            f"{escaped(each.offer.name)} {percent(part, per_money[0])}"
             for each, part in zip(valued, per_money, strict=True)
         ]
         yield f"Worth for the money by the prices, at first: {listing(texts, most=6)}."
-    untried = [shown(each.offer.name) for each in found.offers if not each.tried]
+    untried = [escaped(each.offer.name) for each in found.offers if not each.tried]
     if untried and not found.exact:
         yield f"Not tried, being worth least by the prices: {listing(untried, most=6)}."
 

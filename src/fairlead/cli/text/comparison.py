@@ -43,7 +43,7 @@ class Outcome:
 
 def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     """A row for each job, a column for each policy, then who gains and who loses."""
-    from fairlead.cli.common.screen import shown, table, wrapped
+    from fairlead.cli.common.screen import escaped, table, wrapped
     from fairlead.model.words import counted, number, sentence
 
     applied = [outcome for outcome in outcomes if outcome.allocation is not None]
@@ -55,9 +55,9 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     moved = [outcome.changes(applied[0]) for outcome in applied[1:]]
     # One block of columns for the job, then one for each policy.
     jobs = first.allocation.jobs
-    fixed = [["job", *(shown(job.name) for job in jobs)]]
+    fixed = [["job", *(escaped(job.name) for job in jobs)]]
     if any(job.tenant != job.name for job in jobs):
-        own = (shown(job.tenant) if job.tenant != job.name else "" for job in jobs)
+        own = (escaped(job.tenant) if job.tenant != job.name else "" for job in jobs)
         fixed.append(["tenant", *own])
     fixed.append([first.policy, *(number(job.tasks) for job in jobs)])
     others = [
@@ -82,7 +82,7 @@ def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     for outcome in applied:
         assert outcome.allocation is not None  # what applied is
         for text in outcome.allocation.warnings:
-            yield from wrapped(f"warning: {shown(sentence(text))}", screen)
+            yield from wrapped(f"warning: {escaped(sentence(text))}", screen)
 
 
 def _that_fit(
@@ -120,7 +120,7 @@ def signed(part: float | None) -> str:
 
 def verdict(policy: str, changes: dict[str, float | None]) -> str:
     """Who gains and who loses, those with the largest changes first."""
-    from fairlead.cli.common.screen import shown
+    from fairlead.cli.common.screen import escaped
     from fairlead.model.words import counted, listing, plural
 
     gains = {name: part for name, part in changes.items() if part is None or part > 0}
@@ -131,7 +131,7 @@ def verdict(policy: str, changes: dict[str, float | None]) -> str:
     for word, found in (("gain", gains), ("lose", losses)):
         if found:
             order = sorted(found, key=lambda name: -abs(found[name] or float("inf")))
-            names = [f"{shown(name)} {signed(found[name])}" for name in order]
+            names = [f"{escaped(name)} {signed(found[name])}" for name in order]
             does = word if len(found) > 1 else word + "s"
             parts.append(f"{counted(len(found), 'job')} {does} ({listing(names, most=3)})")
     same = len(changes) - len(gains) - len(losses)

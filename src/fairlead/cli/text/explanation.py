@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairlead.cli.common.screen import Screen, shown, wrapped
+from fairlead.cli.common.screen import Screen, escaped, wrapped
 from fairlead.cli.text.allocation import machines_of
 from fairlead.cli.text.typing_hints import slips
 from fairlead.model.machine import Cluster, Machine
@@ -34,7 +34,7 @@ def explanation_lines(
     """The explanation as paragraphs under headings."""
     yield from wrapped(" ".join(answer(why)), screen)
     for hint in slips(cluster, (why.job,), (why.share,)):
-        yield from wrapped(f"hint: {shown(hint)}", screen)
+        yield from wrapped(f"hint: {escaped(hint)}", screen)
     if why.share.nowhere is None:
         yield ""
         yield screen.bold("Where it can run")
@@ -75,7 +75,7 @@ def explanation_lines(
     for note in why.allocation.sentences():
         if why.share.nowhere is None and _mentions(note, why):
             yield ""
-            yield from wrapped(f"warning: {shown(note)}", screen)
+            yield from wrapped(f"warning: {escaped(note)}", screen)
 
 
 def _bullet(text: str, screen: Screen) -> list[str]:
@@ -85,7 +85,7 @@ def _bullet(text: str, screen: Screen) -> list[str]:
 
 def answer(why: Explanation) -> Iterator[str]:
     """What it gets."""
-    job, share, allocation = shown(why.job.name), why.share, why.allocation
+    job, share, allocation = escaped(why.job.name), why.share, why.allocation
     if share.nowhere is not None:
         yield f"{job} can run nowhere, so it gets no tasks: {nowhere_sentence(share.nowhere)}"
         return
@@ -93,7 +93,7 @@ def answer(why: Explanation) -> Iterator[str]:
     if why.job.tasks is not None:
         runs = f"{number(share.tasks)} of its {counted(float(why.job.tasks), 'task')}"
     own = share.tenant == share.name
-    who = "" if own else f" for tenant {shown(share.tenant)}"
+    who = "" if own else f" for tenant {escaped(share.tenant)}"
     yield f"{job} runs {runs}{who} under {allocation.policy}."
     yield (
         f"Alone in the cluster, and free to use every machine, it could run {number(share.alone)}."
@@ -121,7 +121,7 @@ def where(why: Explanation) -> Iterator[str]:
     of = f"{len(names)} of {_machines(why.machines)}"
     yield f"It can use {of}: {listing(compress(names), most=_NAMES)}."
     if parts := exclusions(why.excluded):
-        yield sentence(f"Of the others, {shown(listing(parts))}") + ignored
+        yield sentence(f"Of the others, {escaped(listing(parts))}") + ignored
 
 
 def stopped(why: Explanation) -> str:
@@ -131,7 +131,7 @@ def stopped(why: Explanation) -> str:
         return "Nothing: it runs all the tasks that it has."
     if share.level is not None:
         level = allocation.levels[share.level]
-        others = [shown(name) for name in level.jobs if name != share.name]
+        others = [escaped(name) for name in level.jobs if name != share.name]
         together = f", together with {listing(others, most=_NAMES)}" if others else ""
         return f"It froze at level {share.level}, at a share of {number(level.share)}{together}."
     if allocation.proof is None:
@@ -168,7 +168,7 @@ def _scarce(why: Explanation, scarce: Scarce) -> str:
         )
     total, holders = _holders(why, scarce)
     if stop.tenant is not None:
-        reached = f"Tenant {shown(stop.tenant)} has reached its limit of {stop.resource}"
+        reached = f"Tenant {escaped(stop.tenant)} has reached its limit of {stop.resource}"
         return f"{reached}: of {total}, {holders}" if holders else f"{reached}, which is {total}"
     return f"No {stop.resource} is left {_on(why, scarce)}: of {total}, {holders}"
 
@@ -182,7 +182,7 @@ def _holders(why: Explanation, scarce: Scarce) -> tuple[str, str]:
     if rest:
         held.append(sum(holder.amount for holder in rest))
     total, *texts = amounts([scarce.total, *held], _DIGITS)
-    who = [shown(holder.job) for holder in named]
+    who = [escaped(holder.job) for holder in named]
     if rest:
         who.append(counted(len(rest), "other job"))
     parts = [
@@ -196,10 +196,10 @@ def _holders(why: Explanation, scarce: Scarce) -> tuple[str, str]:
 def _what(why: Explanation, scarce: Scarce) -> str:
     stop = scarce.stop
     if stop.tenant is not None:
-        return f"the limit of {shown(stop.tenant)} ({stop.resource})"
+        return f"the limit of {escaped(stop.tenant)} ({stop.resource})"
     if stop.job is not None:
         what = "tasks of" if stop.machine_class is None else "machines for the spread of"
-        return f"the {what} {shown(stop.job)}"
+        return f"the {what} {escaped(stop.job)}"
     return f"the {stop.resource} {_on(why, scarce)}"
 
 
@@ -249,7 +249,7 @@ def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> st
     if change.kind is Kind.MACHINE:
         return f"One more machine like {names[0]} ({_has(machine[names[0]])})"
     if change.kind is Kind.LIMIT:
-        return f"{_more(change)} in the limit of {shown(change.subject)}"
+        return f"{_more(change)} in the limit of {escaped(change.subject)}"
     if change.kind is Kind.SPREAD:
         return f"Without `{SPREAD}`"
     if change.kind is Kind.DEMAND:
@@ -267,7 +267,7 @@ def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> st
 
 def _part(change: Change) -> str:
     own = "its list of " if change.subject in LISTS else ""
-    return f"{own}`{shown(change.subject)}`"
+    return f"{own}`{escaped(change.subject)}`"
 
 
 def _briefly(change: Change) -> str:
@@ -280,7 +280,7 @@ def _briefly(change: Change) -> str:
         case Kind.MACHINE:
             return f"one more machine like {names[0]}"
         case Kind.LIMIT:
-            return f"a higher limit of {shown(change.subject)} ({change.resource})"
+            return f"a higher limit of {escaped(change.subject)} ({change.resource})"
         case Kind.SPREAD:
             return f"no `{SPREAD}`"
         case Kind.DEMAND:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
     """A line for each machine: what is used of what it has, and its labels."""
     from fairlead.cli.common.remote import at, count
-    from fairlead.cli.common.screen import shown, table
+    from fairlead.cli.common.screen import escaped, table
 
     if not machines:
         yield "no machine"
@@ -27,7 +27,7 @@ def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
             state += f" until {at(machine.quarantine.until)[11:]}"
         rows.append(
             [
-                shown(machine.name),
+                escaped(machine.name),
                 state,
                 count(machine.tasks),
                 *(used(machine, resource) for resource in resources),
@@ -39,7 +39,7 @@ def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
     for machine in machines:
         why = machine.problem or (machine.quarantine.why if machine.quarantine else "")
         if why:
-            yield f"{shown(machine.name)}: {shown(why)}"
+            yield f"{escaped(machine.name)}: {escaped(why)}"
 
 
 def used(machine: MachineRow, resource: str) -> str:

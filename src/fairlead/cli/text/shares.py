@@ -15,12 +15,12 @@ def over_lines(found: SharesHistory, screen: Screen) -> Iterator[str]:
     """A line for each tenant: how much it had at least, on the average and at most, what would have
     been fair on the average, and how its share went."""
     from fairlead.cli.common.remote import at
-    from fairlead.cli.common.screen import shown, table
+    from fairlead.cli.common.screen import escaped, table
     from fairlead.model.words import number
 
     kept = [tenant for tenant in found.tenants if tenant.points]
     if not kept:
-        whose = f" of {shown(found.tenants[0].name)}" if len(found.tenants) == 1 else ""
+        whose = f" of {escaped(found.tenants[0].name)}" if len(found.tenants) == 1 else ""
         yield (
             f"no shares{whose} are known of that time; they are noted when something changes, and"
             " of tenants alone, not of jobs without one"
@@ -38,7 +38,7 @@ def over_lines(found: SharesHistory, screen: Screen) -> Iterator[str]:
         values = shares[tenant.name]
         least, largest = min(values, default=None), max(values, default=None)
         cells = [number(value, 4) for value in (least, mean, largest, fair)]
-        row = [shown(tenant.name), str(len(tenant.points)), *cells]
+        row = [escaped(tenant.name), str(len(tenant.points)), *cells]
         went = screen.line([p.share for p in tenant.points], most, 24)
         rows.append([*row, went] if screen.blocks else row)
     header = ["tenant", "points", "least", "mean", "most", "mean fair"]
@@ -64,7 +64,7 @@ def _mean(points: Sequence[tuple[int, float | None]], until: int) -> float | Non
 def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
     """A line for each tenant, those below another indented, then, if wanted, one for each job."""
     from fairlead.cli.common.remote import ago, count
-    from fairlead.cli.common.screen import shown, table
+    from fairlead.cli.common.screen import escaped, table
     from fairlead.model.words import number
 
     exact = "not computed yet" if shares.exact is None else f"{ago(shares.exact)} ago"
@@ -75,7 +75,7 @@ def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
     rows = []
     for tenant, depth in tree(tenants):
         row = [
-            "  " * depth + shown(tenant.name),
+            "  " * depth + escaped(tenant.name),
             number(tenant.weight, 4),
             count(tenant.running),
             count(tenant.waiting),
@@ -92,8 +92,8 @@ def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
         yield ""
         rows = [
             [
-                shown(job.name),
-                shown(job.tenant),
+                escaped(job.name),
+                escaped(job.tenant),
                 count(job.running),
                 count(job.waiting),
                 number(job.fair_tasks, 4),

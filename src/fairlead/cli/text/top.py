@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fairlead.cli.common.remote import ago, count, done, holding
-from fairlead.cli.common.screen import shown, widths_of
+from fairlead.cli.common.screen import escaped, widths_of
 from fairlead.cli.text.machines import used
 from fairlead.cli.text.shares import everybody, tree
 from fairlead.client.errors import NotAllowedError, UnknownNameError
@@ -164,7 +164,7 @@ def _shares(shares: Shares, width: int, blocks: bool) -> Table:
     most = max([1e-9, *(max(each.share or 0.0, each.fair or 0.0) for each in tenants)])
     for tenant, depth in list(tree(tenants))[:MOST_TENANTS]:
         row: list[str | Text] = [
-            "  " * depth + shown(tenant.name),
+            "  " * depth + escaped(tenant.name),
             count(tenant.running),
             count(tenant.waiting),
             number(tenant.share, 3),
@@ -196,13 +196,13 @@ def _machines(machines: Sequence[MachineRow], width: int, blocks: bool) -> Table
     resources = list(dict.fromkeys(name for each in machines for name in each.capacity))
     most = 2 if width < NARROW else 4
     columns = [("machine", "<"), ("state", "<"), ("tasks", ">")]
-    columns += [(shown(name), ">") for name in resources[:most]]
+    columns += [(escaped(name), ">") for name in resources[:most]]
     wide = width >= NARROW
     table = _table([*columns, *([("", "<")] if wide else [])])
     for machine in machines:
         state = machine.state.value
         row: list[str | Text] = [
-            shown(machine.name),
+            escaped(machine.name),
             Text(state, style="" if machine.state is MachineState.UP else "yellow"),
             count(machine.tasks),
             *(used(machine, resource) for resource in resources[:most]),
@@ -229,9 +229,9 @@ def _jobs(jobs: Sequence[JobRow], reasons: dict[str, str], width: int) -> Table:
     header = ["job", *(["tenant"] if width >= 60 else []), "done", "run", "wait"]
     rows = []
     for job in jobs:
-        row = [_cut(shown(job.name), room)]
+        row = [_cut(escaped(job.name), room)]
         if width >= 60:
-            row.append(_cut(shown(job.tenant), room))
+            row.append(_cut(escaped(job.tenant), room))
         row += [done(job.tasks), count(holding(job.tasks)), count(job.tasks.waiting)]
         rows.append([*row, ago(job.submitted)] if wide else row)
     header += ["age"] if wide else []
@@ -242,7 +242,7 @@ def _jobs(jobs: Sequence[JobRow], reasons: dict[str, str], width: int) -> Table:
         column.min_width = size
     left = width - sum(widths) - 2 * len(widths)
     for job, row in zip(jobs, rows, strict=True):
-        table.add_row(*row, _cut(shown(reasons.get(job.name, "")), max(8, left)))
+        table.add_row(*row, _cut(escaped(reasons.get(job.name, "")), max(8, left)))
     return table
 
 

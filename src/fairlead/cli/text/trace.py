@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from fairlead.cli.common.screen import Screen, shown, table, wrapped
+from fairlead.cli.common.screen import Screen, escaped, table, wrapped
 from fairlead.model.report import Tree, rounded
 from fairlead.model.words import amounts, counted, number
 from fairlead.simulation.traces.describing import PERCENTS, Description
@@ -60,7 +60,7 @@ def _summary(workload: Workload, found: Description, screen: Screen) -> list[str
             nowhere = f"{counted(found.nowhere_jobs, 'job')} with"
             nowhere = f"{nowhere} {counted(found.nowhere_tasks, 'task')}"
             rows.append(["fit nowhere", nowhere if found.nowhere_jobs else "no job"])
-    return [screen.bold(shown(workload.name)), *table(["", ""], rows, "<<", screen)]
+    return [screen.bold(escaped(workload.name)), *table(["", ""], rows, "<<", screen)]
 
 
 def _machines(found: Description) -> str:
@@ -73,7 +73,7 @@ def _machines(found: Description) -> str:
 
 def _capacities(workload: Workload, found: Description) -> Iterator[str]:
     for resource, units in zip(workload.resources, found.capacity, strict=True):
-        yield f"{amounts([float(units * resource.unit)])[0]} {shown(resource.name)}"
+        yield f"{amounts([float(units * resource.unit)])[0]} {escaped(resource.name)}"
 
 
 def _span(found: Description) -> str:
@@ -97,7 +97,7 @@ def _percentiles(workload: Workload, found: Description, screen: Screen) -> list
     for resource, units in zip(workload.resources, found.demands, strict=True):
         if units is not None:
             values = amounts([float(amount * resource.unit) for amount in units])
-            rows.append([f"{shown(resource.name)} of a task", *values])
+            rows.append([f"{escaped(resource.name)} of a task", *values])
     if found.eligible is not None:
         shares = [_percent(share) for share in found.eligible]
         rows.append(["machines a job may use", *shares])
@@ -112,7 +112,9 @@ def _terms(found: Description, screen: Screen) -> list[str]:
     if not found.terms:
         return []
     order = sorted(found.terms, key=lambda term: (-term[1], term[0]))
-    rows = [[str(jobs), str(machines), shown(text)] for text, jobs, machines in order[:MOST_TERMS]]
+    rows = [
+        [str(jobs), str(machines), escaped(text)] for text, jobs, machines in order[:MOST_TERMS]
+    ]
     text = table(["jobs", "machines", "that satisfy"], rows, ">><", screen)
     if len(order) > MOST_TERMS:
         text.append(f"and {counted(len(order) - MOST_TERMS, 'term')} more")
@@ -122,7 +124,7 @@ def _terms(found: Description, screen: Screen) -> list[str]:
 def _load(workload: Workload, found: Description, screen: Screen) -> list[str]:
     if not found.jobs or not found.machines:
         return []
-    names = [shown(resource.name) for resource in workload.resources]
+    names = [escaped(resource.name) for resource in workload.resources]
     rows = [["all tasks at once", *map(_percent, found.at_once)]]
     rows += [
         [f"{_seconds(part.begin)}-{_seconds(part.end)} s", *map(_percent, part.share)]
@@ -136,7 +138,7 @@ def _notes(workload: Workload, screen: Screen) -> list[str]:
         return []
     text = [screen.bold("found, missing, assumed")]
     for note in workload.notes:
-        first, *rest = wrapped(shown(note), screen, "  ")
+        first, *rest = wrapped(escaped(note), screen, "  ")
         text += ["-" + first[1:], *rest]
     return text
 
@@ -146,7 +148,8 @@ def _options(workload: Workload, screen: Screen) -> list[str]:
         return []
     known = meanings(workload.name)
     rows = [
-        [shown(name), shown(value), known.get(name, "")] for name, value in workload.options.items()
+        [escaped(name), escaped(value), known.get(name, "")]
+        for name, value in workload.options.items()
     ]
     return table(["option", "value", "what it says"], rows, "<<<", screen)
 

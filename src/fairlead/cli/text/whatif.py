@@ -8,7 +8,7 @@ from fractions import Fraction
 from fairlead.audit.finding import Input
 from fairlead.audit.whatif.compare import Bottleneck, Kind, Level, Moved, WhatIf
 from fairlead.audit.whatif.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
-from fairlead.cli.common.screen import Screen, shown, table, wrapped
+from fairlead.cli.common.screen import Screen, escaped, table, wrapped
 from fairlead.cli.text.allocation import who_froze
 from fairlead.cli.text.comparison import signed
 from fairlead.model.allocation import Allocation
@@ -42,7 +42,7 @@ def lines(found: WhatIf, screen: Screen) -> Iterator[str]:
     first, then = before.sentences(), after.sentences()
     for text in dict.fromkeys([*first, *then]):
         when = "" if text in first and text in then else " before" if text in first else " after"
-        yield from wrapped(f"warning{when}: {shown(text)}", screen)
+        yield from wrapped(f"warning{when}: {escaped(text)}", screen)
 
 
 def _size(given: Input) -> str:
@@ -64,7 +64,7 @@ def _said(found: WhatIf) -> Iterator[str]:
             if machines:
                 yield f"Machines that are {what}: {listing(compress(machines), most=_NAMES)}."
     for job in found.made.stranded:
-        yield f"None of the machines on the list of {shown(job)} is left, so it runs nowhere."
+        yield f"None of the machines on the list of {escaped(job)} is left, so it runs nowhere."
 
 
 def described(edit: Edit) -> str:
@@ -78,16 +78,16 @@ def described(edit: Edit) -> str:
             names = listing(compress(machines), most=_NAMES)
             return f"Without {counted(len(machines), 'machine')}: {names}"
         case Weight(tenant, weight):
-            return f"{shown(tenant)} has the weight {written_plain(weight)}"
+            return f"{escaped(tenant)} has the weight {written_plain(weight)}"
         case Drop(job, None):
-            return f"{shown(job)} may use every machine"
+            return f"{escaped(job)} may use every machine"
         case Drop(job, part):
             own = "its list of " if part in LISTS else ""
-            return f"{shown(job)} is without {own}`{shown(part or '')}`"
+            return f"{escaped(job)} is without {own}`{escaped(part or '')}`"
         case Demand(job, resource, need):
-            return f"A task of {shown(job)} needs {_of(need, resource)}"
+            return f"A task of {escaped(job)} needs {_of(need, resource)}"
         case Limit(tenant, resource, limit):
-            return f"{shown(tenant)} has the limit {_of(limit, resource)}"
+            return f"{escaped(tenant)} has the limit {_of(limit, resource)}"
 
 
 def _of(value: Fraction, resource: str) -> str:
@@ -100,8 +100,8 @@ def _jobs(found: WhatIf, screen: Screen) -> list[str]:
     header = ["job", *["tenant"] * (not own), "tasks before", "after", "change"]
     rows = [
         [
-            shown(job.name),
-            *[shown(job.of or "") if job.of != job.name else ""] * (not own),
+            escaped(job.name),
+            *[escaped(job.of or "") if job.of != job.name else ""] * (not own),
             number(job.before),
             number(job.after),
             _change(job),
@@ -126,7 +126,7 @@ def _tenants(found: WhatIf, screen: Screen) -> list[str]:
     header = ["tenant", "share before", "after", *["by the scales of before"] * moved, "change"]
     rows = [
         [
-            shown(tenant.name),
+            escaped(tenant.name),
             number(tenant.before),
             number(tenant.after),
             *[number(tenant.compared)] * moved,
@@ -156,9 +156,9 @@ def bottleneck_name(one: Bottleneck) -> str:
     """`gpu on h[01-03]`, `limit of vision (gpu)`, `spread of web on m[1-3]`."""
     where = f" on {listing(compress(one.machines), most=_RANGES)}" if one.machines else ""
     if one.kind is Kind.LIMIT:
-        return f"limit of {shown(one.who or '')} ({one.resource})"
+        return f"limit of {escaped(one.who or '')} ({one.resource})"
     if one.kind is Kind.SPREAD:
-        return f"spread of {shown(one.who or '')}{where}"
+        return f"spread of {escaped(one.who or '')}{where}"
     return f"{one.resource}{where or ' in the cluster'}"
 
 
@@ -176,7 +176,7 @@ def summary(found: WhatIf) -> Iterator[str]:
         who = [job for job in found.jobs if job.change == way]
         if who:
             who.sort(key=lambda job: -abs(job.by))
-            names = [f"{shown(job.name)} {_tasks_more(job)}" for job in who]
+            names = [f"{escaped(job.name)} {_tasks_more(job)}" for job in who]
             does = word if len(who) > 1 else word + "s"
             parts.append(f"{counted(len(who), 'job')} {does} ({listing(names, most=3)})")
     same = sum(job.change == 0 for job in found.jobs)
@@ -189,7 +189,7 @@ def summary(found: WhatIf) -> Iterator[str]:
     ]
     if scaled:
         names = [
-            f"{shown(job.name)} {number(float(job.scale[0] or 0))}"
+            f"{escaped(job.name)} {number(float(job.scale[0] or 0))}"
             f" to {number(float(job.scale[1] or 0))}"
             for job in scaled
         ]

@@ -35,7 +35,7 @@ from fairlead.engines.local.processes import alive, kill, owner, processes, vari
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
 from fairlead.engines.local.spawn_request import Orders
 from fairlead.engines.local.spawner_link import Order, Spawner, Word
-from fairlead.engines.local.supervisor import Following, Phase, Task
+from fairlead.engines.local.supervisor import Phase, Supervisor, Task
 from fairlead.model.machine import Cluster, Machine
 
 UNWRITTEN = 0.5
@@ -105,8 +105,8 @@ class LocalEngine:
         self._orders = Orders(self._records, self._identity.name, machines, found.gpus)
         self._follow = self._follower()
 
-    def _follower(self) -> Following:
-        return Following(self._records, self._identity.name, self._grace, self._memory)
+    def _follower(self) -> Supervisor:
+        return Supervisor(self._records, self._identity.name, self._grace, self._memory)
 
     def nodes(self) -> Sequence[Node]:
         return tuple(self._nodes[name] for name in sorted(self._nodes))

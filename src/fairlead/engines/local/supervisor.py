@@ -78,7 +78,7 @@ class Timer(Enum):
     BY_FORCE = "kill it"
 
 
-class Following:
+class Supervisor:
     """What the engine knows of its attempts while they are under way."""
 
     def __init__(

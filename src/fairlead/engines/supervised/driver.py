@@ -25,7 +25,7 @@ from fairlead.engines.interface import (
     Attempt,
     Engine,
     EngineError,
-    Heralding,
+    NotifiesNews,
     Report,
     Stream,
 )
@@ -168,8 +168,8 @@ APART = ("output", "close")
 def serve(engine: Engine, asked: SimpleQueue[Tree], tell: Callable[[Tree], None]) -> None:
     """Does one request after the other, and reads outputs beside them, until asked to close."""
     server = Server(engine, tell)
-    heralding = isinstance(engine, Heralding)
-    if isinstance(engine, Heralding):
+    heralding = isinstance(engine, NotifiesNews)
+    if isinstance(engine, NotifiesNews):
         engine.listen(lambda: asked.put(NEWS))
     looked, lost = float("-inf"), False
     with ThreadPoolExecutor(READERS, "output") as readers:

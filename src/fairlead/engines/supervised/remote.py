@@ -38,11 +38,6 @@ from fairlead.engines.supervised.messages import (
 )
 from fairlead.model.errors import InputError, Mistake
 
-OPENERS = {
-    "ray": "fairlead.engines.ray.opening:open_engine",
-}
-"""Engines that are named, and what opens each in the driver."""
-
 CALLS_KEPT = 64 * 1024 * 1024
 """Characters of calls that a driver keeps. Beyond it, it begins anew with those it needs."""
 
@@ -56,10 +51,12 @@ logger = logging.getLogger(__name__)
 
 
 class RemoteEngine:
-    """The engine that `opener` (a name of OPENERS, or module:function) opens with these settings,
-    in a child process. Settings are plain data. Starts the child and waits until it is ready:
-    raises InputError where the settings are refused, EngineError where it does not come up. A child
-    that is killed meanwhile says nothing of either, and another one is started."""
+    """The engine that `opener` (module:function) opens with these settings, in a child process.
+
+    Settings are plain data. Starts the child and waits until it is ready: raises InputError where
+    the settings are refused, EngineError where it does not come up. A child that is killed
+    meanwhile says nothing of either, and another one is started.
+    """
 
     def __init__(
         self,
@@ -71,7 +68,7 @@ class RemoteEngine:
         environment: Mapping[str, str] | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._request = {"opener": OPENERS.get(opener, opener), "settings": dict(settings)}
+        self._request = {"opener": opener, "settings": dict(settings)}
         self._timeout = timeout
         self._start_timeout = start_timeout
         self._environment = environment

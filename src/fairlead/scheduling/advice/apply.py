@@ -36,7 +36,7 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
     state = book.state
     state.advise(len(groups) + 1 if groups else 0)
     mix(state.handle, _word(event, groups, of))
-    used = int(state.whole[0]["machines"])
+    used = int(state.header[0]["machines"])
     state.machine["group"][:used] = 0
     for names, group in groups.items():
         for name in names:
@@ -54,8 +54,8 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
             state.target[at] = each.target
     if groups:
         held = np.flatnonzero(
-            (state.task["state"][: int(state.whole[0]["tasks"])] > 0)
-            & (state.task["machine"][: int(state.whole[0]["tasks"])] >= 0)
+            (state.task["state"][: int(state.header[0]["tasks"])] > 0)
+            & (state.task["machine"][: int(state.header[0]["tasks"])] >= 0)
         )
         task = state.task[held]
         np.add.at(state.runs, (task["job"], state.machine["group"][task["machine"]]), 1)

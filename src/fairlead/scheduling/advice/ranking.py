@@ -10,13 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.model.job import Job
-from fairlead.model.machine import Cluster
-from fairlead.scheduling.events import Advice, AdviceChanged
-from fairlead.sharing.policy import Policy
+from fairlead.scheduling.events import Advice
+from fairlead.sharing.present import Exact, Filled
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 from fairlead.sharing.solvers.support import support
-from fairlead.sharing.whole import Exact, exact_shares
 
 MILLION = 1_000_000
 
@@ -37,34 +34,23 @@ class Ranks:
     target: Ints  # (J, C)
 
 
-def advise(
-    time: int, cluster: Cluster, jobs: Sequence[Job], policy: str | Policy = "tsf"
-) -> AdviceChanged:
-    """The event that tells the core what the exact allocation of these jobs on these machines
-    says. Jobs that can run nowhere are left out."""
-    if not cluster.machines or not jobs:
-        return AdviceChanged(time, ())
-    return advice_of(time, exact_shares(cluster, jobs, policy))
-
-
-def advice_of(time: int, exact: Exact) -> AdviceChanged:
-    """The event for an exact filling, jobs and classes in the order of its problem."""
-    problem, found = exact.problem, ranks(exact)
-    return AdviceChanged(
-        time,
-        tuple(
-            Advice(
-                problem.job_names[j],
-                problem.class_machines[c],
-                int(found.rank[j, c]),
-                int(found.target[j, c]),
-            )
-            for j, c in zip(*np.nonzero(found.rank >= 0), strict=True)
-        ),
+def advice_of(exact: Exact, jobs: Sequence[str], machines: Sequence[str]) -> tuple[Advice, ...]:
+    """What the exact allocation of a moment says of each of its jobs on each kind of machine."""
+    found = ranks(exact.filled)
+    kinds: list[list[str]] = [[] for _ in range(found.rank.shape[1])]
+    for name, kind in zip(machines, exact.machine_class.tolist(), strict=True):
+        kinds[kind].append(name)
+    named = [tuple(each) for each in kinds]
+    # A group of alike jobs was solved as one job.
+    target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
+    return tuple(
+        Advice(job, named[kind], int(found.rank[group, kind]), int(target[group, kind]))
+        for job, group in zip(jobs, exact.group.tolist(), strict=True)
+        for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
     )
 
 
-def ranks(exact: Exact) -> Ranks:
+def ranks(exact: Filled) -> Ranks:
     """Ranks by the reduced costs, compared level by level, and targets.
 
     A pair that the allocation uses costs nothing at any level. The prices of a level need not be
@@ -88,7 +74,7 @@ def ranks(exact: Exact) -> Ranks:
     return Ranks(rank, target)
 
 
-def reduced_costs(exact: Exact) -> Iterator[Floats]:
+def reduced_costs(exact: Filled) -> Iterator[Floats]:
     """(J, C) for each round: by how much a task costs more there than its share is worth.
 
     In parts of the level, for as many tasks as the job's exact share has (for a whole unit of
@@ -107,7 +93,7 @@ def reduced_costs(exact: Exact) -> Iterator[Floats]:
         yield cost * (measure / (part.share or 1.0))[:, None]
 
 
-def _under_limits(exact: Exact) -> Floats:
+def _under_limits(exact: Filled) -> Floats:
     """(L, J) what a task of each job takes of what each limit caps."""
     tree = exact.problem.tree
     need = np.zeros((len(tree.limits), len(exact.scale)))

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.scheduling.kernels.change.counts import settle
+from fairlead.scheduling.kernels.change.counts import update_job
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     at_once,
     begin,
     finish,
+    is_preferred,
     lacks,
     launch,
-    likes,
-    loosen,
-    please,
+    restart_patience,
+    split_gang,
 )
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.choice import choose
-from fairlead.scheduling.kernels.room.permission import gang_fits, spent
+from fairlead.scheduling.kernels.room.permission import gang_fits, known_useless
 from fairlead.scheduling.kernels.search.best_first import choose_near, forget_near, next_near
 from fairlead.scheduling.kernels.search.search import next_job
 
@@ -32,12 +32,12 @@ from fairlead.scheduling.kernels.search.search import next_job
 @inner
 def _next(s: Handle) -> int:
     """Who is next; NONE if nobody may be placed anywhere."""
-    w = s.whole[0]
+    w = s.header[0]
     if w.root < 0:
         return NONE
     if s.node[w.root].fresh or w.dirty > 1:
         return next_near(s)
-    if w.dirty == 0 or spent(s, s.dirty[0]):
+    if w.dirty == 0 or known_useless(s, s.dirty[0]):
         return NONE
     w.heap = -1
     return next_job(s, s.dirty[0])
@@ -47,7 +47,7 @@ def _next(s: Handle) -> int:
 def decide(s: Handle, rule: Any) -> int:
     """Launches all that can be launched, in order, into `out`. Returns Full.NOT, or which table
     was full: then everything is as it should be, and the rest is for another call."""
-    w = s.whole[0]
+    w = s.header[0]
     begin(s)
     while True:
         j = _next(s)
@@ -68,17 +68,17 @@ def decide(s: Handle, rule: Any) -> int:
             job.tried = w.decided
             if job.fresh:
                 job.fresh = 0
-                settle(s, j)
+                update_job(s, j)
             continue
         launch(s, j, m)
-        liked = likes(s, j, m)
+        liked = is_preferred(s, j, m)
         for _ in range(tasks - 1):
             m = choose(s, rule, j)
             launch(s, j, m)
-            liked = liked or likes(s, j, m)
+            liked = liked or is_preferred(s, j, m)
         if liked:
-            please(s, j)
-        loosen(s, j, tasks)
+            restart_patience(s, j)
+        split_gang(s, j, tasks)
     forget_near(s)
     finish(s)
     return NOT_FULL

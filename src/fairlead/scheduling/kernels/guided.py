@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.change.counts import freshen, freshen_all, settle
+from fairlead.scheduling.kernels.change.counts import freshen, freshen_all, update_job
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
     at_once,
     begin,
     finish,
+    is_preferred,
     lacks,
     launch,
-    likes,
-    loosen,
-    please,
+    restart_patience,
+    split_gang,
 )
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
@@ -87,7 +87,7 @@ def _pair_of_machine(s: Handle, m: int, key: Any, seq: Any, i: int) -> int:
     """The job of the least pair on a machine, and its key into row i; NONE if there is none."""
     best = NONE
     key[i, 0] = np.inf
-    for j in range(s.whole[0].jobs):
+    for j in range(s.header[0].jobs):
         job = s.job[j]
         if not job.used or not job.active:
             continue
@@ -137,7 +137,7 @@ def _machine_of_job(s: Handle, j: int, key: Any) -> int:
 def _freshen_gangs(s: Handle) -> None:
     """Where room grew, a gang is placed on all machines together: its least pair may be with one
     whose room did not grow."""
-    for j in range(s.whole[0].jobs):
+    for j in range(s.header[0].jobs):
         job = s.job[j]
         if job.used and job.active and 1 < job.gang <= job.waiting:
             freshen(s, j)
@@ -184,7 +184,7 @@ def _without_top(heap: Any, size: int, key: Any, seq: Any) -> int:
 @inner
 def _best_machine(s: Handle, rule: Any, j: int, everywhere: bool) -> int:
     """The machine of least (rank, urgency, score, seq) for a job: of all, or of the dirty ones."""
-    w = s.whole[0]
+    w = s.header[0]
     best = NONE
     least_tier, least_urgency, least, off = int64(0), int64(0), 0.0, 0.0
     i = int64(0)
@@ -212,7 +212,7 @@ def _best_machine(s: Handle, rule: Any, j: int, everywhere: bool) -> int:
 def _ask_jobs(s: Handle) -> None:
     """Many machines are dirty: each job is asked for all machines, instead of each of these for a
     job. The pairs are the same, for on the others nobody who waits could be placed."""
-    w = s.whole[0]
+    w = s.header[0]
     for t in range(w.tenants):
         if s.tenant[t].used and s.tenant[t].root >= 0:
             freshen_all(s, t)
@@ -224,7 +224,7 @@ def _ask_jobs(s: Handle) -> None:
 @kernel
 def decide_guided(s: Handle, rule: Any) -> int:
     """As `decide`, for a rule that follows advice."""
-    w = s.whole[0]
+    w = s.header[0]
     if begin(s):
         if w.dirty > 0:
             _freshen_gangs(s)
@@ -277,10 +277,10 @@ def decide_guided(s: Handle, rule: Any) -> int:
         for _ in range(tasks):
             m = _best_machine(s, rule, j, everywhere)
             launch(s, j, m)
-            liked = liked or likes(s, j, m)
+            liked = liked or is_preferred(s, j, m)
         if liked:
-            please(s, j)
-        if loosen(s, j, tasks):
+            restart_patience(s, j)
+        if split_gang(s, j, tasks):
             w.fell = 1  # it may not be in the heap
     finish(s)
     return NOT_FULL
@@ -291,7 +291,7 @@ def _gather_dirty(s: Handle, heap: Any, key: Any, seq: Any, stamp: Any, job_of: 
     """All machines whose room grew into the heap, by their places among them; nothing is known of
     any. Returns how many."""
     size = 0
-    for i in range(s.whole[0].dirty):
+    for i in range(s.header[0].dirty):
         if s.machine[s.dirty[i]].dirty:
             heap[size] = i
             size += 1
@@ -306,7 +306,7 @@ def _gather_dirty(s: Handle, heap: Any, key: Any, seq: Any, stamp: Any, job_of: 
 def _gather_fresh(s: Handle, heap: Any, key: Any, seq: Any, stamp: Any, machine_of: Any) -> int:
     """All fresh jobs into the heap, by what no pair of theirs is less than. Returns how many."""
     size = 0
-    for j in range(s.whole[0].jobs):
+    for j in range(s.header[0].jobs):
         job = s.job[j]
         if job.used and job.active and job.fresh:
             heap[size] = j
@@ -327,7 +327,7 @@ def _least_dirty(
 ) -> int:
     """Brings the machine of the least pair to the top; returns the size of the heap. Keys of
     another stamp than the number of launches are lower bounds."""
-    w = s.whole[0]
+    w = s.header[0]
     while size > 0:
         i = heap[0]
         m, j = s.dirty[i], job_of[i]
@@ -350,7 +350,7 @@ def _least_fresh(
 ) -> int:
     """Brings the fresh job of the least pair to the top; returns the size of the heap. Keys as in
     `_least_dirty`; whoever may be placed nowhere is fresh no more."""
-    w = s.whole[0]
+    w = s.header[0]
     while size > 0:
         j = heap[0]
         job, m = s.job[j], machine_of[j]
@@ -363,7 +363,7 @@ def _least_fresh(
             machine_of[j] = _machine_of_job(s, j, key)
         if machine_of[j] < 0:
             job.fresh = 0
-            settle(s, j)
+            update_job(s, j)
             size = _without_top(heap, size, key, seq)
             continue
         key[j, 2] = level(s, j)

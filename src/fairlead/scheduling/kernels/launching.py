@@ -11,21 +11,21 @@ from fairlead.scheduling.kernels.change.counts import (
     reenter,
     ring,
     ring_at,
-    settle,
     unreserve,
+    update_job,
     use,
 )
 from fairlead.scheduling.kernels.change.reservations import hope, look
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, Said
+from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, DecisionCode, Full
 from fairlead.scheduling.kernels.memory.trail import mix
-from fairlead.scheduling.kernels.room.permission import spent
+from fairlead.scheduling.kernels.room.permission import known_useless
 from fairlead.scheduling.kernels.room.places import drop_near
 from fairlead.scheduling.kernels.room.rooms import take
 from fairlead.scheduling.kernels.search.levels import hold
 
-LAUNCH = int(Said.LAUNCH)
+LAUNCH = int(DecisionCode.LAUNCH)
 NOT_FULL = int(Full.NOT)
 OUT_FULL = int(Full.OUT)
 TASKS_FULL = int(Full.TASKS)
@@ -35,7 +35,7 @@ TASKS_FULL = int(Full.TASKS)
 def launch(s: Handle, j: int, m: int) -> None:
     """Starts the next task of job j on machine m, where there is room. There is a slot for the
     task and one in `out`."""
-    w, job, machine = s.whole[0], s.job[j], s.machine[m]
+    w, job, machine = s.header[0], s.job[j], s.machine[m]
     if w.choice != j or s.fits[0] != m:
         w.choice = NONE
     if job.queue_first >= 0:
@@ -61,7 +61,7 @@ def launch(s: Handle, j: int, m: int) -> None:
     task.attempt += 1
     task.launched = w.now
     task.pieces = take(s, m, j)
-    if w.growing > 0 and spent(s, m):
+    if w.growing > 0 and known_useless(s, m):
         drop_near(s, m)
     link(s, t, m)
     job.held += 1
@@ -73,7 +73,7 @@ def launch(s: Handle, j: int, m: int) -> None:
     use(s, j, 1)
     if w.groups > 0:
         s.runs[j, machine.group] += 1
-    settle(s, j)
+    update_job(s, j)
     if machine.reserved == j and not machine.pledged:
         unreserve(s, j)
     hope(s, j, m)
@@ -93,7 +93,7 @@ def launch(s: Handle, j: int, m: int) -> None:
 
 
 @inner
-def likes(s: Handle, j: int, m: int) -> bool:
+def is_preferred(s: Handle, j: int, m: int) -> bool:
     """Does the job prefer anything, and the machine satisfies all of it?"""
     if not s.job[j].likes:
         return False
@@ -104,13 +104,13 @@ def likes(s: Handle, j: int, m: int) -> bool:
 
 
 @inner
-def please(s: Handle, j: int) -> None:
+def restart_patience(s: Handle, j: int) -> None:
     """A job was placed on machines that it prefers: its patience begins anew."""
     job = s.job[j]
-    job.since = s.whole[0].now
+    job.since = s.header[0].now
     if not job.patient:
         job.patient = 1
-        s.whole[0].choice = NONE
+        s.header[0].choice = NONE
         reenter(s, j)
     ring_at(s, j)
 
@@ -118,7 +118,7 @@ def please(s: Handle, j: int) -> None:
 @inner
 def begin(s: Handle) -> bool:
     """A decision begins. Not so (False) where one goes on that was left for a larger table."""
-    w = s.whole[0]
+    w = s.header[0]
     w.choice = NONE
     w.heap = -1
     if w.deciding:
@@ -139,14 +139,14 @@ def at_once(s: Handle, j: int) -> int:
 @inner
 def lacks(s: Handle, tasks: int) -> int:
     """Which table is too full for so many launches."""
-    w = s.whole[0]
+    w = s.header[0]
     if w.out + tasks > len(s.out):
         return OUT_FULL
     return TASKS_FULL if w.tasks + tasks > len(s.task) else NOT_FULL
 
 
 @inner
-def loosen(s: Handle, j: int, tasks: int) -> bool:
+def split_gang(s: Handle, j: int, tasks: int) -> bool:
     """After so many tasks of the job were launched together: need those that are left not start
     together? Then all machines are looked at for it."""
     job = s.job[j]
@@ -159,7 +159,7 @@ def loosen(s: Handle, j: int, tasks: int) -> bool:
 @inner
 def finish(s: Handle) -> None:
     """A decision ends: nobody may be placed anywhere until room grows."""
-    w = s.whole[0]
+    w = s.header[0]
     for i in range(w.dirty):
         s.machine[s.dirty[i]].dirty = 0
     w.dirty = 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.room.fits import left_sign
 
+TIGHT = True
+
 
 def best_fit(s: Handle, j: int, m: int) -> float:
     """What would be left of the resources that the task demands, each in parts of the machine's

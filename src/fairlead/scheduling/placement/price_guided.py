@@ -5,6 +5,8 @@ from __future__ import annotations
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.room.fits import left_sign
 
+GUIDED = True
+
 
 def price_guided(s: Handle, j: int, m: int) -> float:
     """The best fit among the machines that the advice likes equally well.

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.kernels.room.rules import Compare, Rule, Score, make_rule
@@ -20,13 +21,7 @@ BUILT_IN = {
 }
 """The file of each rule, and the function in it."""
 
-FIRST_FIT, PRICE_GUIDED = "first-fit", "price-guided"
 DEFAULT = "best-fit"
-TIGHT = ("best-fit",)
-"""Rules by which no machine scores less than what would be left there of any one resource that the
-task demands, in parts of the machine, and a machine that took a task scores no more for the next
-one of the job. So machines with much room need not be looked at. It need not be true while a
-machine that lost devices holds tasks of before: then all are looked at."""
 
 _own: dict[str, Score] = {}
 _FILE_MODULE = "fairlead_own_placement"
@@ -35,8 +30,15 @@ _files: list[dict[str, Score]] = []
 
 @dataclass(frozen=True)
 class Placement:
-    """A rule ready to use. `picky`: its scores differ, so that all machines are compared.
-    `guided`: it follows advice. `tight`: it is in `TIGHT`."""
+    """A rule ready to use, and what it is: a page of a built-in rule says where it is otherwise
+    than most (`PICKY = False`, `GUIDED = True`, `TIGHT = True`).
+
+    `picky`: its scores differ, so that all machines are compared. `guided`: it follows advice.
+    `tight`: no machine scores less than what would be left there of any one resource that the task
+    demands, in parts of the machine, and a machine that took a task scores no more for the next
+    one of the job. So machines with much room need not be looked at. It need not be true while a
+    machine that lost devices holds tasks of before: then all are looked at.
+    """
 
     name: str
     rule: Rule
@@ -71,10 +73,17 @@ def placement_names() -> tuple[str, ...]:
     return (*BUILT_IN, *sorted(_own))
 
 
+def _page(name: str) -> ModuleType | None:
+    """The file of a built-in rule."""
+    if name not in BUILT_IN:
+        return None
+    return importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
+
+
 def describe(name: str) -> str:
     """The first words of what a rule says of itself."""
-    if name in BUILT_IN:
-        page = importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
+    page = _page(name)
+    if page is not None:
         return (page.__doc__ or "").partition("\n\n")[0].strip()
     return (_function(name).__doc__ or "").partition("\n\n")[0].strip()
 
@@ -91,7 +100,14 @@ def find(text: str) -> Placement:
 def _compiled(name: str) -> Placement:
     function = _function(name)
     rule = _compile(name, function, keep=name in BUILT_IN)
-    return Placement(name, rule, name != FIRST_FIT, name == PRICE_GUIDED, name in TIGHT)
+    page = _page(name)
+    return Placement(
+        name,
+        rule,
+        picky=getattr(page, "PICKY", True),
+        guided=getattr(page, "GUIDED", False),
+        tight=getattr(page, "TIGHT", False),
+    )
 
 
 def _function(name: str) -> Score:
@@ -100,17 +116,13 @@ def _function(name: str) -> Score:
     if name not in BUILT_IN:
         known = ", ".join(placement_names())
         raise InputError(Mistake(f"no placement rule `{name}`", f"there are {known}"))
-    page = importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
-    function: Score = getattr(page, BUILT_IN[name])
+    function: Score = getattr(_page(name), BUILT_IN[name])
     return function
 
 
 def _exactly(name: str) -> Compare | None:
     """What tells close scores of a built-in rule apart, if it has any that are rounded."""
-    if name not in BUILT_IN:
-        return None
-    page = importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
-    compare: Compare | None = getattr(page, "compare", None)
+    compare: Compare | None = getattr(_page(name), "compare", None)
     return compare
 
 

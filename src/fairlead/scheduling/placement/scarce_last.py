@@ -12,7 +12,7 @@ from fairlead.scheduling.kernels.room.fits import left_sign
 @inner
 def rarity(s: Handle, m: int) -> int:
     """How many present machines have not what this one has, added up over all that it has."""
-    present = s.whole[0].present
+    present = s.header[0].present
     rare: int = int64(0)
     for r in range(s.demand.shape[1]):
         if s.capacity[m, r] > 0:

@@ -118,10 +118,10 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
 def held(book: Book, only: Sequence[int] | None) -> Held:
     """What is held, on these machines or on all, as `Preemption` asks for it."""
     state = book.state
-    whole = state.whole[0]
-    up = np.flatnonzero(state.machine["state"][: int(whole["machines"])] == MachineState.UP)
+    header = state.header[0]
+    up = np.flatnonzero(state.machine["state"][: int(header["machines"])] == MachineState.UP)
     machines = [m for m in up.tolist() if only is None or m in only]
-    slots = np.flatnonzero(state.task["state"][: int(whole["tasks"])] > TaskState.WAITING)
+    slots = np.flatnonzero(state.task["state"][: int(header["tasks"])] > TaskState.WAITING)
     on = set(machines)
     tasks = [
         HeldTask(
@@ -137,7 +137,7 @@ def held(book: Book, only: Sequence[int] | None) -> Held:
     ]
     stopping = _stopping(book)
     jobs = np.flatnonzero(
-        state.job["used"][: int(whole["jobs"])] & state.job["usable"][: int(whole["jobs"])]
+        state.job["used"][: int(header["jobs"])] & state.job["usable"][: int(header["jobs"])]
     )
     return Held(
         machines=tuple(_machine(book, m) for m in machines),
@@ -185,7 +185,7 @@ def _job(book: Book, j: int, stopping: Ints) -> HeldJob:
 
 def _stopping(book: Book) -> Ints:
     """(slots of jobs,) how many tasks of each were told to stop."""
-    task = book.state.task[: int(book.state.whole[0]["tasks"])]
+    task = book.state.task[: int(book.state.header[0]["tasks"])]
     told = task["job"][task["state"] == TaskState.STOPPING]
     return np.bincount(told, minlength=len(book.state.job)).astype(np.int64)
 
@@ -205,12 +205,12 @@ def _room(book: Book, j: int) -> int:
 
 def _slots(book: Book) -> Mapping[int, int]:
     """The jobs' slots by their seqs."""
-    used = np.flatnonzero(book.state.job["used"][: int(book.state.whole[0]["jobs"])])
+    used = np.flatnonzero(book.state.job["used"][: int(book.state.header[0]["jobs"])])
     return dict(zip(book.state.job["seq"][used].tolist(), used.tolist(), strict=True))
 
 
 def _tasks(book: Book) -> Mapping[tuple[int, int], int]:
     """The slots of held tasks by job slot and number."""
     state = book.state
-    held_now = np.flatnonzero(state.task["state"][: int(state.whole[0]["tasks"])] > 0)
+    held_now = np.flatnonzero(state.task["state"][: int(state.header[0]["tasks"])] > 0)
     return {(int(state.task[t]["job"]), int(state.task[t]["number"])): int(t) for t in held_now}

@@ -48,7 +48,7 @@ class Book:
         self.ids = Ids(tuple(units))
         self.state = State([unit.piece for unit in units])
         self.scaler = Scaler(online(policy, units), names, self.state.unit, whole)
-        self.state.whole[0]["fifo"] = self.scaler.fifo
+        self.state.header[0]["fifo"] = self.scaler.fifo
         self.rejected: list[tuple[str, str]] = []
         self._classes: Classes | None = None
         self._fitted: dict[tuple[bytes, bytes, bool], Fitted] = {}
@@ -58,7 +58,7 @@ class Book:
     @property
     def now(self) -> int:
         """The time of the last event."""
-        return int(self.state.whole[0]["now"])
+        return int(self.state.header[0]["now"])
 
     def classes(self) -> Classes:
         """The machines that are not gone, as classes."""
@@ -78,7 +78,7 @@ class Book:
 
     def room_for(self, full: Full, slots: int = 1) -> None:
         """Make a table larger, if it has fewer free slots than that."""
-        whole = self.state.whole[0]
+        header = self.state.header[0]
         used, first = {
             Full.MACHINES: ("machines", None),
             Full.JOBS: ("jobs", "free_job"),
@@ -86,10 +86,10 @@ class Book:
             Full.TASKS: ("tasks", "free_task"),
             Full.OUT: ("out", None),
         }[full]
-        if first is not None and slots == 1 and whole[first] >= 0:
+        if first is not None and slots == 1 and header[first] >= 0:
             return
         table = full.name.lower().rstrip("s")
-        rows = int(whole[used]) + slots
+        rows = int(header[used]) + slots
         if rows > len(getattr(self.state, table)):
             self.state.grow(full, rows)
 
@@ -109,7 +109,7 @@ class Book:
         found: dict[Term, Bools] = {}
         for term in dict.fromkeys(terms):
             if term not in self.ids.terms:
-                holds = np.zeros(int(self.state.whole[0]["machines"]), bool)
+                holds = np.zeros(int(self.state.header[0]["machines"]), bool)
                 known: dict[int, bool] = {}  # by the labels, equal ones of which are one object
                 for m, machine in self.ids.machine_at.items():
                     if not isinstance(term, Requirement):
@@ -145,7 +145,7 @@ class Book:
         for bit in self.ids.drop_terms(terms):
             self._classes = None
             self._fitted.clear()
-            self.state.set_term(bit, np.zeros(int(self.state.whole[0]["machines"]), bool))
+            self.state.set_term(bit, np.zeros(int(self.state.header[0]["machines"]), bool))
 
     # Jobs
 
@@ -178,7 +178,7 @@ class Book:
             return
         self.stale = False
         state = self.state
-        jobs = np.flatnonzero(state.job["used"][: int(state.whole[0]["jobs"])])
+        jobs = np.flatnonzero(state.job["used"][: int(state.header[0]["jobs"])])
         if not len(jobs):
             return
         jobs = jobs[np.argsort(state.job["seq"][jobs])]

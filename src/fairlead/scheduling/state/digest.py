@@ -7,8 +7,8 @@ import hashlib
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.transitions import MachineState
 
-GONE = 3
 MACHINE = ("state", "pledged", "tasks", "until")
 JOB = (
     *("seq", "gang", "total", "waiting", "held", "over", "next", "launches", "expected"),
@@ -20,22 +20,23 @@ TASK = ("number", "state", "machine", "attempt", "launched")
 def digest(state: State, more: tuple[int, ...] = ()) -> str:
     """Of all that happened, in its order, and of the state that it left, with `more` that is
     remembered beside it: the same on every machine and under every hash seed."""
-    whole = state.whole[0]
+    header = state.header[0]
     out = hashlib.blake2b(digest_size=16)
 
     def add(*columns: object) -> None:
         for column in columns:
             out.update(np.ascontiguousarray(column).astype("<i8").tobytes())
 
-    out.update(int(whole["trail"]).to_bytes(8, "little"))
-    add([whole["now"], whole["job_seq"], whole["machines"], whole["launched"]])
-    machines = np.flatnonzero(state.machine["state"][: int(whole["machines"])] != GONE)
+    out.update(int(header["trail"]).to_bytes(8, "little"))
+    add([header["now"], header["job_seq"], header["machines"], header["launched"]])
+    kinds = state.machine["state"][: int(header["machines"])]
+    machines = np.flatnonzero(kinds != MachineState.GONE)
     add(machines, *(state.machine[name][machines] for name in MACHINE))
     add(state.capacity[machines], state.free[machines])
-    jobs = np.flatnonzero(state.job["used"][: int(whole["jobs"])])
+    jobs = np.flatnonzero(state.job["used"][: int(header["jobs"])])
     jobs = jobs[np.argsort(state.job["seq"][jobs])]
     add(*(state.job[name][jobs] for name in JOB), state.demand[jobs])
-    tasks = np.flatnonzero(state.task["state"][: int(whole["tasks"])] >= 0)
+    tasks = np.flatnonzero(state.task["state"][: int(header["tasks"])] >= 0)
     seq = state.job["seq"][state.task["job"][tasks]]
     order = np.lexsort((state.task["number"][tasks], seq))
     tasks = tasks[order]

@@ -37,25 +37,25 @@ def broken(state: State) -> Iterator[str]:
 
 def held_slots(state: State) -> list[int]:
     """The slots of the tasks that are on a machine."""
-    used = state.task["state"][: int(state.whole[0]["tasks"])]
+    used = state.task["state"][: int(state.header[0]["tasks"])]
     return [int(t) for t in np.flatnonzero(np.isin(used, HELD))]
 
 
 def job_slots(state: State) -> list[int]:
     """The slots of the jobs that are kept."""
-    used = state.job["used"][: int(state.whole[0]["jobs"])]
+    used = state.job["used"][: int(state.header[0]["jobs"])]
     return [int(j) for j in np.flatnonzero(used == 1)]
 
 
 def tenant_slots(state: State) -> list[int]:
     """The slots of the tenants that are there."""
-    used = state.tenant["used"][: int(state.whole[0]["tenants"])]
+    used = state.tenant["used"][: int(state.header[0]["tenants"])]
     return [int(t) for t in np.flatnonzero(used == 1)]
 
 
 def machine_slots(state: State) -> list[int]:
     """The slots of the machines that are not gone."""
-    used = state.machine["state"][: int(state.whole[0]["machines"])]
+    used = state.machine["state"][: int(state.header[0]["machines"])]
     there = (MachineState.UP, MachineState.DRAINING)
     return [int(m) for m in np.flatnonzero(np.isin(used, there))]
 
@@ -72,7 +72,7 @@ def chain(table: Records, first: int, follow: str) -> list[int]:
 
 def tasks(state: State) -> Iterator[str]:
     """Every task is in exactly one state: in its job's queue, or with its job and its machine."""
-    count = int(state.whole[0]["tasks"])
+    count = int(state.header[0]["tasks"])
     table = state.task
     by_job: Counter[int] = Counter()
     by_machine: Counter[int] = Counter()
@@ -86,12 +86,12 @@ def tasks(state: State) -> Iterator[str]:
             queued[t] += 1
             if table[t]["job"] != j:
                 yield f"task slot {t} waits with job {j} but is one of {table[t]['job']}"
-    for m in range(int(state.whole[0]["machines"])):
+    for m in range(int(state.header[0]["machines"])):
         for t in chain(table, state.machine[m]["first"], "machine_next"):
             by_machine[t] += 1
             if table[t]["machine"] != m:
                 yield f"task slot {t} is listed on machine {m} but is on {table[t]['machine']}"
-    free = Counter(chain(table, state.whole[0]["free_task"], "machine_next"))
+    free = Counter(chain(table, state.header[0]["free_task"], "machine_next"))
     for t in range(count):
         kind = int(table[t]["state"])
         where = (by_job[t], by_machine[t], queued[t], free[t])
@@ -120,8 +120,8 @@ def tasks(state: State) -> Iterator[str]:
 def machines(state: State) -> Iterator[str]:
     """The counts of machines, and what they and no others have."""
     there = machine_slots(state)
-    if state.whole[0]["present"] != len(there):
-        yield f"{len(there)} machines are there, not {state.whole[0]['present']}"
+    if state.header[0]["present"] != len(there):
+        yield f"{len(there)} machines are there, not {state.header[0]['present']}"
     have = (state.capacity[there] > 0).sum(axis=0)
     if (have != state.have).any():
         yield f"machines with each resource: {have.tolist()}, not {state.have.tolist()}"
@@ -132,7 +132,7 @@ def machines(state: State) -> Iterator[str]:
     if bits != state.satisfied.tolist():
         yield "how many machines satisfy each term is wrong"
     on = Counter(int(state.task[t]["machine"]) for t in held_slots(state))
-    for m in range(int(state.whole[0]["machines"])):
+    for m in range(int(state.header[0]["machines"])):
         kind = int(state.machine[m]["state"])
         if kind not in (MachineState.UP, MachineState.DRAINING, MachineState.GONE):
             yield f"machine {m} is in state {kind}"
@@ -269,9 +269,9 @@ def shares(state: State) -> Iterator[str]:
         job = state.job[j]
         scale = float(job["scale"])
         unit = round(SHARE / scale) if scale > 0 else 0
-        if not state.whole[0]["fifo"] and job["unit"] != unit:
+        if not state.header[0]["fifo"] and job["unit"] != unit:
             yield f"a task of job {j} counts {unit} of {SHARE}, not {job['unit']}"
-        mu = float(job["held"]) / scale if scale > 0 and not state.whole[0]["fifo"] else 0.0
+        mu = float(job["held"]) / scale if scale > 0 and not state.header[0]["fifo"] else 0.0
         if job["mu"] != mu:
             yield f"the share of job {j} is {mu}, not {job['mu']}"
 
@@ -319,7 +319,7 @@ def tenants(state: State) -> Iterator[str]:
             "weights": weights,
         }
         if busy[t]:
-            fifo = bool(state.whole[0]["fifo"])
+            fifo = bool(state.header[0]["fifo"])
             offset = 0.0 if fifo else above + (held[t] - moving) / SHARE / effective
             rate = 1.0 if fifo else effective / (weights + len(active))
             found |= {"effective": effective, "offset": offset, "rate": rate}

@@ -48,8 +48,8 @@ def _weight(state: State, ids: Ids, scaler: Scaler, t: int, pool: tuple[str, ...
 
 def _jobs_below(state: State, t: int) -> Ints:
     """The slots of the jobs of a tenant and of all the tenants below it."""
-    whole = state.whole[0]
-    parent = state.tenant["parent"][: int(whole["tenants"])]
+    header = state.header[0]
+    parent = state.tenant["parent"][: int(header["tenants"])]
     below = np.zeros(len(parent), bool)
     below[t] = True
     while True:  # a child's slot may be lower than its parent's, as slots are used again
@@ -57,7 +57,7 @@ def _jobs_below(state: State, t: int) -> Ints:
         if (more == below).all():
             break
         below = more
-    job = state.job[: int(whole["jobs"])]
+    job = state.job[: int(header["jobs"])]
     found: Ints = np.flatnonzero((job["used"] > 0) & below[job["tenant"]])
     return found
 

@@ -12,26 +12,19 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.kernels.memory.state import Ints, State, Words
 from fairlead.scheduling.kernels.memory.tables import SHARE
 from fairlead.scheduling.state.distinct_rows import alike
-from fairlead.sharing.policy import Policy, View
+from fairlead.scheduling.transitions import MachineState
+from fairlead.sharing.policy import Policy, Sees, View
 from fairlead.sharing.problem.problem import Bools, Floats, Problem, Tree
-from fairlead.sharing.rules.spec import read
+from fairlead.sharing.rules.registry import scaled
 from fairlead.sharing.rules.views import pooled
-from fairlead.sharing.whole import scaled
 
 Names = np.ndarray[tuple[int], np.dtype[np.object_]]
 
 FIFO = "fifo"
 """The policy that has no scale: all levels are 0, and the first come are the first served."""
-GONE = 3
 SMALLEST = 2.0**-12
 """No task is more than 4096 shares, so that what is held fits into a word."""
 
-
-BLIND = frozenset({"tsf", "drf", "drfh", "asset", "cmmf", "kdf", "2df", "slots"})
-"""Policies whose scale does not depend on which machines a job may use, if it may use any."""
-
-ADDING = frozenset({"cdrf"})
-"""Policies whose scale adds up what each of the machines holds that a job may use."""
 
 AT_ONCE = 1 << 18
 """Pairs of needs and classes that are compared at once."""
@@ -83,8 +76,8 @@ class Classes:
 
 def classes(state: State) -> Classes:
     """The classes of the machines that are not gone."""
-    used = int(state.whole[0]["machines"])
-    there = np.flatnonzero(state.machine["state"][:used] != GONE)
+    used = int(state.header[0]["machines"])
+    there = np.flatnonzero(state.machine["state"][:used] != MachineState.GONE)
     rows = np.hstack([state.capacity[there], state.satisfies[there].view(np.int64)])
     first, of = alike(rows)
     example = there[first]
@@ -148,10 +141,11 @@ class Scaler:
         # A job that no machine can run waits, whatever the policy would say of it.
         able = np.flatnonzero(usable)
         named = np.array(names or list(map(str, range(jobs))), object)
-        if self._is_among(BLIND):
+        sees = self.policy.sees
+        if sees is Sees.ALL:
             may: Bools = np.asarray(having[able] > 0)
             scale[able] = self._ask(demand, spread, holds[able], able, kinds, total, may, named)
-        elif self._is_among(ADDING):
+        elif sees is Sees.THEIR_SUM:
             # Machines of a capacity are one machine, which holds what all of them hold.
             may = np.asarray(having[able] > 0)
             all_hold: Floats = np.where(may, holds[able], 0.0) * having[able]
@@ -183,10 +177,6 @@ class Scaler:
             )
         unit = np.rint(np.divide(SHARE, scale, out=np.zeros(jobs), where=scale > 0))
         return Scaled(scale, unit.astype(np.int64), usable)
-
-    def _is_among(self, policies: frozenset[str]) -> bool:
-        spec = read(self.spec)
-        return not spec.file and spec.name in policies
 
     def _whole_ones(self, demand: Ints, spread: Bools, capacity: Ints) -> Floats:
         return Scaler(FIFO, self._resources, self._pieces).holds(demand, spread, capacity)

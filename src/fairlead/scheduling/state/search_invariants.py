@@ -31,7 +31,7 @@ def sets(state: State) -> Iterator[str]:
     told = state.machine["unset"] == 0  # the sets are brought up to the others when asked
     if there[:, machines:].any():
         yield "a set has machines in slots that do not exist"
-    if not state.whole[0]["deciding"] and (state.whole[0]["near"] or state.machine["near"].any()):
+    if not state.header[0]["deciding"] and (state.header[0]["near"] or state.machine["near"].any()):
         yield "there are machines whose room grew, and nobody decides"
     if (there[UPS, :machines] != up).any():
         yield "the machines that take tasks are others"
@@ -53,11 +53,11 @@ def sets(state: State) -> Iterator[str]:
 def tries(state: State) -> Iterator[str]:
     """Each active job is a leaf of its tenant's trie, each active tenant one of the tenants'."""
     jobs: dict[int, set[int]] = {}
-    for j in range(int(state.whole[0]["jobs"])):
+    for j in range(int(state.header[0]["jobs"])):
         if state.job[j]["used"] and state.job[j]["active"]:
             jobs.setdefault(int(state.job[j]["tenant"]), set()).add(j)
     used = 0
-    for t in range(int(state.whole[0]["tenants"])):
+    for t in range(int(state.header[0]["tenants"])):
         if not state.tenant[t]["used"]:
             continue
         root = int(state.tenant[t]["root"])
@@ -71,7 +71,7 @@ def tries(state: State) -> Iterator[str]:
         for n in nodes:
             if state.node[n]["left"] < 0:
                 yield from _leaf(state, n)
-    top = _walk(state, int(state.whole[0]["root"]))
+    top = _walk(state, int(state.header[0]["root"]))
     used += len(top)
     owners = [int(state.node[n]["owner"]) for n in top if state.node[n]["left"] < 0]
     if sorted(owners) != sorted(jobs):
@@ -81,11 +81,11 @@ def tries(state: State) -> Iterator[str]:
     for n in top:
         if state.node[n]["left"] < 0:
             yield from _tenant_leaf(state, n)
-    free, at = 0, int(state.whole[0]["free_node"])
+    free, at = 0, int(state.header[0]["free_node"])
     while at >= 0 and free <= len(state.node):
         free, at = free + 1, int(state.node[at]["left"])
-    if used + free != state.whole[0]["nodes"]:
-        yield f"{used} nodes are used and {free} free, of {state.whole[0]['nodes']}"
+    if used + free != state.header[0]["nodes"]:
+        yield f"{used} nodes are used and {free} free, of {state.header[0]['nodes']}"
 
 
 def _walk(state: State, root: int) -> list[int]:
@@ -200,7 +200,7 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
 def refused(state: State) -> Iterator[str]:
     """Where a machine says that nobody could be placed there before its room grew, it is so: of
     the jobs that are not fresh and that nothing but room and terms keeps away."""
-    if state.whole[0]["deciding"]:
+    if state.header[0]["deciding"]:
         return
     machine, job = state.machine, state.job
     grew = (machine["state"] == MachineState.UP) & (machine["dirty"] == 1)
@@ -220,14 +220,14 @@ def refused(state: State) -> Iterator[str]:
 def clean(state: State) -> Iterator[str]:
     """Reservations and changed machines count, and a machine is reserved only for a job that is
     there."""
-    reserved = state.machine["reserved"][: int(state.whole[0]["machines"])]
-    kinds = state.machine["state"][: int(state.whole[0]["machines"])]
+    reserved = state.machine["reserved"][: int(state.header[0]["machines"])]
+    kinds = state.machine["state"][: int(state.header[0]["machines"])]
     owners = reserved[kinds != MachineState.GONE]
     count = int((owners != NONE).sum())
-    if state.whole[0]["reservations"] != count:
-        yield f"{count} machines are reserved, not {state.whole[0]['reservations']}"
-    if state.whole[0]["changed"] != (state.machine["changed"] == 1).sum():
-        yield f"{state.whole[0]['changed']} machines are said to be changed: others are"
+    if state.header[0]["reservations"] != count:
+        yield f"{count} machines are reserved, not {state.header[0]['reservations']}"
+    if state.header[0]["changed"] != (state.machine["changed"] == 1).sum():
+        yield f"{state.header[0]['changed']} machines are said to be changed: others are"
     for j in np.unique(owners[owners != NONE]).tolist():
         if not state.job[j]["used"]:
             yield f"machines are reserved for job slot {j}, which nobody uses"

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.state.ids import Unit
-from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.policy import Policy, Sees, View
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.mechanism import Mechanism
 from fairlead.sharing.rules.registry import parse
@@ -66,4 +66,4 @@ def online(policy: str | Policy, units: Sequence[Unit]) -> str | Policy:
         scale: Floats = (slots @ problem.count) / takes
         return scale
 
-    return Policy(mechanism.spec, View.MACHINES, scale)
+    return Policy(mechanism.spec, View.MACHINES, scale, sees=Sees.ALL)

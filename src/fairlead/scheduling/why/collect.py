@@ -86,9 +86,9 @@ class _Look:
 
     def __init__(self, state: State, ids: Ids, slot: int) -> None:
         self.state, self.ids, self.slot = state, ids, slot
-        self.whole = self.state.whole[0]
+        self.header = self.state.header[0]
         self.job = self.state.job[slot]
-        used = int(self.whole["machines"])
+        used = int(self.header["machines"])
         machine = self.state.machine[:used]
         there = (MachineState.UP, MachineState.DRAINING)
         self.there = np.flatnonzero(np.isin(machine["state"], there))
@@ -112,7 +112,7 @@ class _Look:
         own = np.isin(self.there, [int(self.state.task[t]["machine"]) for t in self.tasks])
         reserved = self.machine["reserved"]
         expected = int(self.job["expected"])
-        ends = int(self.whole["now"]) + expected
+        ends = int(self.header["now"]) + expected
         passes = (expected > 0) & (self.machine["until"] != NEVER) & (ends <= self.machine["until"])
         passes &= self.machine["pledged"] == 0
         return _Kinds(
@@ -272,7 +272,7 @@ class _Look:
 
     def _prefers(self, others: int, preferred: int) -> Reason:
         until = int(self.job["since"] + self.job["patience"])
-        return Prefers(until, Fraction(until - int(self.whole["now"]), MICRO), preferred, others)
+        return Prefers(until, Fraction(until - int(self.header["now"]), MICRO), preferred, others)
 
     def _own_reservation(self) -> list[Reason]:
         own = np.flatnonzero(self.machine["reserved"] == self.slot)
@@ -290,7 +290,7 @@ class _Look:
         if not self.job["active"]:
             return []
         own = (self.level(self.slot), int(self.job["seq"]))
-        job = self.state.job[: int(self.whole["jobs"])]
+        job = self.state.job[: int(self.header["jobs"])]
         active = np.flatnonzero((job["used"] == 1) & (job["active"] == 1))
         found = levels_of(self.state.handle, active)
         seq = job["seq"][active]

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.model.errors import InputError
-from fairlead.service.api.gate import Gate
+from fairlead.service.api.gate import Middleware
 from fairlead.service.api.live import Entrance
 from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
 from fairlead.service.api.routes import (
@@ -92,7 +92,7 @@ def application(
     wall: Callable[[], int] | None = None,
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None,
     seen: Callable[[str, str, int, float], None] | None = None,
-) -> Gate:
+) -> Middleware:
     """The API as an ASGI application; `gate.api` is what its requests share.
 
     It reads no clock but the event loop's (or `clock`) and draws nothing but the secrets of tokens,
@@ -130,7 +130,7 @@ def application(
     app.add_exception_handler(Exception, _failed)
     plain_openapi = app.openapi
     app.openapi = lambda: _described(app, plain_openapi)  # type: ignore[method-assign]  # FastAPI's own way to extend it
-    return Gate(app, api, no_auth=no_auth, behind_proxy=behind_proxy)
+    return Middleware(app, api, no_auth=no_auth, behind_proxy=behind_proxy)
 
 
 def _add(app: FastAPI, route: Route) -> None:

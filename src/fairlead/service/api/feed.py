@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice, takewhile
 from threading import Lock
 
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.journal.entry import Entry
 
 CHUNK = 500
@@ -42,7 +42,7 @@ class Feed:
         with self._lock:
             return self._last
 
-    def attach(self, live: Live) -> None:
+    def attach(self, live: ServiceView) -> None:
         """From now on. In the loop's thread."""
         with self._lock:
             self._last = max(self._last, live.records.seq)
@@ -108,7 +108,7 @@ class Feed:
                 future.set_result(None)
 
 
-def earlier(live: Live, seq: int) -> list[Entry]:
+def earlier(live: ServiceView, seq: int) -> list[Entry]:
     """The next entries after that one, from the journal, of those that the service knows to be
     durable: after an append of which nobody knows how it ended there may be more. Raises GoneError
     where the journal holds them no more. In the loop's thread."""

@@ -28,7 +28,7 @@ METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-class Gate:
+class Middleware:
     """The application behind its gate.
 
     Paths stay percent-encoded until a handler reads a name, so that a name can hold a slash. The

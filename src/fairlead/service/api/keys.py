@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairlead.service.api.limits import Buckets
-from fairlead.service.api.live import Entrance, Live
+from fairlead.service.api.live import Entrance, ServiceView
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.records.people import TokenRecord
@@ -66,11 +66,11 @@ class Keys:
         return Caller(known.name, known.role, known.tenant)
 
 
-def _tokens(live: Live) -> dict[str, TokenRecord]:
+def _tokens(live: ServiceView) -> dict[str, TokenRecord]:
     return dict(live.records.tokens)
 
 
-def may_see(live: Live, caller: Caller, tenant: str) -> bool:
+def may_see(live: ServiceView, caller: Caller, tenant: str) -> bool:
     """Whether the caller may see, of what belongs to the tenant, what its owner alone may."""
     if caller.role is Role.ADMIN:
         return True
@@ -78,6 +78,6 @@ def may_see(live: Live, caller: Caller, tenant: str) -> bool:
     return caller.role is Role.TENANT and above is not None and is_below(live, tenant, above)
 
 
-def is_below(live: Live, tenant: str, above: str) -> bool:
+def is_below(live: ServiceView, tenant: str, above: str) -> bool:
     """Whether a tenant is that one, or below it. A job without a tenant is its own."""
     return tenant == above or live.records.is_below(tenant, above)

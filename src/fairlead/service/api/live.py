@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from fairlead.engines.interface import Attempt, Node, Output, Stream
 from fairlead.scheduling.core import Core
-from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
 from fairlead.service.requests import Reply, Request
@@ -31,7 +31,7 @@ class Entries(Protocol):
         """The entries from there on."""
 
 
-class Live(Protocol):
+class ServiceView(Protocol):
     """The service. What the API's functions get when they read."""
 
     @property
@@ -43,7 +43,7 @@ class Live(Protocol):
         """The online core; None before the first step."""
 
     @property
-    def watch(self) -> Watch | None:
+    def watch(self) -> FairnessMonitor | None:
         """What compares shares with what is fair; None where nobody does."""
 
     @property
@@ -77,5 +77,5 @@ class Entrance(Protocol):
     async def ask(self, request: Request) -> Reply:
         """The reply, once what was done is durable."""
 
-    def read(self, function: Callable[[Live], T]) -> Awaitable[T]:
+    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
         """What the function returns of the service, between two steps."""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.service.requests import Refused, Wrong
-from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorBody, ErrorKind, ToldMistake, told
+from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorBody, ErrorKind, WireMistake, to_wire
 
 MOST_MISTAKES = 100
 """Told in one answer; the rest are counted."""
@@ -57,10 +57,10 @@ class RefusalError(Exception):
 
 def answer(refusal: RefusalError) -> Response:
     """The answer that says so."""
-    shown = [_short(told(mistake)) for mistake in refusal.mistakes[:MOST_MISTAKES]]
+    shown = [_short(to_wire(mistake)) for mistake in refusal.mistakes[:MOST_MISTAKES]]
     more = len(refusal.mistakes) - len(shown)
     if more > 0:
-        shown.append(ToldMistake(message=f"there are {more} more mistakes"))
+        shown.append(WireMistake(message=f"there are {more} more mistakes"))
     body = ErrorAnswer(error=ErrorBody(kind=refusal.kind, mistakes=shown))
     return Response(
         body.model_dump_json().encode(errors="backslashreplace"),
@@ -93,7 +93,7 @@ def of_validation(error: RequestValidationError | ValidationError) -> RefusalErr
     return RefusalError(ErrorKind.INVALID, "the request is not valid", mistakes=mistakes)
 
 
-def _short(mistake: ToldMistake) -> ToldMistake:
+def _short(mistake: WireMistake) -> WireMistake:
     if len(mistake.message) <= LONGEST_MESSAGE:
         return mistake
     cut = {

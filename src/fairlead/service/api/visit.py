@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import NOBODY_ASKED, Keys
 from fairlead.service.api.limits import Buckets, neighbourhood
-from fairlead.service.api.live import Entrance, Live
+from fairlead.service.api.live import Entrance, ServiceView
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
@@ -31,10 +31,10 @@ from fairlead.service.requests import Caller, Done, Refused, Role
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.routes import BY_NAME, Access, Route
-from fairlead.wire.shape import Asked, Told
+from fairlead.wire.shape import RequestBody, ResponseBody
 
 T = TypeVar("T")
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=RequestBody)
 
 LARGE = 64 * 1024
 """Bytes of a body that is read in a thread, so that others need not wait."""
@@ -87,7 +87,7 @@ class Api:
         self._fetching.shutdown(wait=False, cancel_futures=True)
         self.feed.wake_all()
 
-    async def read(self, function: Callable[[Live], T]) -> T:
+    async def read(self, function: Callable[[ServiceView], T]) -> T:
         """What the function returns of the service. Raises RefusalError where nobody answers."""
         return await self._answered(self.door.read(function))
 
@@ -128,7 +128,7 @@ class Api:
 
 
 @dataclass
-class Visit:
+class RequestContext:
     """A request that may be answered: its sender is known and may use the route."""
 
     api: Api
@@ -150,7 +150,7 @@ class Visit:
         self.done = True
         return done
 
-    async def read(self, function: Callable[[Live], T]) -> T:
+    async def read(self, function: Callable[[ServiceView], T]) -> T:
         """What the function returns of the service. Raises RefusalError, also where this sender
         took too much of the loop's time already; not once something was done for him: he is to
         hear of it."""
@@ -158,7 +158,7 @@ class Visit:
             self._slow_down_reading()
         return await self._read(function)
 
-    async def read_on(self, function: Callable[[Live], T]) -> T | None:
+    async def read_on(self, function: Callable[[ServiceView], T]) -> T | None:
         """The same for an answer that goes on: it waits rather than refuse. None: there is no
         answer any more, because the service stops or what was asked about is gone."""
         while (wait := self.api.reading.debt(self.who, self.api.clock())) > 0:
@@ -168,10 +168,10 @@ class Visit:
         except RefusalError:
             return None
 
-    async def _read(self, function: Callable[[Live], T]) -> T:
+    async def _read(self, function: Callable[[ServiceView], T]) -> T:
         api, spent = self.api, 0.0
 
-        def timed(live: Live) -> T:
+        def timed(live: ServiceView) -> T:
             nonlocal spent
             began = api.stopwatch()
             try:
@@ -239,7 +239,7 @@ class Visit:
         except ValidationError as error:
             raise of_validation(error) from error
 
-    def answer(self, told: Told, headers: Mapping[str, str] | None = None) -> Response:
+    def answer(self, told: ResponseBody, headers: Mapping[str, str] | None = None) -> Response:
         """The answer in JSON, or that it is what the client has already."""
         body = told.model_dump_json().encode()
         more = dict(headers or {})
@@ -295,7 +295,7 @@ class _Ongoing(StreamingResponse):
             self._ended()
 
 
-async def enter(request: Request) -> Visit:
+async def enter(request: Request) -> RequestContext:
     """The request, if it may be answered. Raises RefusalError."""
     api: Api = request.app.state.api
     route = BY_NAME[request.scope["route"].name]
@@ -317,10 +317,10 @@ async def enter(request: Request) -> Visit:
             raise RefusalError(ErrorKind.INVALID, f"the parameter {name} is written twice")
     if route.body is None and _has_body(request):
         raise RefusalError(ErrorKind.BAD_REQUEST, "nothing is read of a body here", headers=CLOSE)
-    return Visit(api, request, route, caller, address)
+    return RequestContext(api, request, route, caller, address)
 
 
-Enter = Annotated[Visit, Depends(enter)]
+Enter = Annotated[RequestContext, Depends(enter)]
 """What every handler begins with."""
 
 

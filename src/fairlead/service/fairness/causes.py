@@ -74,7 +74,7 @@ def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
     usable = could_run(core, slot)
     over = _above_guarantee(core, exact)
     state = core.state
-    tasks = state.task[: int(state.whole[0]["tasks"])]
+    tasks = state.task[: int(state.header[0]["tasks"])]
     there = np.flatnonzero(tasks["state"] > TaskState.WAITING)
     there = there[usable[tasks["machine"][there]]]
     stopping = tasks["state"][there] == TaskState.STOPPING
@@ -107,7 +107,7 @@ def could_run(core: Core, slot: int) -> Bools:
     """(machines,) which of them are up, satisfy the job's constraint and hold a task of it when
     empty."""
     state = core.state
-    used = int(state.whole[0]["machines"])
+    used = int(state.header[0]["machines"])
     needs = state.needs[slot]
     up = state.machine["state"][:used] == MachineState.UP
     allowed = ((state.satisfies[:used] & needs) == needs).all(axis=1)

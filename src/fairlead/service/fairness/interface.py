@@ -15,8 +15,8 @@ import numpy as np
 
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
+from fairlead.sharing.present import Snapshot, Tenants
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
-from fairlead.simulation.exact_now import Snapshot, Tenants
 
 
 @dataclass(frozen=True, eq=False)

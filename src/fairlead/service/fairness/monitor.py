@@ -37,7 +37,7 @@ class FairSettings:
     advice: bool = False
 
 
-class Watch:
+class FairnessMonitor:
     """One for each core. It writes nothing: what the core is to be told, the loop journals."""
 
     def __init__(

@@ -17,7 +17,7 @@ import numpy as np
 
 from fairlead.service.fairness.interface import NOBODY, Answer, Answered, Question
 from fairlead.service.fairness.solve import answer
-from fairlead.simulation.exact_now import Snapshot, Tenants
+from fairlead.sharing.present import Snapshot, Tenants
 
 READY = "ready"
 RESTED = 4.0

@@ -12,8 +12,8 @@ from fairlead.scheduling.kernels.memory.state import Records
 from fairlead.scheduling.state.scales import Classes, Scaler
 from fairlead.scheduling.transitions import MachineState
 from fairlead.service.fairness.interface import Question
+from fairlead.sharing.present import Snapshot, Tenants
 from fairlead.sharing.problem.problem import Floats, Ints
-from fairlead.simulation.exact_now import Snapshot, Tenants
 
 _name = attrgetter("name")
 
@@ -40,7 +40,7 @@ def question(
     rows = columns(core, jobs)
     owner = place[rows["tenant"]]
     parent = place[state.tenant["parent"][slots]]
-    fifo = bool(state.whole[0]["fifo"])
+    fifo = bool(state.header[0]["fifo"])
     return Question(
         number=number,
         time=now,
@@ -74,13 +74,13 @@ def question(
 
 def machines_there(core: Core) -> Ints:
     """The slots of the machines that are there, in the order in which they joined."""
-    kind = core.state.machine["state"][: int(core.state.whole[0]["machines"])]
+    kind = core.state.machine["state"][: int(core.state.header[0]["machines"])]
     return np.flatnonzero((kind == MachineState.UP) | (kind == MachineState.DRAINING))
 
 
 def jobs_there(core: Core) -> Ints:
     """The slots of the jobs that have tasks which wait or are held, in the order of submission."""
-    rows = core.state.job[: int(core.state.whole[0]["jobs"])]
+    rows = core.state.job[: int(core.state.header[0]["jobs"])]
     jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
     ordered: Ints = jobs[np.argsort(rows["seq"][jobs], kind="stable")]
     return ordered

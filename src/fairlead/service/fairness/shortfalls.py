@@ -144,7 +144,7 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     state = core.state
     jobs = jobs_there(core)
     rows = columns(core, jobs)
-    tasks = state.task[: int(state.whole[0]["tasks"])]
+    tasks = state.task[: int(state.header[0]["tasks"])]
     stopping = np.bincount(
         tasks["job"][tasks["state"] == TaskState.STOPPING], minlength=len(state.job)
     )

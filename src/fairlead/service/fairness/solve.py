@@ -8,12 +8,12 @@ import numpy as np
 
 from fairlead.model.errors import FairleadError
 from fairlead.model.values import FrozenMap
-from fairlead.scheduling.advice.ranking import ranks
+from fairlead.scheduling.advice.ranking import advice_of
 from fairlead.scheduling.events import Advice
 from fairlead.scheduling.preemption.guarantees import named
 from fairlead.service.fairness.interface import Answer, JobShares, Question, TenantShare
+from fairlead.sharing.present import Exact, Snapshot, exact_now
 from fairlead.sharing.problem.problem import Bools, Floats
-from fairlead.simulation.exact_now import Exact, Snapshot, exact_now
 
 
 def answer(question: Question) -> Answer:
@@ -90,17 +90,5 @@ def _tenants(question: Question, share: Floats, whole: Floats) -> FrozenMap[Tena
 
 
 def _advice(question: Question, exact: Exact) -> tuple[Advice, ...]:
-    """What the exact allocation says of each job on each kind of machine that is up."""
-    found = ranks(exact.filled)
-    machines: list[list[str]] = [[] for _ in range(found.rank.shape[1])]
-    names = [name for name, up in zip(question.machines, question.up.tolist(), strict=True) if up]
-    for name, kind in zip(names, exact.machine_class.tolist(), strict=True):
-        machines[kind].append(name)
-    named = [tuple(each) for each in machines]
-    # A group of alike jobs was solved as one job.
-    target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
-    return tuple(
-        Advice(job, named[kind], int(found.rank[group, kind]), int(target[group, kind]))
-        for job, group in zip(question.jobs, exact.group.tolist(), strict=True)
-        for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
-    )
+    up = zip(question.machines, question.up.tolist(), strict=True)
+    return advice_of(exact, question.jobs, [name for name, is_up in up if is_up])

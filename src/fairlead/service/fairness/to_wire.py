@@ -6,7 +6,7 @@ import math
 
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.history import Point
-from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import Audit, Measured, Short, measure
 from fairlead.wire import fairness as wire
 
@@ -14,12 +14,14 @@ JUST_NOW = "unexplained"
 """The cause of a shortfall beyond those that are looked into."""
 
 
-def measured(core: Core, watch: Watch | None) -> Measured:
+def measured(core: Core, watch: FairnessMonitor | None) -> Measured:
     """What everybody has, beside what the exact allocation gives where somebody computes it."""
     return measure(core, None) if watch is None else watch.measured(core)
 
 
-def shares(time: int, core: Core, watch: Watch | None, *, jobs: bool = False) -> wire.Shares:
+def shares(
+    time: int, core: Core, watch: FairnessMonitor | None, *, jobs: bool = False
+) -> wire.Shares:
     """Everybody's share now and by the exact allocation; of each job too where `jobs`."""
     found = measured(core, watch)
     exact = found.exact
@@ -34,7 +36,7 @@ def shares(time: int, core: Core, watch: Watch | None, *, jobs: bool = False) ->
 
 def _has_scale(core: Core, found: Measured) -> bool:
     """fifo has none of its own until the exact allocation brings one."""
-    return found.exact is not None or not core.state.whole[0]["fifo"]
+    return found.exact is not None or not core.state.header[0]["fifo"]
 
 
 def _tenant(found: Measured, t: int, scaled: bool) -> wire.TenantShare:
@@ -76,7 +78,7 @@ def _jobs(core: Core, found: Measured) -> list[wire.JobShareNow]:
 
 def history(
     time: int,
-    watch: Watch | None,
+    watch: FairnessMonitor | None,
     *,
     since: int | None = None,
     until: int | None = None,
@@ -112,7 +114,7 @@ def _point(point: Point) -> wire.SharePoint:
 
 
 def live_audit(
-    time: int, core: Core, watch: Watch | None, quarantined: frozenset[str] = frozenset()
+    time: int, core: Core, watch: FairnessMonitor | None, quarantined: frozenset[str] = frozenset()
 ) -> wire.LiveAudit:
     """Who has less than it is guaranteed, since when and why."""
     if watch is None:

@@ -43,7 +43,7 @@ _SETTINGS = (
 
 def open_postgres(url: str, head: Path | None) -> SqlStore:
     """The journal in this database, to be written; a new one where there is none."""
-    name = f"the journal in {shown(url)}"
+    name = f"the journal in {without_password(url)}"
     session = PostgresSession(url)
     try:
         if not session.alone():
@@ -53,8 +53,8 @@ def open_postgres(url: str, head: Path | None) -> SqlStore:
         new = not _there(session)
         if new and head is not None and head.exists():
             raise CorruptJournalError(
-                f"there is no journal in {shown(url)}, but one was kept there: {head} is left of"
-                " it; put it back, or remove that file as well to begin a new one"
+                f"there is no journal in {without_password(url)}, but one was kept there: {head} is"
+                " left of it; put it back, or remove that file as well to begin a new one"
             )
         version = 0 if new else _version(session, url, older=True)
         if version < VERSION:
@@ -84,14 +84,14 @@ def read_postgres(url: str, head: Path | None) -> SqlReader:
     session = PostgresSession(url)
     try:
         if not _there(session):
-            raise JournalError(f"there is no journal in {shown(url)}")
+            raise JournalError(f"there is no journal in {without_password(url)}")
         _version(session, url)
     finally:
         session.close()
-    return SqlReader(f"the journal in {shown(url)}", lambda: PostgresSession(url), head)
+    return SqlReader(f"the journal in {without_password(url)}", lambda: PostgresSession(url), head)
 
 
-def shown(url: str) -> str:
+def without_password(url: str) -> str:
     """The URL without its password."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
@@ -102,7 +102,7 @@ class PostgresSession:
     """A connection to a journal's database."""
 
     def __init__(self, url: str) -> None:
-        self._name = f"the journal in {shown(url)}"
+        self._name = f"the journal in {without_password(url)}"
         with self._said():
             self._connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT)
         try:
@@ -186,13 +186,13 @@ def _version(session: Session, url: str, *, older: bool = False) -> int:
     ((version,),) = session.run("SELECT version FROM journal_schema")
     if version > VERSION:
         raise JournalError(
-            f"the journal in {shown(url)} was written by a newer Fairlead (its schema is {version},"
-            f" known is {VERSION}): use that one"
+            f"the journal in {without_password(url)} was written by a newer Fairlead (its schema is"
+            f" {version}, known is {VERSION}): use that one"
         )
     if version < VERSION and not older:
         raise JournalError(
-            f"the journal in {shown(url)} was written by an older Fairlead (its schema is"
-            f" {version}): start the service once, which brings it up to date"
+            f"the journal in {without_password(url)} was written by an older Fairlead (its schema"
+            f" is {version}): start the service once, which brings it up to date"
         )
     return int(version)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.events import TenantChanged
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.recovery.configuration import (
     CORE_CHANGED,
     change_of,
@@ -17,7 +17,7 @@ from fairlead.service.recovery.configuration import (
 from fairlead.service.settings import Settings
 
 
-def begin(draft: Draft, settings: Settings) -> None:
+def begin(draft: Step, settings: Settings) -> None:
     """The first entries of a service that starts. Raises InputError where the core cannot go on as
     the settings want it to."""
     start = draft.records.start
@@ -28,7 +28,7 @@ def begin(draft: Draft, settings: Settings) -> None:
     _tell_tenants(draft, settings.tenants)
 
 
-def _tell_tenants(draft: Draft, tenants: Sequence[Tenant]) -> None:
+def _tell_tenants(draft: Step, tenants: Sequence[Tenant]) -> None:
     """Tells the core of tenants that are new or differ, parents first."""
     waiting = list(tenants)
     told: set[str] = set()

@@ -14,7 +14,7 @@ from fairlead.service.journal.entry import (
     Store,
     TakenJournalError,
 )
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
 
@@ -22,24 +22,24 @@ Listener = Callable[[Sequence[Entry]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PendingStep:
     """A step that was made: it counts once it is durable."""
 
-    draft: Draft
+    draft: Step
     reports: Sequence[Report]  # that it is about
 
 
-class Keeper:
+class Committer:
     """`trouble`: why the journal cannot be written now; empty if it can. `stuck`: the step that
     could not be written. `listeners` are called with entries that are durable and folded."""
 
     def __init__(self, store: Store, records: Records, observer: Observer) -> None:
         self.trouble = ""
-        self.stuck: Made | None = None
+        self.stuck: PendingStep | None = None
         self.listeners: list[Listener] = []
         self._store, self._records, self._observer = store, records, observer
 
-    def keep(self, made: Made) -> bool:
+    def commit(self, made: PendingStep) -> bool:
         """Makes a step durable and folds it; whether that was possible. One that was not is to be
         given again as it is, before any other. Raises TakenJournalError, CorruptJournalError."""
         entries = made.draft.entries

@@ -32,7 +32,7 @@ def assignment(
     )
 
 
-def carry_out(
+def dispatch(
     engine: Engine,
     records: Records,
     entries: Sequence[Entry],

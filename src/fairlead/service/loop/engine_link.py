@@ -10,8 +10,8 @@ from itertools import islice
 
 from fairlead.engines.interface import Attempt, Engine, EngineError, Node, Report
 from fairlead.service.fairness.observer import Counted, Observer
-from fairlead.service.loop.dispatch import carry_out, resume
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.dispatch import dispatch, resume
+from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 
 RETRY = 1_000_000
@@ -35,7 +35,7 @@ class Heard:
     gone: Sequence[Attempt] = ()
 
 
-class Reach:
+class EngineLink:
     """`trouble`: why the engine cannot be reached; empty if it can."""
 
     def __init__(self, engine: Engine, records: Records, observer: Observer) -> None:
@@ -46,7 +46,7 @@ class Reach:
         self._forget: list[Attempt] = []  # of these, what was not told yet
         self._told = 0
 
-    def hear(self, time: int, ask_nodes: bool) -> Heard:
+    def poll(self, time: int, ask_nodes: bool) -> Heard:
         """Asks it. What is to be made good after a failure is made good first."""
         if self.trouble and self._retry is not None and time < self._retry:
             return Heard()
@@ -60,7 +60,7 @@ class Reach:
             self._failed(time, error)
             return Heard()
 
-    def tell(self, draft: Draft, reports: Sequence[Report]) -> None:
+    def tell(self, draft: Step, reports: Sequence[Report]) -> None:
         """Carries out what the draft, which is durable and folded, asks for."""
         self._forgotten.extend(_attempts(*job) for job in draft.forgotten.items())
         self._told = draft.time
@@ -69,7 +69,7 @@ class Reach:
         try:
             if reports:
                 self._engine.acknowledge(reports)
-            launched, stopped = carry_out(self._engine, self._records, draft.entries, draft.cancels)
+            launched, stopped = dispatch(self._engine, self._records, draft.entries, draft.cancels)
             self._observer.counted(Counted.LAUNCHES, launched)
             self._observer.counted(Counted.STOPS, stopped)
             self._fill()

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from fairlead.engines.interface import Lost
 from fairlead.scheduling.core import Core
-from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer
-from fairlead.service.loop.engine_link import Heard, Reach
+from fairlead.service.loop.engine_link import EngineLink, Heard
 from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.reports import take_report
 from fairlead.service.loop.retention import due, forget_old
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 
 
-def take_in(
-    draft: Draft, heard: Heard, machines: Machines, watch: Watch | None, observer: Observer
+def collect_inputs(
+    draft: Step, heard: Heard, machines: Machines, watch: FairnessMonitor | None, observer: Observer
 ) -> None:
     """Tells the core of all of it."""
     for attempt in heard.gone:
-        draft.give_up_no_more(attempt)
+        draft.mark_attempt_gone(attempt)
     for report in heard.reports:
         if not take_report(draft, report):
             observer.counted(Counted.LATE_REPORTS)
@@ -34,7 +34,11 @@ def take_in(
 
 
 def next_time(
-    core: Core, records: Records, reach: Reach, machines: Machines, watch: Watch | None
+    core: Core,
+    records: Records,
+    reach: EngineLink,
+    machines: Machines,
+    watch: FairnessMonitor | None,
 ) -> int | None:
     """When there may be anything to take in though the engine reports nothing."""
     retry = reach.wake()

@@ -9,16 +9,16 @@ from fairlead.engines.interface import Engine, Node
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser
-from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer, Timed, Unobserved
 from fairlead.service.journal.entry import Store
 from fairlead.service.loop.bootstrap import begin
-from fairlead.service.loop.commit import Keeper, Listener, Made
-from fairlead.service.loop.engine_link import Reach
-from fairlead.service.loop.intake import next_time, take_in
+from fairlead.service.loop.commit import Committer, Listener, PendingStep
+from fairlead.service.loop.engine_link import EngineLink
+from fairlead.service.loop.intake import collect_inputs, next_time
 from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.operations import Value, take_request
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.recovery.configuration import (
     change_of,
     changed_core,
@@ -65,10 +65,12 @@ class Service:
                 changed_core(self.core, self.records.time, change)
         self.machines = Machines(self.settings)
         self.watch = (
-            None if adviser is None else Watch(adviser, fair_settings(self.settings), history)
+            None
+            if adviser is None
+            else FairnessMonitor(adviser, fair_settings(self.settings), history)
         )
-        self._reach = Reach(engine, self.records, self.observer)
-        self._keeper = Keeper(store, self.records, self.observer)
+        self._reach = EngineLink(engine, self.records, self.observer)
+        self._keeper = Committer(store, self.records, self.observer)
         self.snapshots = Snapshots(store, every, snapshot, self.observer)
         keep = self.settings.journal_keep
         self.shortening = None if keep is None else Shortening(store, keep, self.observer)
@@ -106,23 +108,23 @@ class Service:
         time = self._time = self._clock(now)
         if self._keeper.stuck is not None and not self._finish(self._keeper.stuck):
             return [self._unavailable() for _ in requests]
-        heard = self._reach.hear(time, self.machines.due(time))
+        heard = self._reach.poll(time, self.machines.due(time))
         if self.core is None and heard.nodes is None:
             return [self._unavailable() for _ in requests]
         core = self.core or first_core(heard.nodes or (), self.settings)
-        draft = Draft(core, self.records, time)
+        draft = Step(core, self.records, time)
         if not self._begun:
             begin(draft, self.settings)
             core = draft.core
         self.core, self._begun = core, True
-        take_in(draft, heard, self.machines, self.watch, self.observer)
+        collect_inputs(draft, heard, self.machines, self.watch, self.observer)
         # Last: the core says what a cancelled job's tasks are to do as things stand then.
         values = [take_request(draft, self.settings.limits, each) for each in requests]
         draft.pass_time()
         if draft.told:
             with self.observer.timed(Timed.DECIDE):
                 draft.decide()
-        kept = self._finish(Made(draft, heard.reports))
+        kept = self._finish(PendingStep(draft, heard.reports))
         if kept:
             self.snapshots.look(core, self.records)
         if self.watch is not None:
@@ -153,9 +155,9 @@ class Service:
         self._ahead = max(self._ahead, max(self._time, self.records.time) - now)
         return now + self._ahead
 
-    def _finish(self, made: Made) -> bool:
+    def _finish(self, made: PendingStep) -> bool:
         """Makes a step durable and acts on it; whether that was possible."""
-        if not self._keeper.keep(made):
+        if not self._keeper.commit(made):
             return False
         self._reach.tell(made.draft, made.reports)
         self._keeper.spread(made.draft.entries)

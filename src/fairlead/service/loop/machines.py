@@ -19,7 +19,7 @@ from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.service.loop.core_lookup import is_cancelled, machine_state, task_state
 from fairlead.service.loop.reports import may_be_tried, retries_of
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.records.people import MachineRecord
 from fairlead.service.settings import Settings
 
@@ -42,7 +42,7 @@ class Machines:
         """Whether it is time to ask the engine."""
         return self.looked is None or time >= self.looked + self.settings.node_interval
 
-    def look(self, draft: Draft, nodes: Sequence[Node]) -> None:
+    def look(self, draft: Step, nodes: Sequence[Node]) -> None:
         """Tells the core what changed."""
         self.looked = draft.time
         before, self.nodes = self.nodes, {node.machine.name: node for node in nodes}
@@ -75,7 +75,7 @@ class Machines:
         """When to ask it again; None if it was never asked."""
         return None if self.looked is None else self.looked + self.settings.node_interval
 
-    def in_trouble(self, draft: Draft, name: str, why: str) -> None:
+    def in_trouble(self, draft: Step, name: str, why: str) -> None:
         """A machine failed: it gets nothing for a while, longer each time in a row."""
         record = draft.records.machines.get(name)
         if record is None or record.machine is None or record.quarantine is not None:
@@ -89,7 +89,7 @@ class Machines:
         draft.note("machine_quarantined", machine=name, until=until, failures=failures, why=why)
         _drain(draft, name, "trouble")
 
-    def _see(self, draft: Draft, record: MachineRecord | None, node: Node) -> None:
+    def _see(self, draft: Step, record: MachineRecord | None, node: Node) -> None:
         name = node.machine.name
         machine, problem = self._counted(draft, node.machine)
         if problem:
@@ -105,7 +105,7 @@ class Machines:
         elif node.health is Health.READY:
             self._join(draft, name, machine, record)
 
-    def _counted(self, draft: Draft, machine: Machine) -> tuple[Machine, str]:
+    def _counted(self, draft: Step, machine: Machine) -> tuple[Machine, str]:
         """The machine as the core counts it. Most are what they were."""
         known = self.counted.get(machine.name)
         if known is None or known[0] != machine:
@@ -113,9 +113,7 @@ class Machines:
             self.counted[machine.name] = known
         return known[1], known[2]
 
-    def _join(
-        self, draft: Draft, name: str, machine: Machine, record: MachineRecord | None
-    ) -> None:
+    def _join(self, draft: Step, name: str, machine: Machine, record: MachineRecord | None) -> None:
         left = [] if record is None else [a for a in record.given_up if a not in draft.gone]
         if left:
             # What runs there still would not be counted: it is stopped first.
@@ -126,7 +124,7 @@ class Machines:
         if record is not None and (record.drained or record.quarantine):
             _drain(draft, name, "admin" if record.drained else "trouble")
 
-    def _health(self, draft: Draft, record: MachineRecord, node: Node) -> None:
+    def _health(self, draft: Step, record: MachineRecord, node: Node) -> None:
         name, time = record.name, draft.time
         if node.health is Health.TROUBLED:
             since = self.troubled.setdefault(name, time)
@@ -139,7 +137,7 @@ class Machines:
             if not draft.drains.get(name, record.drained):
                 draft.tell(MachineDrained(time, name, back=True), why="trouble")
 
-    def _drop_given_up(self, draft: Draft, record: MachineRecord) -> None:
+    def _drop_given_up(self, draft: Step, record: MachineRecord) -> None:
         """What was given up on a machine that has been away for long is thought to be over."""
         for attempt, time in record.given_up.items():
             if draft.time >= time + self.settings.given_up_for and attempt not in draft.gone:
@@ -152,13 +150,13 @@ def _is_well(record: MachineRecord | None, node: Node) -> bool:
     return there and node.health is Health.READY
 
 
-def _drain(draft: Draft, name: str, why: str) -> None:
+def _drain(draft: Step, name: str, why: str) -> None:
     """The core gives it nothing more, if it did."""
     if machine_state(draft.core, name) is MachineState.UP:
         draft.tell(MachineDrained(draft.time, name), why=why)
 
 
-def _leave(draft: Draft, record: MachineRecord, why: str) -> None:
+def _leave(draft: Step, record: MachineRecord, why: str) -> None:
     """It is given up, with all that runs on it. What must not be tried again has failed."""
     for (number, task), attempt in record.held.items():
         job = draft.records.jobs[number]

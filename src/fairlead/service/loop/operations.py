@@ -8,7 +8,7 @@ from fairlead.scheduling.events import JobCancelled, JobChanged, MachineDrained,
 from fairlead.scheduling.transitions import MachineState
 from fairlead.service.loop.core_lookup import is_cancelled, machine_state
 from fairlead.service.loop.refusals import RefusedError, only_admin, refuse
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.loop.submitting import submit
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.requests import (
@@ -33,7 +33,7 @@ from fairlead.service.settings import Limits
 Value = SubmittedJobs | int | None
 
 
-def take_request(draft: Draft, limits: Limits, request: Request) -> Value | Refused:
+def take_request(draft: Step, limits: Limits, request: Request) -> Value | Refused:
     """What the request gives once the draft is durable; or why it is refused."""
     try:
         match request:
@@ -59,7 +59,7 @@ def take_request(draft: Draft, limits: Limits, request: Request) -> Value | Refu
         return Refused(Wrong.INPUT, str(error))
 
 
-def _own_job(draft: Draft, caller: Caller, key: JobKey) -> JobRecord:
+def _own_job(draft: Step, caller: Caller, key: JobKey) -> JobRecord:
     """The job, if there is one on which the caller may act."""
     job = draft.records.job(key)
     if job is None or job.id in draft.forgotten:
@@ -73,7 +73,7 @@ def _own_job(draft: Draft, caller: Caller, key: JobKey) -> JobRecord:
     return job
 
 
-def _change(draft: Draft, limits: Limits, request: ChangeJob) -> int:
+def _change(draft: Step, limits: Limits, request: ChangeJob) -> int:
     job = _own_job(draft, request.caller, request.job)
     if job.over:
         refuse(Wrong.CONFLICT, "it is over", "submit another job", ("job", job.name))
@@ -102,7 +102,7 @@ def _change(draft: Draft, limits: Limits, request: ChangeJob) -> int:
     return job.id
 
 
-def _cancel(draft: Draft, request: CancelJob) -> int:
+def _cancel(draft: Step, request: CancelJob) -> int:
     job = _own_job(draft, request.caller, request.job)
     if job.cancelled or is_cancelled(draft.core, job.name):
         return job.id
@@ -112,7 +112,7 @@ def _cancel(draft: Draft, request: CancelJob) -> int:
     return job.id
 
 
-def _forget(draft: Draft, request: ForgetJob) -> int:
+def _forget(draft: Step, request: ForgetJob) -> int:
     job = _own_job(draft, request.caller, request.job)
     if not job.over:
         refuse(Wrong.CONFLICT, "it is not over", "cancel it first", ("job", job.name))
@@ -128,13 +128,13 @@ def _forget(draft: Draft, request: ForgetJob) -> int:
     return job.id
 
 
-def _put_tenant(draft: Draft, request: PutTenant) -> Value:
+def _put_tenant(draft: Step, request: PutTenant) -> Value:
     only_admin(request.caller)
     draft.tell(TenantChanged(draft.time, request.tenant))
     return None
 
 
-def _drain(draft: Draft, request: DrainMachine) -> Value:
+def _drain(draft: Step, request: DrainMachine) -> Value:
     only_admin(request.caller)
     name, back = request.machine, request.back
     record = draft.records.machines.get(name)
@@ -156,7 +156,7 @@ def _drain(draft: Draft, request: DrainMachine) -> Value:
     return None
 
 
-def _make_token(draft: Draft, request: MakeToken) -> Value:
+def _make_token(draft: Step, request: MakeToken) -> Value:
     only_admin(request.caller)
     name = plain_name(request.name)
     if draft.tokens.get(name, name in draft.records.tokens):
@@ -177,7 +177,7 @@ def _make_token(draft: Draft, request: MakeToken) -> Value:
     return None
 
 
-def _revoke_token(draft: Draft, request: RevokeToken) -> Value:
+def _revoke_token(draft: Step, request: RevokeToken) -> Value:
     only_admin(request.caller)
     name = request.name
     if not draft.tokens.get(name, name in draft.records.tokens):

@@ -13,7 +13,7 @@ from fairlead.scheduling.events import (
 )
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.loop.core_lookup import is_cancelled, task_state
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.records.jobs import JobRecord
 
 LARGEST_CODE = 2**31 - 1
@@ -31,7 +31,7 @@ LOSS_RETRIES = 3
 TaskEnd = type[TaskFinished] | type[TaskFailed] | type[TaskLost] | type[TaskStopped]
 
 
-def take_report(draft: Draft, report: Report) -> bool:
+def take_report(draft: Step, report: Report) -> bool:
     """Tells the core what the report says; whether it was of an attempt that is under way. What is
     late changes nothing but that a given up attempt is known to be over."""
     attempt = report.attempt
@@ -39,7 +39,7 @@ def take_report(draft: Draft, report: Report) -> bool:
     state = None if job is None else _current(draft, job, attempt.task, attempt.number)
     if job is None or state is None:
         if not isinstance(report, Started):
-            draft.give_up_no_more(attempt)
+            draft.mark_attempt_gone(attempt)
         return False
     if isinstance(report, Started):
         if state is TaskState.LAUNCHED:
@@ -51,7 +51,7 @@ def take_report(draft: Draft, report: Report) -> bool:
     return True
 
 
-def _current(draft: Draft, job: JobRecord, task: int, number: int) -> TaskState | None:
+def _current(draft: Step, job: JobRecord, task: int, number: int) -> TaskState | None:
     """The state in the core of a task whose attempt this is; None if it is another one's."""
     if not 0 <= task < job.tasks or draft.records.table.attempt[job.first + task] != number:
         return None
@@ -61,7 +61,7 @@ def _current(draft: Draft, job: JobRecord, task: int, number: int) -> TaskState 
 
 
 def _end(
-    draft: Draft, job: JobRecord, state: TaskState, report: Ended | Lost
+    draft: Step, job: JobRecord, state: TaskState, report: Ended | Lost
 ) -> tuple[TaskEnd, bool]:
     """What the end means to the core, and whether it costs a retry."""
     lost = isinstance(report, Lost)
@@ -98,7 +98,7 @@ def retries_of(job: Job, lost: bool) -> int:
     return LOSS_RETRIES if lost else 0
 
 
-def _said(draft: Draft, job: JobRecord, report: Ended | Lost, retry: bool) -> dict[str, object]:
+def _said(draft: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> dict[str, object]:
     """What the records are to know of the end."""
     common = {
         "id": job.id,

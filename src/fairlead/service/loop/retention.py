@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.settings import Retention
@@ -13,7 +13,7 @@ AT_ONCE = 100
 """Jobs that a step forgets at most, so that it stays short."""
 
 
-def forget_old(draft: Draft, retention: Retention) -> None:
+def forget_old(draft: Step, retention: Retention) -> None:
     """Forgets jobs that are over: the first of these first, until few and young enough are left.
     What may still run on a machine that is away is not forgotten."""
     records = draft.records

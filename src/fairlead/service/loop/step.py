@@ -19,7 +19,7 @@ from fairlead.service.records.people import KeyRecord
 
 
 @dataclass
-class Draft:
+class Step:
     """Entries with what was said in them, in their order, all of one moment.
 
     The rest is what the step has done already and the records do not know yet; `cancels` are
@@ -71,7 +71,7 @@ class Draft:
             machine=machine,
         )
 
-    def give_up_no_more(self, attempt: Attempt) -> bool:
+    def mark_attempt_gone(self, attempt: Attempt) -> bool:
         """The same, wherever it was given up; whether it was anywhere."""
         if attempt in self.gone:
             return False

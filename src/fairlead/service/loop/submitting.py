@@ -12,7 +12,7 @@ from fairlead.model.plain import plain_job
 from fairlead.scheduling.events import JobCancelled, JobSubmitted
 from fairlead.service.journal.codec import to_text
 from fairlead.service.loop.refusals import refuse
-from fairlead.service.loop.step import Draft
+from fairlead.service.loop.step import Step
 from fairlead.service.records.people import KeyRecord
 from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, Wrong
 from fairlead.service.settings import Limits
@@ -20,7 +20,7 @@ from fairlead.service.settings import Limits
 LONGEST_KEY = 255
 
 
-def submit(draft: Draft, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
+def submit(draft: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
     """Takes in the jobs. Raises RefusedError or InputError, and changes nothing then."""
     caller = request.caller
     if caller.role is Role.VIEWER:
@@ -71,7 +71,7 @@ def _owned(job: Job, caller: Caller) -> Job:
     return Job(**(values | {"tenant": caller.tenant}))
 
 
-def _check_owner(draft: Draft, job: Job, caller: Caller) -> None:
+def _check_owner(draft: Step, job: Job, caller: Caller) -> None:
     """Tenants submit for themselves and for those below them."""
     if caller.role is Role.ADMIN:
         return
@@ -89,11 +89,11 @@ def _hash(jobs: tuple[Job, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _known(draft: Draft, token: str | None, key: str) -> KeyRecord | None:
+def _known(draft: Step, token: str | None, key: str) -> KeyRecord | None:
     return draft.keys.get((token, key)) or draft.records.keys.get((token, key))
 
 
-def _again(draft: Draft, before: KeyRecord, asked: str, key: str) -> SubmittedJobs:
+def _again(draft: Step, before: KeyRecord, asked: str, key: str) -> SubmittedJobs:
     if before.request != asked:
         refuse(
             Wrong.CONFLICT,
@@ -106,7 +106,7 @@ def _again(draft: Draft, before: KeyRecord, asked: str, key: str) -> SubmittedJo
     return SubmittedJobs(before.ids, found, again=True)
 
 
-def _check(draft: Draft, limits: Limits, jobs: tuple[Job, ...]) -> None:
+def _check(draft: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
     """What the core does not check: all of it before the core is told of the first job."""
     if len(jobs) > limits.jobs_per_request:
         refuse(
@@ -154,7 +154,7 @@ def _check(draft: Draft, limits: Limits, jobs: tuple[Job, ...]) -> None:
     _check_limits(draft, limits, jobs)
 
 
-def _check_limits(draft: Draft, limits: Limits, jobs: tuple[Job, ...]) -> None:
+def _check_limits(draft: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
     """Refuses what would be more than anybody may have."""
     more_jobs = Counter(_tenant(job) for job in jobs)
     more_tasks: Counter[str] = Counter()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from fairlead.service.api.live import Entrance, Live
+from fairlead.service.api.live import Entrance, ServiceView
 from fairlead.service.api.visit import Api
 from fairlead.service.requests import Caller, Done, MakeToken, Role
 from fairlead.service.tokens import FIRST, make
@@ -51,7 +51,7 @@ async def make_first(
         await asyncio.sleep(1)  # the journal or the engine cannot be reached now
 
 
-def _hashes(live: Live) -> dict[str, str]:
+def _hashes(live: ServiceView) -> dict[str, str]:
     return {token.name: token.hash for token in live.records.tokens.values()}
 
 
@@ -59,5 +59,5 @@ def _numbered(count: int) -> list[str]:
     return [f"{FIRST}-{number}" for number in range(2, count + 2)]
 
 
-def _has_admin(live: Live) -> bool:
+def _has_admin(live: ServiceView) -> bool:
     return any(token.role is Role.ADMIN for token in live.records.tokens.values())

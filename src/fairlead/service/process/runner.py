@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from fairlead.engines.interface import Heralding
+from fairlead.engines.interface import NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
 from fairlead.service.loop.loop import Service
-from fairlead.service.mailbox import Door, answer
+from fairlead.service.mailbox import Mailbox, answer
 from fairlead.service.requests import Refused, Wrong
 
 MICROSECONDS = 1_000_000
@@ -45,7 +45,7 @@ class Runner:
     def __init__(
         self,
         service: Service,
-        door: Door[Service],
+        door: Mailbox[Service],
         *,
         poll: float = 0.02,
         clock: Callable[[], int] = wall_clock,
@@ -55,7 +55,7 @@ class Runner:
         self.failure: BaseException | None = None
         self._poll, self._clock, self._ended = poll, clock, ended
         self._pause = SOON
-        self._heralding = isinstance(service.engine, Heralding)
+        self._heralding = isinstance(service.engine, NotifiesNews)
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
         service.snapshots.aside = self._write_aside
@@ -64,7 +64,7 @@ class Runner:
     def start(self) -> None:
         """Begins. The first step is made by then, and raises here what it raises."""
         engine = self.service.engine
-        if isinstance(engine, Heralding):
+        if isinstance(engine, NotifiesNews):
             engine.listen(self.door.wake)
         self._thread.start()
         self._first.wait()

@@ -21,10 +21,10 @@ import uvicorn
 from fairlead.model.errors import InputError, Mistake, OutputError
 from fairlead.service.api.app import application
 from fairlead.service.api.connection import Connections, guarded
-from fairlead.service.api.gate import Gate, is_loopback
+from fairlead.service.api.gate import Middleware, is_loopback
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.loop.loop import Service
-from fairlead.service.mailbox import Door, DoorClosedError
+from fairlead.service.mailbox import DoorClosedError, Mailbox
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
 from fairlead.service.process.runner import Runner, explained
@@ -63,7 +63,7 @@ class Serving:
     no_auth: bool = False
     api: ApiSettings = field(default_factory=ApiSettings)
     poll: float = 0.02
-    metrics: Callable[[Door[Service]], Awaitable[bytes]] | None = None
+    metrics: Callable[[Mailbox[Service]], Awaitable[bytes]] | None = None
     seen: Callable[[str, str, int, float], None] | None = None
     waits: Callable[[str], None] = lambda _: None
 
@@ -123,7 +123,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     listener = _listener(serving.host, serving.port)
-    door: Door[Service] = Door()
+    door: Mailbox[Service] = Mailbox()
     file = serving.state / ADDRESS
     try:
         gate = _gate(serving, door)
@@ -151,7 +151,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     return 0
 
 
-def _gate(serving: Serving, door: Door[Service]) -> Gate:
+def _gate(serving: Serving, door: Mailbox[Service]) -> Middleware:
     metrics = serving.metrics
     return application(
         door,
@@ -163,7 +163,7 @@ def _gate(serving: Serving, door: Door[Service]) -> Gate:
     )
 
 
-def _config(serving: Serving, gate: Gate) -> uvicorn.Config:
+def _config(serving: Serving, gate: Middleware) -> uvicorn.Config:
     connections = Connections(serving.api, behind_proxy=serving.behind_proxy)
     return uvicorn.Config(
         gate,
@@ -189,8 +189,8 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
-        gate: Gate,
-        door: Door[Service],
+        gate: Middleware,
+        door: Mailbox[Service],
         serving: Serving,
         ready: Callable[[str, bool], None],
     ) -> None:

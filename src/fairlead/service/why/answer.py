@@ -19,13 +19,13 @@ from fairlead.scheduling.why.values import (
 )
 from fairlead.service.fairness.causes import Cause, cause_of
 from fairlead.service.fairness.interface import Answered, JobShare
-from fairlead.service.fairness.monitor import Watch
+from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import exact_of
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import JobKey
-from fairlead.service.why.core_copy import Still, still
+from fairlead.service.why.core_copy import FrozenCore, still
 from fairlead.service.why.expected_start import Start, expected_start
 from fairlead.service.why.remedies import Change, smallest_changes
 
@@ -151,7 +151,7 @@ class Taken:
     made of it elsewhere (`explained`)."""
 
     said: WhyJob
-    copy: Still | None  # where something is not over
+    copy: FrozenCore | None  # where something is not over
     exact: Answered | None = None
     since: int | None = None  # its tenant is short
 
@@ -160,7 +160,7 @@ def take(
     time: int,
     records: Records,
     core: Core | None,
-    watch: Watch | None,
+    watch: FairnessMonitor | None,
     key: JobKey,
     *,
     own: bool = True,

@@ -29,7 +29,7 @@ _USED = {
 
 
 @dataclass(frozen=True, eq=False)
-class Still:
+class FrozenCore:
     """A core as it was at a moment. Taking one costs little more than copying its arrays; `core`
     is made of it by whoever wants it, in any thread, and is its own."""
 
@@ -42,7 +42,7 @@ class Still:
         core = self._core
         state, ids = core.state, core.ids
         state.grow(Full.OUT)  # makes the handle of the arrays as they are now
-        used = state.task[: int(state.whole[0]["tasks"])]
+        used = state.task[: int(state.header[0]["tasks"])]
         held = np.flatnonzero(np.isin(used["state"], HELD))
         ids.tasks.update((job, {}) for job in ids.job_at)
         columns = (held, used["job"][held], used["number"][held])
@@ -55,10 +55,10 @@ class Still:
         return core
 
 
-def still(core: Core) -> Still:
+def still(core: Core) -> FrozenCore:
     """The core as it is now, between two of its decisions."""
     other, book, state = copy(core), copy(core.book), copy(core.state)
-    whole = core.state.whole[0]
+    whole = core.state.header[0]
     for name in FIELDS:
         array = getattr(core.state, name)
         rows = int(whole[_USED[name]]) if name in _USED else len(array)
@@ -69,10 +69,10 @@ def still(core: Core) -> Still:
     book.state, book.rejected = state, list(core.book.rejected)
     book.forget_sums()
     other.book, other.pending, other.checked = book, list(core.pending), False
-    return Still(other, None if core.stopping is None else core.stopping.memory())
+    return FrozenCore(other, None if core.stopping is None else core.stopping.memory())
 
 
-def twin(core: Core) -> Core:
+def copy_core(core: Core) -> Core:
     """A core that decides from now on what this one would, and shares nothing with it that either
     changes."""
     return still(core).core

@@ -12,7 +12,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import TaskFinished, TimePassed
 from fairlead.scheduling.transitions import TaskState
-from fairlead.service.why.core_copy import twin
+from fairlead.service.why.core_copy import copy_core
 from fairlead.service.why.trial import settled
 
 MOST_MOMENTS = 3_000
@@ -54,9 +54,9 @@ class _End:
 def expected_start(core: Core, job: str) -> Start | None:
     """When the core would launch the job's next task, if every task takes as long as was told.
     None where no task told how long it takes. Tasks that are late end at once."""
-    ahead = twin(core)
+    ahead = copy_core(core)
     state = ahead.state
-    tasks = state.task[: int(state.whole[0]["tasks"])]
+    tasks = state.task[: int(state.header[0]["tasks"])]
     held = np.flatnonzero(tasks["state"] > TaskState.WAITING)
     expected = state.job["expected"][tasks["job"][held]]
     ends = [

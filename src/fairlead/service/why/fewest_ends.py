@@ -34,7 +34,7 @@ def fewest_ends(core: Core, slot: int, wanted: int = 1) -> list[Ends]:
     demand = state.demand[slot]
     usable &= ~((state.room[: len(usable)] >= demand).all(axis=1)) | (wanted > 1)
     if state.job[slot]["spread"]:
-        task = state.task[: int(state.whole[0]["tasks"])]
+        task = state.task[: int(state.header[0]["tasks"])]
         own = task["machine"][(task["job"] == slot) & (task["state"] > TaskState.WAITING)]
         usable[own] = False
     machines = np.flatnonzero(usable)

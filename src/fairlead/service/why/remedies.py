@@ -149,7 +149,7 @@ def _back(trials: Trials, why: Why) -> Iterator[Change]:
     if not why.machines.draining:
         return
     state, ids = trials.core.state, trials.core.ids
-    used = int(state.whole[0]["machines"])
+    used = int(state.header[0]["machines"])
     draining = np.flatnonzero(state.machine["state"][:used] == MachineState.DRAINING)
     able = [m for m in draining.tolist() if _allowed(trials, ids.machine_at[m])]
     for m in able[:MOST_ENDS]:
@@ -238,7 +238,7 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
         return
     core, job = trials.core, trials.model
     state = core.state
-    used = int(state.whole[0]["machines"])
+    used = int(state.header[0]["machines"])
     needs = state.needs[trials.slot]
     demand = state.demand[trials.slot]
     open_ = state.machine["state"][:used] == MachineState.UP

@@ -17,7 +17,7 @@ from fairlead.wire import fairness as wire
 from fairlead.wire.jobs import JobState, TaskCounts
 
 
-def told(why: WhyJob) -> wire.WhyAnswer:
+def to_wire(why: WhyJob) -> wire.WhyAnswer:
     """All of it, the sentences beside the values."""
     changes = [_change(change) for change in why.changes]
     return wire.WhyAnswer(

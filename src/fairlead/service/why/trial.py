@@ -11,7 +11,7 @@ from fairlead.model.job import Job
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Stop
 from fairlead.scheduling.events import Event, JobCancelled, JobSubmitted, TaskStopped
-from fairlead.service.why.core_copy import twin
+from fairlead.service.why.core_copy import copy_core
 
 STAND_IN = "fairlead-would-be"
 """The name of the job that stands for a changed one, with more letters where it is taken."""
@@ -67,7 +67,7 @@ class Trials:
         if self._left <= 0:
             return []
         self._left -= 1
-        core = twin(self.core)
+        core = copy_core(self.core)
         try:
             for event in events:
                 core.apply(event)

@@ -13,7 +13,7 @@ from fairlead.sharing.filling.corner import Corner, Row
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.prices import Priced
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
-from fairlead.sharing.solvers.step import Basis, Rise, Risen, rise_at_once
+from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution, rise_at_once
 
 # The simplex gives shares on few classes each, and is fast where there is little to choose. An
 # interior point method takes a few dense steps however much there is.
@@ -116,12 +116,12 @@ class Programs:
         base: Floats,
         rate: Floats,
         most: float = np.inf,
-    ) -> Rise:
+    ) -> StepProblem:
         groups, inside = self.groups, (part.groups[:, None], part.classes)
         most_on = None
         if groups.spreads[part.groups].any():
             most_on = self._most_on[inside]
-        return Rise(
+        return StepProblem(
             use=groups.use[part.groups],
             pairs=places[inside],
             capacity=groups.room[part.classes],
@@ -133,7 +133,7 @@ class Programs:
             most=most,
         )
 
-    def _by_program(self, part: Component, problem: Rise) -> Risen:
+    def _by_program(self, part: Component, problem: StepProblem) -> StepSolution:
         from fairlead.sharing.solvers import interior
 
         number = int(np.count_nonzero(problem.pairs))
@@ -161,15 +161,15 @@ class Programs:
 
     def _by_columns(
         self,
-        problem: Rise,
+        problem: StepProblem,
         basis: Basis | None,
         columns: Bools,
         most_pivots: float | None = None,  # for each row
-    ) -> Risen | None:
+    ) -> StepSolution | None:
         """The highest corner, from a basis next to it if there is one: the simplex has these
         places, and then those that are cheaper by its prices. A lower one that fits where the
         simplex fails later. None if so many pivots do not suffice."""
-        risen: Risen | None = None
+        risen: StepSolution | None = None
         while True:
             few = replace(problem, pairs=columns, basis=basis)
             try:
@@ -186,7 +186,7 @@ class Programs:
                 return risen
             columns, basis = columns | cheaper, risen.basis
 
-    def _cheaper(self, problem: Rise, risen: Risen) -> Bools:
+    def _cheaper(self, problem: StepProblem, risen: StepSolution) -> Bools:
         """(G, C) the cheapest place of each group that costs less than the group is worth."""
         group, machine_class = problem.places
         cost = np.einsum(
@@ -216,7 +216,7 @@ class Programs:
         part.near = risen.level
         self._take(part, problem, risen)
 
-    def _take(self, part: Component, problem: Rise, risen: Risen) -> None:
+    def _take(self, part: Component, problem: StepProblem, risen: StepSolution) -> None:
         """The corner that a program ended in."""
         assert risen.basis is not None
         part.basis = risen.basis
@@ -258,12 +258,12 @@ class Programs:
         )
 
 
-def _is_flow(problem: Rise) -> bool:
+def _is_flow(problem: StepProblem) -> bool:
     """Whether all need a single resource, and nobody was stopped before."""
     return int((problem.use > 0).any(axis=0).sum()) == 1 and not problem.base.any()
 
 
-def _by_cuts(problem: Rise) -> Bools:
+def _by_cuts(problem: StepProblem) -> Bools:
     """(G, C) the places that minimum cuts fill, and one of each group."""
     from fairlead.sharing.solvers.flow import flow_levels
 

@@ -22,7 +22,7 @@ from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
 from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
 from fairlead.sharing.filling.tasks import Bundles, placed
-from fairlead.sharing.filling.watched import tell
+from fairlead.sharing.filling.watched import report_progress
 from fairlead.sharing.numbers.amounts import nearest, rationals
 from fairlead.sharing.numbers.threads import one_thread
 from fairlead.sharing.problem.problem import Floats, Ints, Problem
@@ -96,7 +96,7 @@ class _State:
         """The filling; None, or NoRoomError, where a corner that was believed does not fit."""
         settled, told = 0, 0
         while self.progress.anyone:
-            tell(settled, len(self.scale))
+            report_progress(settled, len(self.scale))
             self.round()
             settled += sum(len(each.frozen) for each in self.rounds[told:])
             told = len(self.rounds)

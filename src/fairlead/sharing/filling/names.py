@@ -30,7 +30,7 @@ from fairlead.sharing.problem.problem import Floats, Problem, jobs_below
 DIGITS = 12  # significant digits of every number that is shown
 
 
-def shown(value: float) -> float:
+def rounded(value: float) -> float:
     """The number as it is shown."""
     return float(f"{value:.{DIGITS}g}")
 
@@ -64,7 +64,7 @@ def names_of(problem: Problem, machines: Sequence[str]) -> Names:
 
 
 def placements(
-    names: Names, tasks: Floats, job: int, number: Callable[[float], float] = shown
+    names: Names, tasks: Floats, job: int, number: Callable[[float], float] = rounded
 ) -> tuple[Placement, ...]:
     """Where the tasks of a job run, by class, in the order of the classes' numbers, written by
     `number`."""
@@ -90,7 +90,7 @@ def scarce(names: Names, row: Row) -> Scarce:
 
 
 def stops(
-    names: Names, part: FillingRound, number: Callable[[float], float] = shown
+    names: Names, part: FillingRound, number: Callable[[float], float] = rounded
 ) -> Iterator[Stop]:
     """Everything that is scarce in a round, with its price, written by `number`."""
     rows: list[tuple[Row, float]] = [
@@ -165,7 +165,7 @@ def levels(names: Names, filling: Filling, only: int | None = None) -> tuple[Lev
                 frozen.append(tree.names[t])
             members -= gone
         level = Level(
-            share=shown(part.share),
+            share=rounded(part.share),
             frozen=tuple(sorted(frozen)),
             jobs=tuple(sorted(jobs[j] for j in gone)),
             stopped_by=tuple(stops(names, part)),
@@ -203,8 +203,8 @@ def tenant_shares(
         TenantShare(
             name=name,
             parent=tree.names[tree.parent[t]] if tree.parent[t] >= 0 else None,
-            weight=shown(nearest(weight[t])),
-            share=shown(nearest(share[t])),
+            weight=rounded(nearest(weight[t])),
+            share=rounded(nearest(share[t])),
             level=at.get(name),
         )
         for t, name in enumerate(tree.names)
@@ -277,10 +277,10 @@ def job_shares(
             JobShare(
                 name=name,
                 tenant=problem.tree.names[problem.tree.job_tenant[j]],
-                tasks=shown(total[j]),
-                alone=shown(alone[j]),
-                scale=None if scale is None else shown(scale[j]),
-                share=shown(share[j]),
+                tasks=rounded(total[j]),
+                alone=rounded(alone[j]),
+                scale=None if scale is None else rounded(scale[j]),
+                share=rounded(share[j]),
                 level=at.get(name),
                 placements=placements(names, tasks, j) if placed else None,
             )

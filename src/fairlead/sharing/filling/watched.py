@@ -22,7 +22,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
         _WATCHER.reset(token)
 
 
-def tell(settled: int, jobs: int) -> None:
+def report_progress(settled: int, jobs: int) -> None:
     """So many jobs have their shares by now."""
     watcher = _WATCHER.get()
     if watcher is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fairlead.sharing.policy import inverse, resource_shares
+from fairlead.sharing.policy import Sees, inverse, resource_shares
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.registry import policy
 
 
-@policy("asset", poolable=True)
+@policy("asset", poolable=True, sees=Sees.ALL)
 def asset(problem: Problem) -> Floats:
     """1 / the sum of the parts of the cluster's resources that a task takes.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fairlead.sharing.policy import Sees
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.registry import policy
 
 
-@policy("cdrf")
+@policy("cdrf", sees=Sees.THEIR_SUM)
 def cdrf(problem: Problem) -> Floats:
     """The tasks that each job could run alone on the machines that it may use.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.sharing.policy import demand_of, inverse, refuse
+from fairlead.sharing.policy import Sees, demand_of, inverse, refuse
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.registry import policy
 
 
-@policy("cmmf")
+@policy("cmmf", sees=Sees.ALL)
 def cmmf(problem: Problem, resource: str) -> Floats:
     """The total of the resource / a task's demand of it.
 

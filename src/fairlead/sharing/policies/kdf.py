@@ -6,12 +6,12 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.numbers.amounts import rationals
-from fairlead.sharing.policy import demand_of, inverse, refuse, resource_shares
+from fairlead.sharing.policy import Sees, demand_of, inverse, refuse, resource_shares
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.registry import policy
 
 
-@policy("kdf", poolable=True)
+@policy("kdf", poolable=True, sees=Sees.ALL)
 def kdf(problem: Problem, k: int, **weight: float) -> Floats:
     """1 / the product of the k largest shares of a task, each times its resource's weight.
 
@@ -41,7 +41,7 @@ def kdf(problem: Problem, k: int, **weight: float) -> Floats:
     return inverse((np.take_along_axis(shares, largest, axis=1) * exact[largest]).prod(axis=1))
 
 
-@policy("2df", poolable=True)
+@policy("2df", poolable=True, sees=Sees.ALL)
 def two_df(problem: Problem, **weight: float) -> Floats:
     """1 / the product of the two largest shares of a task (section 4.2 of the k-DF paper)."""
     return kdf(problem, 2, **weight)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fairlead.sharing.policy import Sees
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.registry import policy
 
 
-@policy("tsf")
+@policy("tsf", sees=Sees.ALL)
 def tsf(problem: Problem) -> Floats:
     """The tasks that each job could run alone in the cluster, constraints ignored.
 

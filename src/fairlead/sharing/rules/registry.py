@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 from fairlead.model.errors import FairleadError, InputError, Mistake
-from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.policy import Policy, Sees, View
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.mechanism import Mechanism
 from fairlead.sharing.rules.spec import Spec, Value, arguments, form, read, write
@@ -57,6 +57,7 @@ class Entry:
     function: Callable[..., object]
     view: View | None
     poolable: bool = False
+    sees: Sees = Sees.EACH
 
 
 _everybodys: dict[str, Entry] = {}
@@ -67,17 +68,20 @@ _FILE_MODULE = "fairlead_own_policies"
 _files: list[dict[str, Entry]] = []
 
 
-def policy(name: str, *, view: View = View.MACHINES, poolable: bool = False) -> Callable[[F], F]:
+def policy(
+    name: str, *, view: View = View.MACHINES, poolable: bool = False, sees: Sees = Sees.EACH
+) -> Callable[[F], F]:
     """Registers a scale: a function of a problem, with the policy's parameters after it.
 
     The function returns, for each job, the tasks that make one unit of share. What it says of
     jobs that can run nowhere does not matter: their scale is 0. Its parameters may be int,
     float, bool and str; `**parameters` takes any name, as for a number per resource. With
-    `poolable`, a user may write `pooled=true` to have one machine that holds everything.
+    `poolable`, a user may write `pooled=true` to have one machine that holds everything. `sees`
+    says what the scale depends on: less than each machine is less work while a cluster runs.
     """
 
     def register(function: F) -> F:
-        _register(Entry(name, function, view, poolable))
+        _register(Entry(name, function, view, poolable, sees))
         return function
 
     return register
@@ -121,7 +125,7 @@ def parse(text: str) -> Policy | Mechanism:
         # An entry without a view was registered as a mechanism.
         return Mechanism(canonical, function)  # type: ignore[arg-type]
     exact = partial(_exact_scale, canonical, entry.function, values) if built_in else None
-    return Policy(canonical, view, partial(_scale, canonical, function), exact)
+    return Policy(canonical, view, partial(_scale, canonical, function), exact, entry.sees)
 
 
 def describe(name: str) -> tuple[str, str]:
@@ -222,6 +226,19 @@ def _no_scale(spec: str, job: str, scale: float) -> Mistake:
         f"policy `{spec}` gives job `{job}` the scale {scale:g}",
         "a scale must be a positive finite number of tasks",
     )
+
+
+def scaled(policy: str | Policy) -> Policy:
+    """The policy that is meant. Refuses what has no one scale for all machines."""
+    rule = parse(policy) if isinstance(policy, str) else policy
+    if isinstance(rule, Mechanism) or rule.view is View.EACH_MACHINE:
+        raise InputError(
+            Mistake(
+                f"`{rule.spec}` has no one scale for all machines, so no run can be led by it",
+                "choose a policy such as tsf or drf",
+            )
+        )
+    return rule
 
 
 def _find(name: str) -> Entry:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.sharing.problem.problem import Floats
-from fairlead.sharing.solvers.step import Basis, Rise, largest
+from fairlead.sharing.solvers.step import Basis, StepProblem, largest
 
 # Groups find their places in so many turns at most, unless there are few in each.
 _AT_LEAST = 4
 
 
-def crash(problem: Rise, unit: Floats, turns: int) -> Basis:
+def crash(problem: StepProblem, unit: Floats, turns: int) -> Basis:
     """Everyone on the one of its classes that is the least full then, those with the largest
     shares first: right at the level 0, and saves most of the pivots on the way up."""
     group, machine_class = problem.places

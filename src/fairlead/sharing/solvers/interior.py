@@ -10,7 +10,7 @@ import numpy as np
 from fairlead.sharing.problem.problem import Bools, Floats
 from fairlead.sharing.solvers.by_group import GroupSystem
 from fairlead.sharing.solvers.scaled import Program, System
-from fairlead.sharing.solvers.step import Basis, Rise
+from fairlead.sharing.solvers.step import Basis, StepProblem
 
 _MOST_STEPS = 200
 # Relative gap at which no step changes who is where.
@@ -56,7 +56,7 @@ class Likely:
     last: bool
 
 
-def likely(problem: Rise) -> Iterator[Likely]:
+def likely(problem: StepProblem) -> Iterator[Likely]:
     """What is likely early on and, where the simplex is lost among that, at the end of the way."""
     program = Program(problem)
     at = _start(program)

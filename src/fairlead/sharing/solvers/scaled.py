@@ -10,7 +10,7 @@ import numpy as np
 
 from fairlead.model.errors import InternalError
 from fairlead.sharing.problem.problem import Bools, Floats
-from fairlead.sharing.solvers.step import Rise
+from fairlead.sharing.solvers.step import StepProblem
 from fairlead.sharing.solvers.triangle import inverse_root
 
 # Added to the scaled capacity system: prices that are not unique (two resources in the same
@@ -27,7 +27,7 @@ class Program:
     their number. Multipliers: y of the first rows, p >= 0 of the second.
     """
 
-    def __init__(self, problem: Rise) -> None:
+    def __init__(self, problem: StepProblem) -> None:
         self.problem = problem
         self.unit, self.level_unit = problem.units()
         self.use = problem.use * self.unit[:, None]

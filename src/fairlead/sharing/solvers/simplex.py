@@ -8,7 +8,7 @@ import numpy as np
 from fairlead.model.errors import SolverError
 from fairlead.sharing.problem.problem import Bools, Ints
 from fairlead.sharing.solvers.crash import crash
-from fairlead.sharing.solvers.step import Basis, Rise, Risen
+from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution
 
 _BASIC = highspy.HighsBasisStatus.kBasic
 _LOWER = highspy.HighsBasisStatus.kLower
@@ -45,7 +45,7 @@ class Simplex:
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
         _set(self._highs, _OPTIONS)
 
-    def rise(self, problem: Rise, most_pivots: float | None = None) -> Risen | None:
+    def rise(self, problem: StepProblem, most_pivots: float | None = None) -> StepSolution | None:
         """The highest level with its proof; None if so many pivots for each row do not suffice.
         SolverError, with status and gap, if there is no optimum.
 
@@ -119,7 +119,7 @@ class Simplex:
         share[group, machine_class] = np.maximum(found[:-1], 0.0) * unit[group]
         price = np.zeros(len(capacity))
         price[row] = np.maximum(-row_dual[size:], 0.0) / mean[row]
-        return Risen(
+        return StepSolution(
             level=float(found[-1]) * level_unit,
             share=share,
             price=price.reshape(shape),
@@ -133,7 +133,7 @@ def _set(highs: highspy.Highs, options: dict[str, bool | int | float | str]) -> 
         highs.setOptionValue(option, value)
 
 
-def rise(problem: Rise) -> Risen:
+def rise(problem: StepProblem) -> StepSolution:
     """The highest level of a single problem, as `Simplex.rise` finds it."""
     risen = Simplex().rise(problem)
     assert risen is not None
@@ -149,7 +149,7 @@ def _start(highs: highspy.Highs, pairs: Bools, slack: Bools, size: int) -> None:
     highs.setBasis(basis)
 
 
-def _basis(highs: highspy.Highs, problem: Rise, row: Ints, size: int) -> Basis:
+def _basis(highs: highspy.Highs, problem: StepProblem, row: Ints, size: int) -> Basis:
     """Which pairs and which slacks are basic now. HiGHS names row k as -1 - k."""
     _, basic = highs.getBasicVariables()  # type: ignore[attr-defined]  # not in its stubs
     group, machine_class = problem.places

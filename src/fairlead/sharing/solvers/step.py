@@ -23,7 +23,7 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Rise:
+class StepProblem:
     """How high can `level` be where group g has the share base[g] + rate[g] * level?
 
     Groups that are frozen have rate 0. Every group has a pair and, at the answer, a share
@@ -79,7 +79,7 @@ def largest(rows: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Risen:
+class StepSolution:
     """The highest level, shares that reach it, and prices that prove it, up to a factor:
     use·price >= group price for every pair, with equality where there is a share (up to a spread
     price where the share is the most that fits)."""
@@ -91,7 +91,7 @@ class Risen:
     basis: Basis | None = None
 
 
-def rise_at_once(problem: Rise) -> Risen | None:
+def rise_at_once(problem: StepProblem) -> StepSolution | None:
     """The answer where there is a single class or a single group, which needs no program; None
     where there are more, or where somebody spreads."""
     size, classes = problem.pairs.shape
@@ -100,7 +100,7 @@ def rise_at_once(problem: Rise) -> Risen | None:
     return _on_one_class(problem) if classes == 1 else _of_one_group(problem)
 
 
-def _on_one_class(problem: Rise) -> Risen:
+def _on_one_class(problem: StepProblem) -> StepSolution:
     """All stop when the first resource that somebody rising needs is used up."""
     taken, rising = problem.base @ problem.use, problem.rate @ problem.use
     room = np.full(len(rising), np.inf)
@@ -109,7 +109,7 @@ def _on_one_class(problem: Rise) -> Risen:
     level = max(float(room[scarce]), problem.least)
     price = np.zeros(problem.capacity.shape)
     price[0, scarce] = 1.0
-    return Risen(
+    return StepSolution(
         level=level,
         share=(problem.base + problem.rate * level)[:, None],
         price=price,
@@ -118,7 +118,7 @@ def _on_one_class(problem: Rise) -> Risen:
     )
 
 
-def _of_one_group(problem: Rise) -> Risen:
+def _of_one_group(problem: StepProblem) -> StepSolution:
     """It stops when each of its classes is full."""
     total = float(problem.fits.sum())
     level = max(float((total - problem.base[0]) / problem.rate[0]), problem.least)
@@ -129,4 +129,4 @@ def _of_one_group(problem: Rise) -> Risen:
     price[own, scarce] = 1.0 / problem.use[0, scarce]
     share = np.zeros(problem.pairs.shape)
     share[0, own] = problem.fits * ((problem.base[0] + problem.rate[0] * level) / total)
-    return Risen(level, share, price, np.ones(1), Basis(problem.pairs, price == 0))
+    return StepSolution(level, share, price, np.ones(1), Basis(problem.pairs, price == 0))

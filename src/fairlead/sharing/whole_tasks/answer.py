@@ -17,7 +17,7 @@ from fairlead.model.machine import Cluster
 from fairlead.model.shares import Certificate, JobShare, Placement, Tasks
 from fairlead.model.wholes import Chance, Distance, Packing, Whole
 from fairlead.sharing.filling import names as back
-from fairlead.sharing.filling.names import Names, shown
+from fairlead.sharing.filling.names import Names, rounded
 from fairlead.sharing.filling.pool_weights import Weights
 from fairlead.sharing.numbers.amounts import nearest, rational, rationals
 from fairlead.sharing.problem.compile import compile_problem
@@ -31,7 +31,7 @@ from fairlead.sharing.whole_tasks.point import Point
 from fairlead.sharing.whole_tasks.pool_weights import with_pools
 from fairlead.sharing.whole_tasks.rates import rates
 from fairlead.sharing.whole_tasks.registry import parse_whole
-from fairlead.sharing.whole_tasks.rounding import rounded
+from fairlead.sharing.whole_tasks.rounding import rounded as rounded_tasks
 
 Machines = Sequence[tuple[int, Row, Fraction]]
 Tasked = Sequence[Sequence[int | Fraction]]
@@ -101,14 +101,14 @@ def rounded_answer(
         packings = _dealt(names, whole_tasks)
         packed, bound = None, None
     else:
-        found = rounded(counts, placed, divisible, unit * effective)
+        found = rounded_tasks(counts, placed, divisible, unit * effective)
         whole_tasks = _by_class(counts, found.machines)
         packings = _packings(names, found.machines, {})
         packed, bound = (None, None) if pooled else (found.packed, found.bound)
     exact = zip(problem.job_names, divisible.tolist(), strict=True)
     whole = Whole(
         packings,
-        divisible=tuple(sorted((name, shown(each)) for name, each in exact)),
+        divisible=tuple(sorted((name, rounded(each)) for name, each in exact)),
         notes=_notes(divisible, counts, whole_tasks, packed, bound),
     )
     answer = _allocation(
@@ -135,9 +135,9 @@ def _distances(
     return tuple(
         Distance(
             tenant.name,
-            shown(exact[t]),
+            rounded(exact[t]),
             tenant.share,
-            None if most is None else shown(most[t]),
+            None if most is None else rounded(most[t]),
         )
         for t, tenant in enumerate(answer.tenants)
     )
@@ -241,8 +241,8 @@ def _allocation(
                 tenant=job.tenant or job.name,
                 tasks=_number(total[j]),
                 alone=int(counts.alone[j]),
-                scale=shown(nearest(unit[j])) if unit[j] > 0 else None,
-                share=shown(nearest(share[j])),
+                scale=rounded(nearest(unit[j])) if unit[j] > 0 else None,
+                share=rounded(nearest(share[j])),
                 level=None,
                 placements=tuple(
                     Placement(names.show[c], _number(tasks[j][c]))
@@ -277,7 +277,7 @@ def _allocation(
 
 def _number(value: int | Fraction) -> float:
     """A whole number as one, which JSON shows without a point."""
-    return int(value) if value.denominator == 1 else shown(float(value))
+    return int(value) if value.denominator == 1 else rounded(float(value))
 
 
 def check_mean(outcome: WholeOutcome, point: Point, jobs: int) -> None:

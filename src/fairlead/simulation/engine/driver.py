@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, Said
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode
 from fairlead.simulation.engine.changes import Change, Changes, Kind
 from fairlead.simulation.engine.feed import Chunk, Durations, chunks
 from fairlead.simulation.engine.online import Online
@@ -293,9 +293,9 @@ class Driver:
         stopped at once; then the core decides again, still at this moment."""
         clock, online = self.clock[0], self.online
         assert online.stopping is not None  # nobody else asks for this
-        launched = online.said(Said.LAUNCH)
+        launched = online.said(DecisionCode.LAUNCH)
         self._launched += zip(launched["job"].tolist(), launched["machine"].tolist(), strict=True)
-        online.state.whole[0]["out"] = 0
+        online.state.header[0]["out"] = 0
         clock["phase"] = Phase.DECIDE
         if clock["full"]:
             online.state.grow(int(clock["full"]))
@@ -303,8 +303,8 @@ class Driver:
             return
         more = online.stopping.carry_out(online.book, self._launched)
         self._launched = []
-        self._stopping += online.said(Said.STOP)["task"].tolist()
-        online.state.whole[0]["out"] = 0
+        self._stopping += online.said(DecisionCode.STOP)["task"].tolist()
+        online.state.header[0]["out"] = 0
         if not more and self._stopping:
             more = True
             self._make_room(len(self._stopping))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from fairlead.scheduling.advice.apply import advice_changed
-from fairlead.scheduling.advice.ranking import ranks
+from fairlead.scheduling.advice.ranking import advice_of
 from fairlead.scheduling.apply import tenant_changed
-from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
+from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
 from fairlead.scheduling.kernels.change.machine_events import (
     advance,
     before_change,
@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.change.machine_events import (
     leave,
 )
 from fairlead.scheduling.kernels.memory.state import Ints, Records, Words
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, Full, Happened, Said
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode, Full, TrailCode
 from fairlead.scheduling.kernels.search.signature import signatures
 from fairlead.scheduling.placement.registry import DEFAULT, find
 from fairlead.scheduling.preemption.adapter import Stopping
@@ -33,11 +33,11 @@ from fairlead.scheduling.state.invariants import check
 from fairlead.scheduling.state.pools import check_job_beside
 from fairlead.scheduling.state.scales import Scaled, Scaler
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
+from fairlead.sharing.present import exact_now
 from fairlead.sharing.problem.problem import Bools
 from fairlead.simulation.engine.changes import Change
 from fairlead.simulation.engine.feed import JOBS, Chunk
 from fairlead.simulation.engine.options import Options
-from fairlead.simulation.exact_now import Exact, exact_now
 from fairlead.simulation.kernels.loop import wake
 from fairlead.simulation.measure.distances import snapshot_of, tenants_of
 from fairlead.simulation.measure.moment import Moment
@@ -76,7 +76,7 @@ class Online:
         self.stopping = None if preempt is None else Stopping(preempt)
         self.exact = self._guided or self.stopping is not None
         self.pools = any(tenant.pool is not None for tenant in workload.tenants)
-        whole = self.state.whole[0]
+        whole = self.state.header[0]
         whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
         whole["picky"] = rule.picky
         whole["tight"] = rule.tight
@@ -111,7 +111,7 @@ class Online:
     def join(self, joined: Sequence[Change]) -> None:
         """Machines of the workload are there, one after the other."""
         state, machines = self.state, [each.machine for each in joined]
-        first = int(state.whole[0]["machines"])
+        first = int(state.header[0]["machines"])
         there = first + len(machines)
         self.book.room_for(Full.MACHINES, len(machines))
         if there > len(self.machine_index):
@@ -181,7 +181,7 @@ class Online:
             yes = self._satisfied(term)
             self._satisfies[yes, bit // 64] |= np.uint64(1 << bit % 64)
             if len(there):
-                holds = np.zeros(int(self.state.whole[0]["machines"]), bool)
+                holds = np.zeros(int(self.state.header[0]["machines"]), bool)
                 holds[self._slot[there]] = yes[there]
                 self.state.set_term(bit, holds)
                 self.book.machines_changed()
@@ -211,7 +211,7 @@ class Online:
         rows["tenant"] = NONE
         owned = rows["owner"] >= 0
         rows["tenant"][owned] = self.tenant_slots[rows["owner"][owned]]
-        if self.state.whole[0]["present"] == 0:
+        if self.state.header[0]["present"] == 0:
             # Without machines a job can run nowhere; it is fitted anew when they come.
             rows["scale"], rows["unit"], rows["usable"] = 0.0, 0, 0
             rows["signature"] = signatures(chunk.demand, chunk.needs, self.state.satisfied)
@@ -258,7 +258,9 @@ class Online:
         # The events speak of names; here those of jobs are known while they are taken in.
         self.book.ids.jobs = dict(zip(jobs, self._job_slots(moment), strict=True))
         if self._guided:
-            advice = AdviceChanged(moment.time, self._advice(moment, exact, jobs))
+            names = self._workload.machines.names
+            machines = [names[machine] for machine in moment.machine.tolist()]
+            advice = AdviceChanged(moment.time, advice_of(exact, jobs, machines))
             advice_changed(self.book, advice)
             yield advice
         if self.stopping is not None:
@@ -267,26 +269,9 @@ class Online:
             yield guarantees
         self.book.ids.jobs = {}
 
-    def _advice(self, moment: Moment, exact: Exact, jobs: list[str]) -> tuple[Advice, ...]:
-        found = ranks(exact.filled)
-        machines: list[list[str]] = [[] for _ in range(found.rank.shape[1])]
-        names = self._workload.machines.names
-        for machine, kind in zip(
-            moment.machine.tolist(), exact.machine_class.tolist(), strict=True
-        ):
-            machines[kind].append(names[machine])
-        named = [tuple(each) for each in machines]
-        # A group of alike jobs was solved as one job.
-        target = np.rint(found.target / exact.members[:, None]).astype(np.int64)
-        return tuple(
-            Advice(job, named[kind], int(found.rank[group, kind]), int(target[group, kind]))
-            for job, group in zip(jobs, exact.group.tolist(), strict=True)
-            for kind in np.flatnonzero(found.rank[group] >= 0).tolist()
-        )
-
     def _job_slots(self, moment: Moment) -> list[int]:
         """The slots of a moment's jobs, which are in the order of submission."""
-        rows = self.state.job[: int(self.state.whole[0]["jobs"])]
+        rows = self.state.job[: int(self.state.header[0]["jobs"])]
         jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
         found: list[int] = jobs[np.argsort(rows["seq"][jobs], kind="stable")].tolist()
         assert len(found) == len(moment.job)  # the moment is of now
@@ -296,15 +281,15 @@ class Online:
 
     def lost(self, task: int) -> None:
         """The task in this slot is lost."""
-        end(self.state.handle, task, int(Happened.LOST))
+        end(self.state.handle, task, int(TrailCode.LOST))
 
     def stopped(self, task: int) -> None:
         """The task in this slot, which was told to stop, has."""
-        end(self.state.handle, task, int(Happened.STOPPED))
+        end(self.state.handle, task, int(TrailCode.STOPPED))
 
-    def said(self, kind: Said) -> Records:
+    def said(self, kind: DecisionCode) -> Records:
         """The decisions of a kind that lie in `out`."""
-        out = self.state.out[: int(self.state.whole[0]["out"])]
+        out = self.state.out[: int(self.state.header[0]["out"])]
         found: Records = out[out["kind"] == kind].copy()
         return found
 

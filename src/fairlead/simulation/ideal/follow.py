@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
-from fairlead.simulation.exact_now import Exact, Snapshot, exact_now
+from fairlead.sharing.present import Exact, Snapshot, exact_now
 from fairlead.simulation.ideal.given import Floats, Given
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.slots import Placed

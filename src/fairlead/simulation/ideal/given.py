@@ -12,7 +12,7 @@ from fairlead.scheduling.state.scales import Classes as Alike
 from fairlead.scheduling.state.scales import Scaler
 from fairlead.scheduling.state.terms import Term, satisfies
 from fairlead.sharing.policy import Policy
-from fairlead.simulation.exact_now import Classes, classes_of
+from fairlead.sharing.present import Classes, classes_of
 from fairlead.simulation.ideal.machines import Turn, rows_of
 from fairlead.simulation.workload import (
     Bools,

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.state.scales import FIFO
-from fairlead.sharing.whole import scaled
+from fairlead.sharing.rules.registry import scaled
 from fairlead.simulation.ideal.follow import Follow
 from fairlead.simulation.ideal.given import Floats, Given, given
 from fairlead.simulation.ideal.kinds import Kind

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fairlead.simulation.exact_now import Tenants
+from fairlead.sharing.present import Tenants
 from fairlead.simulation.ideal.given import Floats, Given
 from fairlead.simulation.workload import Bools, Ints
 

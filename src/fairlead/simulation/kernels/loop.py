@@ -17,7 +17,7 @@ from fairlead.scheduling.kernels.guided import decide_guided
 from fairlead.scheduling.kernels.memory.ahead import fetch
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, Records, Words, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, Full, Happened, Said
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode, Full, TrailCode
 from fairlead.simulation.kernels.heap import pop, push
 from fairlead.simulation.kernels.tables import NOT_YET, SLOT_BITS, VOID, Phase, Why
 
@@ -25,8 +25,8 @@ from fairlead.simulation.kernels.tables import NOT_YET, SLOT_BITS, VOID, Phase, 
 OVER, EVENTS, ASK, DECIDE, LAUNCH = (int(phase) for phase in Phase)
 DONE, JOBS, STOP, BUDGET, RECORDS, QUEUE, FULL, ADVICE, POOLS, SAID = (int(why) for why in Why)
 GO_ON = -1
-LAUNCHED = int(Said.LAUNCH)
-FINISHED = int(Happened.FINISHED)
+LAUNCHED = int(DecisionCode.LAUNCH)
+FINISHED = int(TrailCode.FINISHED)
 JOBS_FULL, TENANTS_FULL = int(Full.JOBS), int(Full.TENANTS)
 SLOT = (1 << SLOT_BITS) - 1
 
@@ -68,15 +68,15 @@ def advance(
                 return ADVICE
             c.phase = DECIDE
         if c.phase == DECIDE:
-            c.full = decide_guided(s, rule) if s.whole[0].groups > 0 else decide(s, rule)
+            c.full = decide_guided(s, rule) if s.header[0].groups > 0 else decide(s, rule)
             c.phase = LAUNCH
         if c.phase == LAUNCH:
-            if c.queue + s.whole[0].out > len(queue):
+            if c.queue + s.header[0].out > len(queue):
                 return QUEUE
             _launch(s, clock, job_side, task_side, queue, durations)
             if c.preempts:
                 return SAID
-            s.whole[0].out = 0
+            s.header[0].out = 0
             if c.full != 0:
                 c.phase = DECIDE
                 return FULL
@@ -103,7 +103,7 @@ def advance(
         c.now = time
         c.end = time
         c.phase = EVENTS
-        if time > s.whole[0].now:
+        if time > s.header[0].now:
             pass_time(s, time)
 
 
@@ -306,7 +306,7 @@ def _launch(
 ) -> None:
     """Gives each task that was launched its completion."""
     c = clock[0]
-    for i in range(s.whole[0].out):
+    for i in range(s.header[0].out):
         said = s.out[i]
         if said.kind != LAUNCHED:
             continue
@@ -328,7 +328,7 @@ def _launch(
 @inner
 def _full(s: Handle) -> int:
     """Which table has no room for one more job that is its own tenant."""
-    w = s.whole[0]
+    w = s.header[0]
     return JOBS_FULL if w.free_job < 0 and w.jobs == len(s.job) else TENANTS_FULL
 
 
@@ -351,7 +351,7 @@ def lose_all(
 @kernel
 def wake(s: Handle) -> int:
     """The next moment at which the core wants to be asked though nothing happened; NEVER."""
-    w = s.whole[0]
+    w = s.header[0]
     time: int = NEVER
     if w.soonest != NEVER:
         # Alarms of jobs that wait no more are void: the live core is not woken by them either.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.sharing.present import Snapshot, Tenants, exact_now
 from fairlead.sharing.problem.problem import Floats, Ints
-from fairlead.simulation.exact_now import Snapshot, Tenants, exact_now
 
 PERCENT = 100.0
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from fairlead.scheduling.state.scales import FIFO, Classes, Scaler
-from fairlead.simulation.exact_now import Snapshot, Tenants
+from fairlead.sharing.present import Snapshot, Tenants
 from fairlead.simulation.measure.distance import Distance, Sample, Summary
 from fairlead.simulation.measure.moment import Floats, Moment
 from fairlead.simulation.measure.sinks import RunInfo, Sink

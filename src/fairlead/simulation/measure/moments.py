@@ -22,17 +22,17 @@ def moment_of(
 ) -> Moment:
     """The present state. `machine_index[slot]` is the machine's place in the workload, and
     `tenant_slots` are the slots of the workload's tenants."""
-    machines = int(state.whole[0]["machines"])
+    machines = int(state.header[0]["machines"])
     kind = state.machine["state"][:machines]
     there = np.flatnonzero((kind == MachineState.UP) | (kind == MachineState.DRAINING))
-    rows = state.job[: int(state.whole[0]["jobs"])]
+    rows = state.job[: int(state.header[0]["jobs"])]
     jobs = np.flatnonzero((rows["used"] == 1) & ((rows["waiting"] > 0) | (rows["held"] > 0)))
     jobs = jobs[np.argsort(rows["seq"][jobs], kind="stable")]
     place_of_machine = np.full(machines, -1)
     place_of_machine[there] = np.arange(len(there))
     place_of_job = np.full(len(rows), -1)
     place_of_job[jobs] = np.arange(len(jobs))
-    tasks = state.task[: int(state.whole[0]["tasks"])]
+    tasks = state.task[: int(state.header[0]["tasks"])]
     tasks = tasks[np.isin(tasks["state"], ON_A_MACHINE)]
     pair = place_of_job[tasks["job"]] * max(len(there), 1) + place_of_machine[tasks["machine"]]
     pairs, counts = np.unique(pair, return_counts=True)

@@ -26,13 +26,12 @@ from fairlead.scheduling.kernels.search.trie import (
     new_node,
     remove,
 )
+from fairlead.scheduling.transitions import TaskState
 
 FREE = -1
 """The state of a task's slot that nothing uses."""
-WAITING = 0
-LAUNCHED = 1
-RUNNING = 2
-STOPPING = 3
+WAITING, LAUNCHED = int(TaskState.WAITING), int(TaskState.LAUNCHED)
+RUNNING, STOPPING = int(TaskState.RUNNING), int(TaskState.STOPPING)
 
 
 @inner
@@ -69,15 +68,15 @@ def _leave(s: Handle, j: int) -> None:
 
 
 @inner
-def soil(s: Handle, m: int) -> None:
+def mark_room_grew(s: Handle, m: int) -> None:
     """More room on a machine, or less that keeps others away: who waits is asked again."""
     s.machine[m].refused = 0
-    _soil(s, m)
+    _mark_room_grew(s, m)
 
 
 @inner
-def _soil(s: Handle, m: int) -> None:
-    machine, w = s.machine[m], s.whole[0]
+def _mark_room_grew(s: Handle, m: int) -> None:
+    machine, w = s.machine[m], s.header[0]
     if machine.dirty or machine.state != UP:
         return
     if w.deciding:
@@ -99,7 +98,7 @@ def _soil(s: Handle, m: int) -> None:
 def unreserve(s: Handle, j: int) -> None:
     """Nothing is reserved for the job any more; others may have the room. Pledges stay: who made
     them ends them."""
-    w, job = s.whole[0], s.job[j]
+    w, job = s.header[0], s.job[j]
     for m in range(w.machines):
         if job.reserved == 0:
             break
@@ -108,7 +107,7 @@ def unreserve(s: Handle, j: int) -> None:
             machine.reserved = NONE
             job.reserved -= 1
             w.reservations -= 1
-            soil(s, m)
+            mark_room_grew(s, m)
     job.reserved = 0
     w.hopeless = 0
     w.relook = 1
@@ -122,7 +121,7 @@ def unreserve(s: Handle, j: int) -> None:
 @inner
 def _sweep(s: Handle) -> None:
     """Forgets the alarms of jobs that are gone: then there is room for all others'."""
-    w = s.whole[0]
+    w = s.header[0]
     kept = 0
     for i in range(w.alarms):
         j, seq, time = int64(s.alarm[i].job), s.alarm[i].seq, s.alarm[i].time
@@ -137,7 +136,7 @@ def _sweep(s: Handle) -> None:
 @inner
 def ring_at(s: Handle, j: int) -> None:
     """An alarm for the moment at which a job's patience is over; one is enough."""
-    job, w = s.job[j], s.whole[0]
+    job, w = s.job[j], s.header[0]
     if job.alarmed or not job.patient:
         return
     if w.alarms == len(s.alarm):
@@ -152,16 +151,16 @@ def ring_at(s: Handle, j: int) -> None:
 
 
 @kernel
-def settle(s: Handle, j: int) -> None:
+def update_job(s: Handle, j: int) -> None:
     """After a job's counts changed: is it active, and where is it in line?"""
     job = s.job[j]
-    if s.whole[0].fifo == 0 and job.scale > 0:
+    if s.header[0].fifo == 0 and job.scale > 0:
         job.mu = job.held / job.scale
     else:
         job.mu = 0.0
     active = job.usable == 1 and job.waiting > 0 and not job.cancelled
     if active != (job.active == 1):
-        s.whole[0].relook = 1
+        s.header[0].relook = 1
     if active and not job.active:
         job.fresh = 1
         _enter(s, j)
@@ -180,14 +179,14 @@ def settle(s: Handle, j: int) -> None:
             leaf.fresh = job.fresh
             lift_key(s, job.leaf)
             lift_level(s, job.tenant)
-        if not s.whole[0].relook:
+        if not s.header[0].relook:
             _line_up(s, j)
 
 
 @inner
 def _line_up(s: Handle, j: int) -> None:
     """After the level of active job j changed: may another be first in line now?"""
-    w = s.whole[0]
+    w = s.header[0]
     if w.first == NONE or w.first_slot == j:
         w.relook = 1
         return
@@ -211,7 +210,7 @@ def reenter(s: Handle, j: int) -> None:
 def freshen(s: Handle, j: int) -> None:
     """All machines are looked at for a job."""
     s.job[j].fresh = 1
-    settle(s, j)
+    update_job(s, j)
 
 
 @inner
@@ -220,7 +219,7 @@ def use(s: Handle, j: int, sign: int) -> None:
     t = int64(s.job[j].tenant)
     if not s.tenant[t].capped:
         return
-    s.whole[0].relook = 1
+    s.header[0].relook = 1
     while t >= 0:
         for r in range(s.demand.shape[1]):
             s.used[t, r] += sign * s.demand[j, r]
@@ -309,7 +308,7 @@ def _unlink(s: Handle, t: int) -> None:
     machine.tasks -= 1
     if machine.tasks == 0 and machine.changed:
         machine.changed = 0
-        s.whole[0].changed -= 1
+        s.header[0].changed -= 1
     if task.job_before >= 0:
         s.task[task.job_before].job_next = task.job_next
     else:
@@ -337,8 +336,8 @@ def queue(s: Handle, t: int) -> None:
 def free_task(s: Handle, t: int) -> None:
     """Gives a task's slot back."""
     s.task[t].state = FREE
-    s.task[t].machine_next = s.whole[0].free_task
-    s.whole[0].free_task = t
+    s.task[t].machine_next = s.header[0].free_task
+    s.header[0].free_task = t
 
 
 @inner
@@ -365,8 +364,8 @@ def release(s: Handle, t: int) -> None:
     _unlink(s, t)
     _remember(s, m, j)
     give(s, m, j, task.pieces)
-    _soil(s, m)
-    if s.whole[0].groups > 0:
+    _mark_room_grew(s, m)
+    if s.header[0].groups > 0:
         s.runs[j, s.machine[m].group] -= 1
     job.held -= 1
     hold(s, j, -job.unit)
@@ -376,7 +375,7 @@ def release(s: Handle, t: int) -> None:
 @inner
 def ring(s: Handle) -> None:
     """Those whose patience is over take what they can get."""
-    w = s.whole[0]
+    w = s.header[0]
     if w.soonest > w.now:
         return
     kept = 0
@@ -407,6 +406,6 @@ def ring(s: Handle) -> None:
 def begin_to_wait(s: Handle, j: int) -> None:
     """The patience of a job that had nothing waiting begins anew."""
     job = s.job[j]
-    job.since = s.whole[0].now
+    job.since = s.header[0].now
     if job.likes:
         job.patient = 1

@@ -9,26 +9,26 @@ from fairlead.scheduling.kernels.change.counts import (
     begin_to_wait,
     free_task,
     freshen,
-    settle,
+    update_job,
 )
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, Words, int64
-from fairlead.scheduling.kernels.memory.tables import MANY, NONE, UNLIMITED, Full, Happened
+from fairlead.scheduling.kernels.memory.tables import MANY, NONE, UNLIMITED, Full, TrailCode
 from fairlead.scheduling.kernels.memory.trail import mix, record
 from fairlead.scheduling.kernels.search.levels import hold, relevel, reweigh
 
 OUT_FULL = int(Full.OUT)
 NOT_FULL = int(Full.NOT)
-SUBMITTED = int(Happened.SUBMITTED)
-GROWN, CANCELLED = int(Happened.GROWN), int(Happened.CANCELLED)
-WEIGHED, LIMITED = int(Happened.WEIGHED), int(Happened.LIMITED)
+SUBMITTED = int(TrailCode.SUBMITTED)
+GROWN, CANCELLED = int(TrailCode.GROWN), int(TrailCode.CANCELLED)
+WEIGHED, LIMITED = int(TrailCode.WEIGHED), int(TrailCode.LIMITED)
 
 
 @kernel
 def new_job(s: Handle) -> int:
     """A slot for a job, with nothing in it yet. There is one."""
-    w = s.whole[0]
+    w = s.header[0]
     j = w.free_job
     if j >= 0:
         w.free_job = int64(s.job[j].leaf)
@@ -72,7 +72,7 @@ def new_job(s: Handle) -> int:
 @kernel
 def new_tenant(s: Handle, parent: int, weight: float) -> int:
     """A tenant, last among its siblings, without limits. There is a slot."""
-    w = s.whole[0]
+    w = s.header[0]
     t = w.free_tenant
     if t >= 0:
         w.free_tenant = int64(s.tenant[t].sibling)
@@ -135,7 +135,7 @@ def weigh(s: Handle, t: int, weight: float, low: float) -> None:
 @kernel
 def cap(s: Handle, t: int) -> None:
     """A tenant's limits were written anew: what is held below counts against them from now on."""
-    tenant, w = s.tenant, s.whole[0]
+    tenant, w = s.tenant, s.header[0]
     w.relook = 1
     for i in range(w.tenants):
         if not tenant[i].used:
@@ -168,7 +168,7 @@ def cap(s: Handle, t: int) -> None:
 @kernel
 def submit(s: Handle, j: int) -> None:
     """A job is there, whose fields and rows were written; all its tasks wait."""
-    w, job = s.whole[0], s.job[j]
+    w, job = s.header[0], s.job[j]
     job.seq = w.job_seq
     w.job_seq += 1
     job.waiting = MANY if job.total == UNLIMITED else job.total
@@ -184,7 +184,7 @@ def submit(s: Handle, j: int) -> None:
             s.target[j, g] = 0
             s.runs[j, g] = 0
     begin_to_wait(s, j)
-    settle(s, j)
+    update_job(s, j)
     record(s, SUBMITTED, job.seq)
     mix(s, job.total)
     for r in range(s.demand.shape[1]):
@@ -219,7 +219,7 @@ def grow(s: Handle, j: int, total: int) -> None:
 def cancel(s: Handle, j: int) -> int:
     """A job's waiting tasks are dropped, and those that it holds are told to stop, in the order
     of their numbers. Returns Full.OUT, and does nothing, where `out` has no room for that."""
-    w, job = s.whole[0], s.job[j]
+    w, job = s.header[0], s.job[j]
     if w.out + job.held > len(s.out):
         return OUT_FULL
     while job.queue_first >= 0:
@@ -229,7 +229,7 @@ def cancel(s: Handle, j: int) -> int:
     job.queue_last = NONE
     job.cancelled = 1
     job.waiting = 0
-    settle(s, j)
+    update_job(s, j)
     record(s, CANCELLED, job.seq)
     while True:
         least = NONE
@@ -254,7 +254,7 @@ def done(s: Handle, j: int) -> bool:
 @kernel
 def forget(s: Handle, j: int) -> None:
     """Gives a job's slot back, and that of the tenant that stood for it alone."""
-    w, job = s.whole[0], s.job[j]
+    w, job = s.header[0], s.job[j]
     job.used = 0
     job.leaf = w.free_job
     w.free_job = j
@@ -274,7 +274,7 @@ def rescale(s: Handle, j: int, scale: float, unit: int, usable: bool) -> None:
         job.unit = unit
     job.scale = scale
     job.usable = 1 if usable else 0
-    settle(s, j)
+    update_job(s, j)
 
 
 @kernel
@@ -296,7 +296,7 @@ def enrol(
 ) -> int:
     """A job is there; all its tasks wait. `tenant` NONE: it is its own. Returns its slot, or NONE
     if a table is full (Full.JOBS or Full.TENANTS): then nothing was changed."""
-    w = s.whole[0]
+    w = s.header[0]
     if w.free_job < 0 and w.jobs == len(s.job):
         return NONE
     if tenant < 0:

@@ -14,39 +14,45 @@ from fairlead.scheduling.kernels.change.counts import (
     begin_to_wait,
     free_task,
     freshen,
+    mark_room_grew,
     queue,
     release,
-    settle,
-    soil,
+    update_job,
 )
 from fairlead.scheduling.kernels.change.reservations import review
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED, Happened, Said
+from fairlead.scheduling.kernels.memory.tables import (
+    NEVER,
+    NONE,
+    UNLIMITED,
+    DecisionCode,
+    TrailCode,
+)
 from fairlead.scheduling.kernels.memory.trail import mix, record
 from fairlead.scheduling.kernels.room.places import ONE, UP, replant
 from fairlead.scheduling.kernels.room.rooms import fill, measure
+from fairlead.scheduling.transitions import MachineState
 
-DRAINING = 2
-GONE = 3
-STOP = int(Said.STOP)
-JOINED, LEFT = int(Happened.JOINED), int(Happened.LEFT)
-DRAINED, BACK = int(Happened.DRAINED), int(Happened.BACK)
-CHANGED, PASSED = int(Happened.CHANGED), int(Happened.PASSED)
-STARTED, LOST, STOPPED = int(Happened.STARTED), int(Happened.LOST), int(Happened.STOPPED)
+DRAINING, GONE = int(MachineState.DRAINING), int(MachineState.GONE)
+STOP = int(DecisionCode.STOP)
+JOINED, LEFT = int(TrailCode.JOINED), int(TrailCode.LEFT)
+DRAINED, BACK = int(TrailCode.DRAINED), int(TrailCode.BACK)
+CHANGED, PASSED = int(TrailCode.CHANGED), int(TrailCode.PASSED)
+STARTED, LOST, STOPPED = int(TrailCode.STARTED), int(TrailCode.LOST), int(TrailCode.STOPPED)
 
 
 @kernel
 def advance(s: Handle, now: int) -> None:
     """Time has come so far."""
-    s.whole[0].now = now
+    s.header[0].now = now
     record(s, PASSED, 0)
 
 
 @inner
 def _count(s: Handle, m: int, sign: int) -> None:
     """Counts a machine in, or out, among those that have a resource and satisfy a term."""
-    s.whole[0].present += sign
+    s.header[0].present += sign
     for r in range(s.capacity.shape[1]):
         s.largest[r] = max(s.largest[r], s.capacity[m, r])
         if s.capacity[m, r] > 0:
@@ -59,7 +65,7 @@ def _count(s: Handle, m: int, sign: int) -> None:
 @kernel
 def join(s: Handle) -> int:
     """The next machine is there, whose capacity and terms are in their rows. Returns its slot."""
-    w = s.whole[0]
+    w = s.header[0]
     m = w.machines
     w.machines += 1
     machine = s.machine[m]
@@ -78,7 +84,7 @@ def join(s: Handle) -> int:
     measure(s, m)
     replant(s, m)
     _count(s, m, 1)
-    soil(s, m)
+    mark_room_grew(s, m)
     w.hopeless = 0
     record(s, JOINED, m)
     for r in range(s.capacity.shape[1]):
@@ -97,13 +103,13 @@ def change(s: Handle, m: int) -> None:
     """A machine's capacity or terms were written anew, after `before_change`."""
     _count(s, m, 1)
     machine = s.machine[m]
-    s.whole[0].changed -= machine.changed
+    s.header[0].changed -= machine.changed
     machine.changed = 1 if machine.tasks > 0 else 0
-    s.whole[0].changed += machine.changed
+    s.header[0].changed += machine.changed
     fill(s, m)
     measure(s, m)
     replant(s, m)
-    soil(s, m)
+    mark_room_grew(s, m)
     review(s, m)
     record(s, CHANGED, m)
     for r in range(s.capacity.shape[1]):
@@ -124,8 +130,8 @@ def bring_back(s: Handle, m: int) -> None:
     """A machine that drained takes tasks again."""
     s.machine[m].state = UP
     replant(s, m)
-    soil(s, m)
-    s.whole[0].hopeless = 0
+    mark_room_grew(s, m)
+    s.header[0].hopeless = 0
     record(s, BACK, m)
 
 
@@ -152,7 +158,7 @@ def leave(s: Handle, m: int) -> None:
 @kernel
 def stop(s: Handle, t: int) -> None:
     """A task that is launched or runs is told to stop. There is room in `out`."""
-    w, task = s.whole[0], s.task[t]
+    w, task = s.header[0], s.task[t]
     task.state = STOPPING
     said = s.out[w.out]
     said.kind = STOP
@@ -179,7 +185,7 @@ def start(s: Handle, t: int) -> None:
 
 @kernel
 def end(s: Handle, t: int, how: int) -> int:
-    """A task ended: `how` is FINISHED, FAILED, LOST or STOPPED of `Happened`. Returns its job, or
+    """A task ended: `how` is FINISHED, FAILED, LOST or STOPPED of `TrailCode`. Returns its job, or
     NONE where that was its last task and the job is gone with it."""
     task = s.task[t]
     j = int64(task.job)
@@ -191,7 +197,7 @@ def end(s: Handle, t: int, how: int) -> int:
         release(s, t)
         free_task(s, t)
         s.job[j].over += 1
-        settle(s, j)
+        update_job(s, j)
     return j
 
 
@@ -204,7 +210,7 @@ def _lose(s: Handle, t: int) -> None:
     if job.cancelled:
         free_task(s, t)
         job.over += 1
-        settle(s, j)
+        update_job(s, j)
         return
     idle = job.waiting == 0
     queue(s, t)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.scheduling.kernels.change.counts import soil
+from fairlead.scheduling.kernels.change.counts import mark_room_grew
 from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
@@ -11,22 +11,22 @@ from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 @kernel
 def pledge(s: Handle, m: int, j: int) -> None:
     """Until it is released, machine m is the job's, which is asked at once."""
-    machine, w = s.machine[m], s.whole[0]
+    machine, w = s.machine[m], s.header[0]
     if machine.reserved < 0:
         w.reservations += 1
     machine.reserved = j
     machine.pledged = 1
     machine.until = NEVER
-    soil(s, m)
+    mark_room_grew(s, m)
 
 
 @kernel
 def release(s: Handle, m: int) -> None:
     """The machine is pledged to nobody; whoever waits is asked."""
-    machine, w = s.machine[m], s.whole[0]
+    machine, w = s.machine[m], s.header[0]
     if machine.pledged:
         machine.pledged = 0
         machine.reserved = NONE
         w.reservations -= 1
         w.hopeless = 0
-        soil(s, m)
+        mark_room_grew(s, m)

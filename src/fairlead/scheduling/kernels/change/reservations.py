@@ -71,8 +71,8 @@ def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
     """When a task of the job is expected to fit on the machine; NEVER where nobody knows, or where
     that is after `latest`."""
     tasks = s.machine[m].tasks
-    if not s.whole[0].told and not s.job[j].spread:
-        return s.whole[0].now if _would_fit(s, j, m, s.free[m], s.piece[m]) else int64(NEVER)
+    if not s.header[0].told and not s.job[j].spread:
+        return s.header[0].now if _would_fit(s, j, m, s.free[m], s.piece[m]) else int64(NEVER)
     later = latest != NEVER and _soonest(s, m) > latest
     if later and not _would_fit(s, j, m, s.free[m], s.piece[m]):
         return int64(NEVER)
@@ -88,7 +88,7 @@ def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
         t = int64(s.task[t].machine_next)
     by_end = np.argsort(ends)
     spread = s.job[j].spread
-    when = s.whole[0].now
+    when = s.header[0].now
     if not (spread and own) and _would_fit(s, j, m, free, piece):
         return when
     for i in by_end:
@@ -128,7 +128,7 @@ def missing(s: Handle, j: int, m: int) -> float:
 @inner
 def reserve(s: Handle, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, what it starts at once."""
-    job, w = s.job[j], s.whole[0]
+    job, w = s.job[j], s.header[0]
     wanted = job.gang if job.waiting >= job.gang else int64(1)
     machines = w.machines
     when = np.full(machines, NEVER, np.int64)
@@ -188,7 +188,7 @@ def reserve(s: Handle, j: int) -> bool:
 def hope(s: Handle, j: int, m: int) -> None:
     """After a launch of job j on machine m: where nothing could be reserved for the first in line,
     perhaps this machine can be."""
-    w = s.whole[0]
+    w = s.header[0]
     if (
         w.hopeless
         and w.first_slot != j
@@ -201,7 +201,7 @@ def hope(s: Handle, j: int, m: int) -> None:
 @inner
 def look(s: Handle) -> None:
     """Who is first in line after a decision, since when, and is it time to reserve?"""
-    w = s.whole[0]
+    w = s.header[0]
     if w.reserve_after == NEVER:
         return
     if w.due > 0:
@@ -237,7 +237,7 @@ def look(s: Handle) -> None:
 @inner
 def _renew(s: Handle) -> None:
     """Reservations that lost a machine are made anew."""
-    w = s.whole[0]
+    w = s.header[0]
     w.due = 0
     while True:
         # In the order of their submission; slots are used again in any order.
@@ -258,9 +258,9 @@ def review(s: Handle, m: int) -> None:
     """After a machine changed, drains or left: a reservation that it no longer serves goes, and
     is made anew after the next decision."""
     j = int64(s.machine[m].reserved)
-    s.whole[0].hopeless = 0
+    s.header[0].hopeless = 0
     if j >= 0 and not s.machine[m].pledged and not stands(s, j, m):
         unreserve(s, j)
         if s.job[j].active:
             s.job[j].due = 1
-            s.whole[0].due += 1
+            s.header[0].due += 1

@@ -37,6 +37,7 @@ from fairlead.scheduling.kernels.memory.tables import (
     WORDS,
     Full,
 )
+from fairlead.scheduling.transitions import MachineState
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -74,7 +75,7 @@ NODES = ("node", "need", "terms", "front")
 Handle = Any
 """The record as kernels get it: its fields are known to Numba alone."""
 
-GONE = 3
+GONE = int(MachineState.GONE)
 FIELDS = (
     *TABLES,
     *INTS,
@@ -95,7 +96,7 @@ STATE = StateType(
 
 @kernel
 def _handle(  # type: ignore[no-untyped-def]  # dozens of arrays
-    whole, machine, job, tenant, task, node, face, out, alarm, front,
+    header, machine, job, tenant, task, node, face, out, alarm, front,
     capacity, free, room, piece, grades, before, demand, limit, used, need,
     rank, target, runs, spots,
     satisfies, needs, prefers, terms,
@@ -104,7 +105,7 @@ def _handle(  # type: ignore[no-untyped-def]  # dozens of arrays
     sets,
 ):  # fmt: skip
     s: Any = structref.new(STATE)
-    s.whole = whole
+    s.header = header
     s.machine = machine
     s.job = job
     s.tenant = tenant
@@ -177,7 +178,7 @@ class State:
         self._pages = Pages()
         resources, devices = len(units), sum(size > 0 for size in units)
         for name, dtype in TABLES.items():
-            setattr(self, name, np.zeros(1 if name == "whole" else rows, dtype))
+            setattr(self, name, np.zeros(1 if name == "header" else rows, dtype))
         width = dict.fromkeys(INTS, resources) | {"rank": 1, "target": 1, "runs": 1, "spots": 2}
         width |= dict.fromkeys(WORDS, 1) | {"piece": PIECES if devices else 1}
         for name in INTS + WORDS:
@@ -194,17 +195,17 @@ class State:
         self.most_pieces = each
         self.have = np.zeros(resources, np.int64)
         self.satisfied = np.zeros(64, np.int64)
-        whole = self.whole[0]
+        header = self.header[0]
         for name in ("free_job", "free_tenant", "free_task", "free_node", "root", "first"):
-            whole[name] = NONE
-        whole["reserve_after"] = NEVER
-        whole["picky"] = 1
+            header[name] = NONE
+        header["reserve_after"] = NEVER
+        header["picky"] = 1
         self._resize_nodes(4 * rows)
         self._make_sets()
         self._count_spots()
         self._renew()
 
-    whole: Records
+    header: Records
     machine: Records
     job: Records
     tenant: Records
@@ -285,14 +286,14 @@ class State:
         self.node["word"] = self.terms[:, 0]
         self.node["brief"] = _brief(self.need)
         self._make_faces()
-        self.whole[0]["changed"] = self.machine["changed"].sum()
+        self.header[0]["changed"] = self.machine["changed"].sum()
         self._renew()
 
     def advise(self, groups: int) -> None:
         """Forget all advice, and make room for that on so many groups of machines."""
         for name in ("rank", "target", "runs"):
             setattr(self, name, np.zeros((len(self.job), max(groups, 1)), np.int64))
-        self.whole[0]["groups"] = groups
+        self.header[0]["groups"] = groups
         self._renew()
 
     def set_term(self, term: int, holders: npt.NDArray[np.bool_]) -> None:
@@ -341,7 +342,7 @@ class State:
         self.sets = self._pages.zeros((blocks, rows, BLOCK), np.dtype(np.uint64))
         self.asked = np.zeros(1 + self.resources + 2 * WORD * self.words, np.int64)
         self.largest = self.capacity.max(axis=0)
-        up = self.machine["state"] == 1
+        up = self.machine["state"] == MachineState.UP
         self.grades = np.where(up[:, None], _grade(self.room), 0)
         self._set_rows(UPS, up[None])
         row = RESOURCES

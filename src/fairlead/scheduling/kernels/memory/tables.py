@@ -44,14 +44,14 @@ class Full(IntEnum):
     OUT = 5
 
 
-class Said(IntEnum):
+class DecisionCode(IntEnum):
     """The kind of a decision in the table `out`."""
 
     LAUNCH = 1
     STOP = 2
 
 
-class Happened(IntEnum):
+class TrailCode(IntEnum):
     """What the trail records of events."""
 
     JOINED = 3
@@ -231,7 +231,7 @@ FRONT = np.dtype(  # a walk of `search` has no seq and no witness
     align=True,
 )
 
-WHOLE = np.dtype(
+HEADER = np.dtype(
     [
         ("now", np.int64),
         ("trail", np.uint64),  # what happened so far, mixed
@@ -277,7 +277,7 @@ WHOLE = np.dtype(
         ("due", np.int64),  # jobs whose reservation is made anew
         ("changed", np.int64),  # how many machines are
         ("picky", np.int64),  # the rule's scores matter (first fit: 0)
-        ("tight", np.int64),  # the rule is tight (placement.registry.TIGHT)
+        ("tight", np.int64),  # the rule is tight (placement.registry.Placement)
         ("choice", np.int64),  # the job whose candidates are in `fits`, NONE
         ("choices", np.int64),  # how many they are
         ("sorted", np.int64),  # they are a heap; else only the first and second are the least
@@ -289,7 +289,7 @@ WHOLE = np.dtype(
 )
 
 TABLES = {
-    "whole": WHOLE,
+    "header": HEADER,
     "machine": MACHINE,
     "job": JOB,
     "tenant": TENANT,

@@ -15,7 +15,7 @@ HALF = np.uint64(32)
 @kernel
 def mix(s: Handle, value: int) -> None:
     """Mixes one more integer into the trail."""
-    w = s.whole[0]
+    w = s.header[0]
     h = (w.trail ^ np.uint64(value)) * FACTOR
     h ^= h >> HALF
     h *= FACTOR
@@ -26,5 +26,5 @@ def mix(s: Handle, value: int) -> None:
 def record(s: Handle, what: int, which: int) -> None:
     """Mixes an event into the trail: what happened, when, and to which."""
     mix(s, what)
-    mix(s, s.whole[0].now)
+    mix(s, s.header[0].now)
     mix(s, which)

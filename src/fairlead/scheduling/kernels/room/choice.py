@@ -19,8 +19,8 @@ from fairlead.scheduling.kernels.room.permission import (
     demand_fits,
     first_permitted,
     next_permitted,
+    not_blocked,
     permitted,
-    welcome,
 )
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, grade, least_of, lowest, within
 from fairlead.scheduling.kernels.room.rules import better, slack
@@ -73,8 +73,8 @@ def _score_all(s: Handle, rule: Any, j: int) -> None:
             _swap(s, 1, 0)
         size += 1
         m = next_permitted(s, j, m + 1)
-    s.whole[0].choices = size
-    s.whole[0].sorted = 0
+    s.header[0].choices = size
+    s.header[0].sorted = 0
 
 
 @inner
@@ -94,7 +94,7 @@ def _tightest(s: Handle, rule: Any, j: int) -> None:
         m = next_permitted(s, j, m + 1)
     if m >= 0:
         best = _graded(s, rule, j, r, m // WORD, best, least)
-    w = s.whole[0]
+    w = s.header[0]
     w.choices = 1 if best >= 0 else 0
     w.sorted = ALONE
     s.fits[0] = best
@@ -105,7 +105,7 @@ def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: 
     """The best of a machine of this score and of those of the places from `start` on, for which
     was asked: in the order of the grades of their room of resource r, as long as one may be it."""
     need, off = s.demand[j, r], slack(s, rule, least)
-    places = (s.whole[0].machines + WORD - 1) // WORD
+    places = (s.header[0].machines + WORD - 1) // WORD
     sets = s.sets
     for g in range(grade(need), GRADES):
         # Less by a trifle: rounding must not leave one out.
@@ -126,7 +126,7 @@ def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: 
                 if not demand_fits(s, j, m):
                     continue
                 score = rule.score(s, j, m)
-                if better(s, rule, j, m, score, best, least, off) and welcome(s, j, m):
+                if better(s, rule, j, m, score, best, least, off) and not_blocked(s, j, m):
                     best, least, off = m, score, slack(s, rule, score)
         if more == NOTHING:
             break
@@ -136,7 +136,7 @@ def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: 
 @kernel
 def choose(s: Handle, rule: Any, j: int) -> int:
     """The best machine for a task of an active job; NONE if there is none."""
-    w = s.whole[0]
+    w = s.header[0]
     if w.picky == 0:
         return first_permitted(s, j)
     if w.choice != j:

@@ -70,7 +70,7 @@ def let_in(s: Handle, j: int, m: int) -> bool:
         return True
     if machine.pledged or machine.until == NEVER or s.job[j].expected == 0:
         return False
-    return s.whole[0].now + s.job[j].expected <= machine.until
+    return s.header[0].now + s.job[j].expected <= machine.until
 
 
 @small
@@ -84,7 +84,7 @@ def demand_fits(s: Handle, j: int, m: int) -> bool:
 
 
 @small
-def welcome(s: Handle, j: int, m: int) -> bool:
+def not_blocked(s: Handle, j: int, m: int) -> bool:
     """Do neither a reservation nor a task of a job that spreads keep its next one away?"""
     return (s.machine[m].reserved < 0 or let_in(s, j, m)) and not (
         s.job[j].spread and on_machine(s, j, m)
@@ -94,7 +94,7 @@ def welcome(s: Handle, j: int, m: int) -> bool:
 @small
 def takes(s: Handle, j: int, m: int) -> bool:
     """May a task of the job be placed on a machine that is in the sets asked for?"""
-    return demand_fits(s, j, m) and welcome(s, j, m)
+    return demand_fits(s, j, m) and not_blocked(s, j, m)
 
 
 @kernel
@@ -105,7 +105,7 @@ def permitted(s: Handle, j: int, m: int) -> bool:
 
 
 @inner
-def spent(s: Handle, m: int) -> bool:
+def known_useless(s: Handle, m: int) -> bool:
     """Has a machine whose room grew no more of it than when nobody could be placed there?"""
     machine = s.machine[m]
     more = machine.refused == 0
@@ -143,7 +143,7 @@ def gang_fits(s: Handle, j: int) -> bool:
     job = s.job[j]
     if job.gang <= 1 or job.waiting < job.gang:
         return True
-    if job.checked == s.whole[0].decided:
+    if job.checked == s.header[0].decided:
         return False
     if within_caps(s, j, job.gang):
         room = 0
@@ -153,5 +153,5 @@ def gang_fits(s: Handle, j: int) -> bool:
             if room >= job.gang:
                 return True
             m = next_permitted(s, j, m + 1)
-    job.checked = s.whole[0].decided
+    job.checked = s.header[0].decided
     return False

@@ -20,11 +20,12 @@ from fairlead.scheduling.kernels.memory.briefs import NO_ROOM, SIGNS, brief
 from fairlead.scheduling.kernels.memory.compiling import inner, small
 from fairlead.scheduling.kernels.memory.state import Handle, Words, int64
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
+from fairlead.scheduling.transitions import MachineState
 
 NOTHING = np.uint64(0)
 ALL = ~NOTHING
 ONE = np.uint64(1)
-UP = 1
+UP = int(MachineState.UP)
 
 
 @small
@@ -60,10 +61,10 @@ def _put(s: Handle, row: int, m: int, there: bool) -> None:
 
 
 @inner
-def unset(s: Handle, m: int) -> None:
+def mark_stale(s: Handle, m: int) -> None:
     """After the room of machine m changed: the sets say so before they are asked. Mostly a task
     ends and another one takes its place before anybody asks."""
-    machine, w = s.machine[m], s.whole[0]
+    machine, w = s.machine[m], s.header[0]
     if machine.near > 0:
         s.brief[machine.near - 1] = np.int64(brief(s.room, m) | SIGNS)
     if not machine.unset:
@@ -73,17 +74,17 @@ def unset(s: Handle, m: int) -> None:
 
 
 @inner
-def _set(s: Handle) -> None:
+def _refresh_sets(s: Handle) -> None:
     """Brings the sets up to all machines whose room changed."""
-    w = s.whole[0]
+    w = s.header[0]
     for i in range(w.unset):
-        _plant(s, s.unset[i])
+        _index_machine(s, s.unset[i])
         s.machine[s.unset[i]].unset = 0
     w.unset = 0
 
 
 @inner
-def _plant(s: Handle, m: int) -> None:
+def _index_machine(s: Handle, m: int) -> None:
     """Brings the sets up to machine m, after its room changed."""
     up = s.machine[m].state == UP
     for r in range(s.room.shape[1]):
@@ -106,14 +107,14 @@ def drop_near(s: Handle, m: int) -> None:
     if machine.near > 0:
         s.brief[machine.near - 1] = np.int64(NO_ROOM)
         machine.near = 0
-        s.whole[0].growing -= 1
+        s.header[0].growing -= 1
 
 
 @inner
 def replant(s: Handle, m: int) -> None:
     """Brings the sets up to machine m, after anything of it changed."""
     _put(s, UPS, m, s.machine[m].state == UP)
-    _plant(s, m)
+    _index_machine(s, m)
     row = RESOURCES + s.room.shape[1] * GRADES
     for i in range(s.satisfies.shape[1]):
         bits = s.satisfies[m, i]
@@ -126,7 +127,7 @@ def replant(s: Handle, m: int) -> None:
 @inner
 def _ask_terms(s: Handle, terms: Words, row: int) -> None:
     """Asks for the sets of all these terms too."""
-    w = s.whole[0]
+    w = s.header[0]
     first = RESOURCES + s.room.shape[1] * GRADES
     for i in range(terms.shape[1]):
         bits = terms[row, i]
@@ -140,9 +141,9 @@ def _ask_terms(s: Handle, terms: Words, row: int) -> None:
 @inner
 def ask_able(s: Handle, j: int) -> None:
     """Asks for the machines that take tasks and satisfy what the job needs, whatever is free."""
-    w = s.whole[0]
+    w = s.header[0]
     if w.unset > 0:
-        _set(s)
+        _refresh_sets(s)
     s.asked[0] = UPS
     w.asked = 1
     _ask_terms(s, s.needs, j)
@@ -152,7 +153,7 @@ def ask_able(s: Handle, j: int) -> None:
 def ask_for(s: Handle, j: int) -> None:
     """Asks for the machines with room for a task of the job that satisfy what it needs."""
     ask_able(s, j)
-    w = s.whole[0]
+    w = s.header[0]
     for r in range(s.demand.shape[1]):
         if s.demand[j, r] > 0:
             s.asked[w.asked] = RESOURCES + r * GRADES + grade(s.demand[j, r]) - 1
@@ -167,7 +168,7 @@ def within(s: Handle, place: int) -> np.uint64:
     block, word = place >> 3, place & 7
     sets, asked = s.sets, s.asked
     bits = sets[block, asked[0], word]
-    for i in range(1, s.whole[0].asked):
+    for i in range(1, s.header[0].asked):
         bits &= sets[block, asked[i], word]
     return bits
 
@@ -175,7 +176,7 @@ def within(s: Handle, place: int) -> np.uint64:
 @inner
 def next_within(s: Handle, start: int) -> int:
     """The first machine from `start` on that is in all the sets that were asked for; NONE."""
-    places = (s.whole[0].machines + WORD - 1) // WORD
+    places = (s.header[0].machines + WORD - 1) // WORD
     place = start // WORD
     left = ALL << np.uint64(start % WORD)
     while place < places:

@@ -13,7 +13,7 @@ import numpy as np
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, PIECES
-from fairlead.scheduling.kernels.room.places import NOTHING, ONE, unset
+from fairlead.scheduling.kernels.room.places import NOTHING, ONE, mark_stale
 
 
 @inner
@@ -67,7 +67,7 @@ def take(s: Handle, m: int, j: int) -> np.uint64:
         s.piece[m, fullest] -= need
         pieces |= ONE << np.uint64(fullest)
     measure(s, m)
-    unset(s, m)
+    mark_stale(s, m)
     return pieces
 
 
@@ -83,7 +83,7 @@ def give(s: Handle, m: int, j: int, pieces: np.uint64) -> None:
             if pieces >> np.uint64(p) & ONE and _column_of(s, p) == r:
                 s.piece[m, p] += min(need, unit)
     measure(s, m)
-    unset(s, m)
+    mark_stale(s, m)
 
 
 @inner

@@ -27,9 +27,9 @@ from fairlead.scheduling.kernels.memory.tables import NONE, WORD
 from fairlead.scheduling.kernels.room.choice import TRIFLE
 from fairlead.scheduling.kernels.room.permission import (
     gang_fits,
+    known_useless,
+    not_blocked,
     permitted,
-    spent,
-    welcome,
     within_caps,
 )
 from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, lowest
@@ -42,7 +42,7 @@ from fairlead.scheduling.kernels.search.search import held_back, holds, owned
 @inner
 def forget_near(s: Handle) -> None:
     """Of no machine is it known that its room grew."""
-    w = s.whole[0]
+    w = s.header[0]
     for i in range(w.near):
         s.machine[s.near[i]].near = 0
     s.brief[0] = np.int64(NO_ROOM)  # where nobody is in the list, the first one is a witness too
@@ -53,7 +53,7 @@ def forget_near(s: Handle) -> None:
 @inner
 def _gather(s: Handle) -> None:
     """The machines whose room grew, anew."""
-    w = s.whole[0]
+    w = s.header[0]
     forget_near(s)
     kept = 0
     for i in range(w.dirty):
@@ -68,7 +68,7 @@ def _gather(s: Handle) -> None:
             continue
         if owned(s, m):
             w.owned += 1
-        elif not spent(s, m):
+        elif not known_useless(s, m):
             s.near[w.near] = m
             w.near += 1
     if w.near > 1:
@@ -92,7 +92,7 @@ def _those(s: Handle, first: int, need: np.uint64, word: np.uint64) -> np.uint64
     """Which of 64 machines in the list from `first` on may do, in brief: a bit each."""
     bits = NOTHING
     start = np.uint64(first)
-    for i in range(np.uint64(min(WORD, s.whole[0].near - first))):
+    for i in range(np.uint64(min(WORD, s.header[0].near - first))):
         # Without a question between them: a processor does several at once.
         bits |= np.uint64(_may(s, start + i, need, word)) << i
     return bits
@@ -123,7 +123,7 @@ def _holder(s: Handle, n: int, witness: int) -> int:
 def _another(s: Handle, n: int) -> int:
     """A machine in the list that may have what is needed below a node; NONE where there is
     certainly none."""
-    w, node = s.whole[0], s.node[n]
+    w, node = s.header[0], s.node[n]
     if w.growing == 0:
         return NONE
     for first in range(0, w.near, WORD):
@@ -146,7 +146,7 @@ def _wanted(s: Handle, j: int) -> np.uint64:
 def _taken(s: Handle, j: int) -> bool:
     """May a task of the job be placed on any of the machines that are nobody's alone?"""
     need, word = brief(s.demand, j), _wanted(s, j)
-    for first in range(0, s.whole[0].near, WORD):
+    for first in range(0, s.header[0].near, WORD):
         bits = _those(s, first, need, word)
         while bits:
             if permitted(s, j, s.near[first + lowest(bits)]):
@@ -159,7 +159,7 @@ def _taken(s: Handle, j: int) -> bool:
 def _own_place(s: Handle, j: int, start: int) -> int:
     """The first machine in the list, from there on, that is the job's alone and takes a task of
     it; as many as there are if there is none."""
-    w = s.whole[0]
+    w = s.header[0]
     if s.job[j].owner != w.begun:
         return w.dirty
     for i in range(start, w.dirty):
@@ -173,7 +173,7 @@ def _own_place(s: Handle, j: int, start: int) -> int:
 def _may_be_placed(s: Handle, j: int) -> bool:
     """May a task of the job be placed on any of the machines? A fresh job may, as far as its
     tenant's limits say, and so may one that is no gang until `choose_near` found none."""
-    w, job = s.whole[0], s.job[j]
+    w, job = s.header[0], s.job[j]
     if job.fresh:
         return job.gang <= 1 or job.waiting < job.gang or within_caps(s, j, job.gang)
     if job.tried == w.decided:
@@ -200,7 +200,7 @@ def _fits(demand: Any, room: Any, capacity: Any, most: float) -> bool:
 @inner
 def choose_near(s: Handle, rule: Any, j: int) -> int:
     """The best of the machines whose room grew; NONE if there is none."""
-    w = s.whole[0]
+    w = s.header[0]
     if w.heap < 0:
         return s.dirty[0]  # `next_job` found the job for the only one
     best, least, off = NONE, np.inf, 0.0
@@ -218,7 +218,9 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
             ):
                 continue
             score = rule.score(s, j, m) if w.picky else 0.0
-            if (best < 0 or better(s, rule, j, m, score, best, least, off)) and welcome(s, j, m):
+            if (best < 0 or better(s, rule, j, m, score, best, least, off)) and not_blocked(
+                s, j, m
+            ):
                 best, least, off = m, score, slack(s, rule, score)
                 if w.tight and w.changed == 0:
                     most = least
@@ -260,7 +262,7 @@ def _put(s: Handle, at: int, key: float, seq: int, node: int, tenant: int, witne
 @inner
 def _sink(s: Handle, key: float, seq: int, node: int, tenant: int, witness: int) -> None:
     """Puts this in the place of the first in the heap, and then to where it belongs."""
-    front, size = s.front, s.whole[0].heap
+    front, size = s.front, s.header[0].heap
     at, child = 0, 1
     while child < size:
         if child + 1 < size and _before(s, child + 1, front[child].key, front[child].seq):
@@ -275,7 +277,7 @@ def _sink(s: Handle, key: float, seq: int, node: int, tenant: int, witness: int)
 @inner
 def _push(s: Handle, n: int, t: int, witness: int) -> None:
     """Puts a node into the heap."""
-    w, front = s.whole[0], s.front
+    w, front = s.header[0], s.front
     key, seq = _level_of(s, n, t), s.node[n].seq
     at = w.heap
     w.heap += 1
@@ -291,7 +293,7 @@ def _push(s: Handle, n: int, t: int, witness: int) -> None:
 @inner
 def _pop(s: Handle) -> None:
     """Takes the first out of the heap."""
-    w = s.whole[0]
+    w = s.header[0]
     w.heap -= 1
     last = s.front[w.heap]
     if w.heap > 0:
@@ -301,7 +303,7 @@ def _pop(s: Handle) -> None:
 @inner
 def _begin(s: Handle) -> None:
     """The heap, anew: all who wait, and the owners of machines that are nobody else's."""
-    w = s.whole[0]
+    w = s.header[0]
     if w.heap < 0:
         _gather(s)
     w.fell = 0
@@ -348,7 +350,7 @@ def _part(s: Handle, n: int, t: int) -> None:
 def next_near(s: Handle) -> int:
     """The active job of least (level, seq) that is fresh, or may be placed on a machine whose room
     grew; NONE if there is none."""
-    w, node = s.whole[0], s.node
+    w, node = s.header[0], s.node
     if w.heap < 0 or w.fell or w.reshaped:
         _begin(s)
     while w.heap > 0:

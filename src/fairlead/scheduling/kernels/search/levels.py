@@ -39,7 +39,7 @@ up: by less than this for up to a million of both, multiplied."""
 def level(s: Handle, j: int) -> float:
     """The level of an active job: the least comes first."""
     job = s.job[j]
-    if s.tenant[job.tenant].single or s.whole[0].fifo:
+    if s.tenant[job.tenant].single or s.header[0].fifo:
         return job.mu
     return _rounded_once(s, j)
 
@@ -134,7 +134,7 @@ def _copy_root(s: Handle, t: int) -> bool:
 def lift_tenant(s: Handle, t: int) -> None:
     """After the trie of a tenant's jobs changed: its leaf among the tenants, which goes with the
     last of them and comes with the first."""
-    tenant, w = s.tenant[t], s.whole[0]
+    tenant, w = s.tenant[t], s.header[0]
     if tenant.root < 0:
         if tenant.leaf >= 0:
             w.root = remove(s, w.root, tenant.leaf)
@@ -156,7 +156,7 @@ def lift_tenant(s: Handle, t: int) -> None:
 
 @inner
 def _relevel_one(s: Handle, t: int) -> None:
-    tenant, w = s.tenant[t], s.whole[0]
+    tenant, w = s.tenant[t], s.header[0]
     w.relook = 1
     if tenant.parent < 0:
         effective = tenant.weight
@@ -242,7 +242,7 @@ def set_active(s: Handle, j: int, active: bool) -> None:
     job = s.job[j]
     step = 1 if active else -1
     job.active = 1 if active else 0
-    s.whole[0].active += step
+    s.header[0].active += step
     t = int64(job.tenant)
     tenant[t].jobs += step
     tenant[t].moving += step * job.held * job.unit

@@ -85,10 +85,10 @@ def _open(
 def _begin(s: Handle) -> int:
     """The tenants' trie is before us; returns how many nodes that are. The heap of `near` is lost:
     who calls this has said so by `heap`."""
-    if s.whole[0].root < 0:
+    if s.header[0].root < 0:
         return 0
     first = s.front[0]
-    first.node = s.whole[0].root
+    first.node = s.header[0].root
     first.key = -np.inf
     first.tenant = NONE
     return 1

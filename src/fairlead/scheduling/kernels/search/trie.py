@@ -25,7 +25,7 @@ LOW = np.uint64((1 << 24) - 1)
 @inner
 def new_node(s: Handle) -> int:
     """A node without children or parent."""
-    w = s.whole[0]
+    w = s.header[0]
     n = w.free_node
     if n >= 0:
         w.free_node = s.node[n].left
@@ -43,8 +43,8 @@ def new_node(s: Handle) -> int:
 @inner
 def free_node(s: Handle, n: int) -> None:
     """Gives a node back."""
-    s.node[n].left = s.whole[0].free_node
-    s.whole[0].free_node = n
+    s.node[n].left = s.header[0].free_node
+    s.header[0].free_node = n
 
 
 @inner
@@ -139,7 +139,7 @@ def lift(s: Handle, n: int) -> None:
 def insert(s: Handle, root: int, leaf: int) -> int:
     """Adds a leaf, whose signature nothing in the trie has. Returns the new root."""
     node = s.node
-    s.whole[0].reshaped = 1
+    s.header[0].reshaped = 1
     if root < 0:
         node[leaf].parent = NONE
         return leaf
@@ -173,7 +173,7 @@ def insert(s: Handle, root: int, leaf: int) -> int:
 def remove(s: Handle, root: int, leaf: int) -> int:
     """Takes a leaf out, which stays a node. Returns the new root."""
     node = s.node
-    s.whole[0].reshaped = 1
+    s.header[0].reshaped = 1
     parent = node[leaf].parent
     if parent < 0:
         return NONE

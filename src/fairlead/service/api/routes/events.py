@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 from fairlead.service.api.feed import Feed, GoneError, earlier
 from fairlead.service.api.keys import is_below
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import LAST
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.visit import Enter, Visit
+from fairlead.service.api.visit import Enter, RequestContext
 from fairlead.service.journal.entry import Entry
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind
@@ -54,11 +54,11 @@ async def events(
     return visit.ongoing(_stream(visit, feed, at), HEADERS)
 
 
-def _now(live: Live) -> int:
+def _now(live: ServiceView) -> int:
     return live.records.seq
 
 
-async def _stream(visit: Visit, feed: Feed, at: int) -> AsyncIterator[bytes]:
+async def _stream(visit: RequestContext, feed: Feed, at: int) -> AsyncIterator[bytes]:
     reader = _Reader(visit)
     clock, sent = asyncio.get_running_loop().time, 0.0
     yield b": fairlead\n\n"  # so that a reader knows at once that it is connected
@@ -91,7 +91,7 @@ async def _stream(visit: Visit, feed: Feed, at: int) -> AsyncIterator[bytes]:
 class _Reader:
     """Turns entries into events as one caller may see them."""
 
-    def __init__(self, visit: Visit) -> None:
+    def __init__(self, visit: RequestContext) -> None:
         self._visit = visit
         self._tenants: OrderedDict[str, tuple[str | None, bool]] = OrderedDict()
 
@@ -154,7 +154,9 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _tenants(live: Live, caller: Caller, names: list[str]) -> dict[str, tuple[str | None, bool]]:
+def _tenants(
+    live: ServiceView, caller: Caller, names: list[str]
+) -> dict[str, tuple[str | None, bool]]:
     """Of each job its tenant, and whether the caller may see all of it."""
     found: dict[str, tuple[str | None, bool]] = {}
     for name in names:

@@ -10,17 +10,17 @@ from starlette.responses import Response
 
 from fairlead.scheduling.core import Core
 from fairlead.service.api.keys import may_see
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import LAST, Filter, Name
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.solving import changes_of
 from fairlead.service.api.visit import Enter
-from fairlead.service.fairness import to_wire as told
+from fairlead.service.fairness import to_wire
 from fairlead.service.fairness.causes import CauseKind
 from fairlead.service.requests import Caller, Role
 from fairlead.service.why.answer import Taken, explained, take
-from fairlead.service.why.to_wire import told as why_told
+from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, input_of, take_present
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, WhatIfAsked
@@ -37,8 +37,8 @@ async def shares(
     if jobs:
         visit.slow_down_heavy()
 
-    def look(live: Live) -> Shares:
-        return told.shares(_time(live, now), _core(live), live.watch, jobs=jobs)
+    def look(live: ServiceView) -> Shares:
+        return to_wire.shares(_time(live, now), _core(live), live.watch, jobs=jobs)
 
     return visit.answer(await visit.read(look))
 
@@ -53,9 +53,9 @@ async def shares_history(
     """Shares over time."""
     now = visit.api.wall()
 
-    def look(live: Live) -> SharesHistory:
+    def look(live: ServiceView) -> SharesHistory:
         time = _time(live, now)
-        return told.history(
+        return to_wire.history(
             time, live.watch, since=since, until=until, points=points, tenant=tenant
         )
 
@@ -97,12 +97,12 @@ async def audit(visit: Enter) -> Response:
     return visit.answer(await visit.read(lambda live: _audit(live, visit.caller, now)))
 
 
-def _taken(live: Live, caller: Caller, job: str, now: int) -> Taken:
+def _taken(live: ServiceView, caller: Caller, job: str, now: int) -> Taken:
     record = own(live, caller, job)
     return take(_time(live, now), live.records, live.core, live.watch, record.id)
 
 
-def _given(live: Live, caller: Caller, asked: WhatIfAsked) -> tuple[Present, str]:
+def _given(live: ServiceView, caller: Caller, asked: WhatIfAsked) -> tuple[Present, str]:
     """What is present, and the policy. Raises RefusalError where the constraint or the demand of a
     job of others would be tried: the answer could tell what they are."""
     core = _core(live)
@@ -118,9 +118,9 @@ def _given(live: Live, caller: Caller, asked: WhatIfAsked) -> tuple[Present, str
     return take_present(core), core.book.scaler.spec
 
 
-def _audit(live: Live, caller: Caller, now: int) -> LiveAudit:
+def _audit(live: ServiceView, caller: Caller, now: int) -> LiveAudit:
     resting = {name for name, one in live.records.machines.items() if one.quarantine is not None}
-    found = told.live_audit(_time(live, now), _core(live), live.watch, frozenset(resting))
+    found = to_wire.live_audit(_time(live, now), _core(live), live.watch, frozenset(resting))
     shown = [
         short
         if short.cause != CauseKind.NOWHERE.value or may_see(live, caller, short.tenant)
@@ -130,11 +130,11 @@ def _audit(live: Live, caller: Caller, now: int) -> LiveAudit:
     return found.model_copy(update={"shortfalls": shown})
 
 
-def _core(live: Live) -> Core:
+def _core(live: ServiceView) -> Core:
     if live.core is None:
         raise RefusalError(ErrorKind.UNAVAILABLE, live.trouble or "the service has not begun")
     return live.core
 
 
-def _time(live: Live, now: int) -> int:
+def _time(live: ServiceView, now: int) -> int:
     return max(now, live.records.time)

@@ -12,7 +12,7 @@ from fairlead.model.errors import Mistake
 from fairlead.model.plain import Plain, plain_job
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.api.keys import is_below, may_see
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import SCANNED, Cursor, Filter, Limit, Name, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.submission import jobs_of, media_of
@@ -76,7 +76,7 @@ async def submit(visit: Enter) -> Response:
     if not isinstance(accepted, SubmittedJobs):
         raise TypeError(f"jobs were submitted, and the reply is {accepted!r}")
     rows = await visit.read(lambda live: _rows_of(live, accepted.ids))
-    return visit.answer(Submitted(jobs=[told(row) for row in rows], repeated=accepted.again))
+    return visit.answer(Submitted(jobs=[to_wire(row) for row in rows], repeated=accepted.again))
 
 
 async def list_jobs(
@@ -94,7 +94,7 @@ async def list_jobs(
     most = page(limit, visit.api.settings)
     rows, following = await visit.read(lambda live: _rows(live, wanted, cursor or 0, most))
     after = None if following is None else str(following)
-    return visit.answer(Jobs(jobs=[told(row) for row in rows], next=after))
+    return visit.answer(Jobs(jobs=[to_wire(row) for row in rows], next=after))
 
 
 async def show_job(visit: Enter, job: Name) -> Response:
@@ -121,7 +121,7 @@ async def forget_job(visit: Enter, job: Name) -> Response:
     return Response(None, visit.route.status)
 
 
-def found(live: Live, name: str) -> JobRecord:
+def found(live: ServiceView, name: str) -> JobRecord:
     """The job of that name. Raises RefusalError. In the loop's thread."""
     record = live.records.job(name)
     if record is None:
@@ -132,7 +132,7 @@ def found(live: Live, name: str) -> JobRecord:
     return record
 
 
-def own(live: Live, caller: Caller, name: str) -> JobRecord:
+def own(live: ServiceView, caller: Caller, name: str) -> JobRecord:
     """The job of that name, of which the caller may see all. Raises RefusalError."""
     record = found(live, name)
     if not may_see(live, caller, record.tenant):
@@ -142,7 +142,7 @@ def own(live: Live, caller: Caller, name: str) -> JobRecord:
     return record
 
 
-def told(row: Row) -> JobRow:
+def to_wire(row: Row) -> JobRow:
     """The job as everybody may see it."""
     return JobRow(
         name=row.name,
@@ -184,12 +184,12 @@ class _Wanted:
 async def _shown(visit: Enter, name: str) -> Response:
     row = await visit.read(lambda live: _detail(live, visit.caller, name))
     detail = JobDetail(
-        **told(row).model_dump(), job=row.plain, reason=row.reason or None, by=row.by
+        **to_wire(row).model_dump(), job=row.plain, reason=row.reason or None, by=row.by
     )
     return visit.answer(detail)
 
 
-def _detail(live: Live, caller: Caller, name: str) -> Row:
+def _detail(live: ServiceView, caller: Caller, name: str) -> Row:
     record = found(live, name)
     row = row_of(record)
     if not may_see(live, caller, record.tenant):
@@ -217,12 +217,14 @@ def _reason(record: JobRecord) -> str:
     return many if first is None else f"{many}; task {first[0]}: {first[1]}"
 
 
-def _rows_of(live: Live, ids: tuple[int, ...]) -> list[Row]:
+def _rows_of(live: ServiceView, ids: tuple[int, ...]) -> list[Row]:
     records = (live.records.jobs.get(number) for number in ids)
     return [row_of(record) for record in records if record is not None]
 
 
-def _rows(live: Live, wanted: _Wanted, after: int, most: int) -> tuple[list[Row], int | None]:
+def _rows(
+    live: ServiceView, wanted: _Wanted, after: int, most: int
+) -> tuple[list[Row], int | None]:
     """Rows of jobs whose numbers come after that one, and where the next page begins."""
     jobs, last = live.records.jobs, live.records.next_id
     below: dict[str, bool] = {}

@@ -16,7 +16,7 @@ from fairlead.model.errors import Mistake
 from fairlead.model.machine import Machine
 from fairlead.model.quantity import written_plain
 from fairlead.model.values import FrozenMap
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import Filter, Limit, Name, NameCursor, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.visit import Enter
@@ -94,7 +94,9 @@ def _told(row: Row) -> MachineRow:
     )
 
 
-def _rows(live: Live, prefix: str, after: str | None, most: int) -> tuple[list[Row], str | None]:
+def _rows(
+    live: ServiceView, prefix: str, after: str | None, most: int
+) -> tuple[list[Row], str | None]:
     machines = live.records.machines
     names = sorted(
         name
@@ -107,7 +109,7 @@ def _rows(live: Live, prefix: str, after: str | None, most: int) -> tuple[list[R
     return rows, shown[-1] if first + most < len(names) else None
 
 
-def _one(live: Live, name: str) -> Row:
+def _one(live: ServiceView, name: str) -> Row:
     record = live.records.machines.get(name)
     row = None if record is None else _row(live, record)
     if row is None:
@@ -118,7 +120,7 @@ def _one(live: Live, name: str) -> Row:
     return row
 
 
-def _row(live: Live, record: MachineRecord) -> Row | None:
+def _row(live: ServiceView, record: MachineRecord) -> Row | None:
     if record.machine is None:
         return None
     node = live.nodes.get(record.name)

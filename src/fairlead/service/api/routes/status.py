@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.responses import JSONResponse, Response
 
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.visit import Enter
 from fairlead.version import __version__
@@ -52,5 +52,5 @@ async def _ready(visit: Enter) -> Ready:
         return Ready(ready=False, why=str(refusal))
 
 
-def _state(live: Live) -> Ready:
+def _state(live: ServiceView) -> Ready:
     return Ready(ready=live.ready, why=None if live.ready else live.trouble)

@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from fairlead.engines.interface import Attempt, EngineError, Output, Stream
 from fairlead.scheduling.transitions import TaskState as State
-from fairlead.service.api.live import Live, Outputs
+from fairlead.service.api.live import Outputs, ServiceView
 from fairlead.service.api.queries import LAST, SCANNED, Cursor, Limit, Name, Number, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.routes.jobs import own
-from fairlead.service.api.visit import Enter, Visit
+from fairlead.service.api.visit import Enter, RequestContext
 from fairlead.service.records.tasks import AttemptRecord, Outcome, TaskRecord
 from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
@@ -93,7 +93,7 @@ async def read_output(
 
 
 async def _followed(
-    visit: Visit,
+    visit: RequestContext,
     job: str,
     task: int,
     stream: Stream,
@@ -103,7 +103,7 @@ async def _followed(
 ) -> Response:
     """The output as it is written, until the attempt is over or so many bytes were sent."""
 
-    def look(live: Live) -> _Source:
+    def look(live: ServiceView) -> _Source:
         return _source(live, visit.caller, job, task, attempt)
 
     source = await visit.read(look)
@@ -135,7 +135,9 @@ async def _followed(
     return visit.ongoing(parts(), {OFFSET_HEADER: str(begin)})
 
 
-async def _read(visit: Visit, source: _Source, stream: Stream, offset: int, most: int) -> Output:
+async def _read(
+    visit: RequestContext, source: _Source, stream: Stream, offset: int, most: int
+) -> Output:
     if source.attempt is None:
         return Output(b"", max(0, offset), 0, source.over)
     wanted = source.attempt
@@ -145,7 +147,9 @@ async def _read(visit: Visit, source: _Source, stream: Stream, offset: int, most
         raise RefusalError(ErrorKind.UNAVAILABLE, str(error)) from error
 
 
-def _source(live: Live, caller: Caller, name: str, task: int, attempt: int | None) -> _Source:
+def _source(
+    live: ServiceView, caller: Caller, name: str, task: int, attempt: int | None
+) -> _Source:
     record = own(live, caller, name)
     if task >= record.tasks:
         raise RefusalError(
@@ -160,7 +164,7 @@ def _source(live: Live, caller: Caller, name: str, task: int, attempt: int | Non
 
 
 def _rows(
-    live: Live, caller: Caller, name: str, state: State | None, first: int, most: int
+    live: ServiceView, caller: Caller, name: str, state: State | None, first: int, most: int
 ) -> tuple[Rows, int | None]:
     """Tasks from that number on, and where the next page begins."""
     records = live.records

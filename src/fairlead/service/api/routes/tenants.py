@@ -10,7 +10,7 @@ from fairlead.model.errors import Mistake
 from fairlead.model.names import compress
 from fairlead.model.quantity import written_plain
 from fairlead.model.tenant import Tenant
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import Name
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.strict import meant_by_all, refuse_names
@@ -73,19 +73,19 @@ def _row(visit: Enter, known: Known) -> TenantRow:
     )
 
 
-def _all(live: Live) -> list[Known]:
+def _all(live: ServiceView) -> list[Known]:
     tenants, totals = live.records.tenants, live.records.totals
     # A job without a tenant is its own: it is a tenant as long as it is there.
     names = {*tenants, *(name for name, total in totals.items() if total.jobs)}
     return [_known(live, name) for name in sorted(names)]
 
 
-def _known(live: Live, name: str) -> Known:
+def _known(live: ServiceView, name: str) -> Known:
     total = live.records.totals.get(name)
     return live.records.tenants.get(name) or Tenant(name), total.jobs if total else 0
 
 
-def _one(live: Live, name: str) -> tuple[Known, list[str]]:
+def _one(live: ServiceView, name: str) -> tuple[Known, list[str]]:
     tenants, total = live.records.tenants, live.records.totals.get(name)
     if name not in tenants and not (total and total.jobs):
         raise RefusalError(

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.values import plain_name
-from fairlead.service.api.live import Live
+from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import Name
 from fairlead.service.api.visit import Enter
 from fairlead.service.records.people import TokenRecord
@@ -77,10 +77,10 @@ async def me(visit: Enter) -> Response:
     )
 
 
-def _all(live: Live) -> list[TokenRecord]:
+def _all(live: ServiceView) -> list[TokenRecord]:
     return sorted(live.records.tokens.values(), key=lambda token: token.name)
 
 
-def _below(live: Live, tenant: str) -> list[str]:
+def _below(live: ServiceView, tenant: str) -> list[str]:
     records = live.records
     return sorted({tenant, *(name for name in records.tenants if records.is_below(name, tenant))})

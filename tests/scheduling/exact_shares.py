@@ -1,55 +1,31 @@
-"""The exact shares by the scale of the online core: what a job could run alone, in whole tasks."""
+"""What the exact shares by the scale of the online core say of a cluster and its jobs: guarantees
+and advice, from the model instead of a moment of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
-from flint import fmpq
 
 from fairlead.model.check import with_implied_tenants
-from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.scheduling.advice.ranking import ranks
+from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
+from fairlead.scheduling.preemption.guarantees import named
 from fairlead.sharing.filling.fill import fill
 from fairlead.sharing.filling.pool_weights import tenant_weights
-from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.numbers.amounts import Whole, nearest
 from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.present import Filled, rounded_down
 from fairlead.sharing.problem.compile import compile_problem
-from fairlead.sharing.problem.problem import Floats, Ints, Problem
-from fairlead.sharing.rules.mechanism import Mechanism
-from fairlead.sharing.rules.registry import parse
+from fairlead.sharing.problem.problem import Problem
+from fairlead.sharing.rules.registry import scaled
 from fairlead.sharing.rules.views import pooled
 
 
-@dataclass(frozen=True)
-class Exact:
-    """The exact filling of a problem whose jobs may use the machines that hold a whole task.
-
-    The tasks that are placed are divisible; `scale` (J,) counts whole ones. `exact_scale` (J,) is
-    what was filled by.
-    """
-
-    problem: Problem
-    scale: Floats
-    filling: Filling
-    exact_scale: Sequence[fmpq]
-
-    @property
-    def tasks(self) -> tuple[fmpq, ...]:
-        """(J,) the tasks of each job."""
-        pairs = zip(self.filling.share, self.exact_scale, strict=True)
-        return tuple(share * scale for share, scale in pairs)
-
-
-def rounded_down(tasks: Iterable[fmpq]) -> Ints:
-    """Divisible tasks as whole ones."""
-    return np.array([int(each.p // each.q) for each in tasks], np.int64)
-
-
-def exact_shares(cluster: Cluster, jobs: Sequence[Job], policy: str | Policy) -> Exact:
+def exact_shares(cluster: Cluster, jobs: Sequence[Job], policy: str | Policy) -> Filled:
     """The exact shares by the scale that the online core orders by, on the real machines.
 
     The input is valid, but for lists of machines, which may name some that are gone: it is the
@@ -61,20 +37,7 @@ def exact_shares(cluster: Cluster, jobs: Sequence[Job], policy: str | Policy) ->
     return fill_by_whole(compile_problem(cluster, jobs), rule, cluster.devices)
 
 
-def scaled(policy: str | Policy) -> Policy:
-    """The policy that is meant. Refuses what has no one scale for all machines."""
-    rule = parse(policy) if isinstance(policy, str) else policy
-    if isinstance(rule, Mechanism) or rule.view is View.EACH_MACHINE:
-        raise InputError(
-            Mistake(
-                f"`{rule.spec}` has no one scale for all machines, so no run can be led by it",
-                "choose a policy such as tsf or drf",
-            )
-        )
-    return rule
-
-
-def fill_by_whole(problem: Problem, policy: Policy, devices: Collection[str] = ()) -> Exact:
+def fill_by_whole(problem: Problem, policy: Policy, devices: Collection[str] = ()) -> Filled:
     """The exact filling of the problem by the policy's scale in whole tasks. A policy that looks
     at one machine that holds everything gives its scale, and the real machines are filled.
 
@@ -86,7 +49,7 @@ def fill_by_whole(problem: Problem, policy: Policy, devices: Collection[str] = (
     # What fits on a machine stays divisible, and only there is a number of tasks known to bind.
     divisible = replace(problem, usable=whole.usable)
     doubles = np.array([nearest(each) for each in scale])
-    return Exact(divisible, doubles, fill(divisible, scale, weight), scale)
+    return Filled(divisible, doubles, fill(divisible, scale, weight), scale)
 
 
 def in_whole_tasks(problem: Problem, devices: Collection[str] = ()) -> Problem:
@@ -111,3 +74,40 @@ def _in_pieces(demand: Whole, capacity: Whole, piece: int) -> Whole:
     pieces = capacity // piece * piece
     holds: Whole = pieces[None, :] // np.maximum(demand, piece)[:, None] * on_one[:, None]
     return holds
+
+
+def guarantee(
+    time: int, cluster: Cluster, jobs: Sequence[Job], policy: str | Policy = "tsf"
+) -> GuaranteesChanged:
+    """The event that tells the core what is guaranteed to these jobs on these machines."""
+    if not cluster.machines or not jobs:
+        return GuaranteesChanged(time)
+    exact = exact_shares(cluster, jobs, policy)
+    return GuaranteesChanged(time, named(exact.problem.job_names, rounded_down(exact.tasks)))
+
+
+def advise(
+    time: int, cluster: Cluster, jobs: Sequence[Job], policy: str | Policy = "tsf"
+) -> AdviceChanged:
+    """The event that tells the core what the exact allocation of these jobs on these machines
+    says. Jobs that can run nowhere are left out."""
+    if not cluster.machines or not jobs:
+        return AdviceChanged(time, ())
+    return advice_of(time, exact_shares(cluster, jobs, policy))
+
+
+def advice_of(time: int, exact: Filled) -> AdviceChanged:
+    """The event for an exact filling, jobs and classes in the order of its problem."""
+    problem, found = exact.problem, ranks(exact)
+    return AdviceChanged(
+        time,
+        tuple(
+            Advice(
+                problem.job_names[j],
+                problem.class_machines[c],
+                int(found.rank[j, c]),
+                int(found.target[j, c]),
+            )
+            for j, c in zip(*np.nonzero(found.rank >= 0), strict=True)
+        ),
+    )

@@ -1,14 +1,17 @@
-"""The exact divisible allocation of the jobs that are present at one moment of a run."""
+"""The exact divisible allocation of the jobs that are present at one moment, live or in a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from flint import fmpq
 
 from fairlead.sharing.filling.fill import fill
+from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.numbers.amounts import nearest, quotients
 from fairlead.sharing.problem.problem import (
     Bools,
@@ -19,9 +22,9 @@ from fairlead.sharing.problem.problem import (
     Tree,
     tasks_that_fit,
 )
-from fairlead.sharing.whole import Exact as Filled
-from fairlead.sharing.whole import rounded_down
-from fairlead.simulation.workload import Words
+
+Words = npt.NDArray[np.uint64]
+"""Bits, as in a `JobBatch`."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,31 @@ class Snapshot:
     waiting: Ints  # (J,)
     held: Ints  # (J,)
     scale: Floats  # (J,)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The exact filling of a problem whose jobs may use the machines that hold a whole task.
+
+    The tasks that are placed are divisible; `scale` (J,) counts whole ones. `exact_scale` (J,) is
+    what was filled by.
+    """
+
+    problem: Problem
+    scale: Floats
+    filling: Filling
+    exact_scale: Sequence[fmpq]
+
+    @property
+    def tasks(self) -> tuple[fmpq, ...]:
+        """(J,) the tasks of each job."""
+        pairs = zip(self.filling.share, self.exact_scale, strict=True)
+        return tuple(share * scale for share, scale in pairs)
+
+
+def rounded_down(tasks: Iterable[fmpq]) -> Ints:
+    """Divisible tasks as whole ones."""
+    return np.array([int(each.p // each.q) for each in tasks], np.int64)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,63 @@
+"""The engines that a service can be started with, by name, and what each of them is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the command line lists the engines in its help
+    from pathlib import Path
+
+    from fairlead.engines.interface import Engine
+    from fairlead.model.machine import Cluster
+
+
+@dataclass(frozen=True)
+class EngineKind:
+    """What is to be known of an engine before it is opened.
+
+    `opener`: what opens it, as module:function. `supervised`: it does so in a child process of its
+    own, and takes plain settings, `state` and `address`; others take the state folder and the
+    machines of the cluster file, and have `notes`.
+    """
+
+    name: str
+    opener: str
+    supervised: bool
+    machines_from: str = ""
+    """Whoever names the machines; empty where the user does, in the cluster file."""
+    address_of: str = ""
+    """What `--address` is the address of; empty where there is none."""
+    package: str = ""
+    """What must be installed beside Fairlead."""
+
+
+ENGINES = {
+    each.name: each
+    for each in (
+        EngineKind("local", "fairlead.engines.local.engine:LocalEngine", supervised=False),
+        EngineKind(
+            "ray",
+            "fairlead.engines.ray.opening:open_engine",
+            supervised=True,
+            machines_from="Ray",
+            address_of="a Ray cluster",
+            package="ray",
+        ),
+    )
+}
+
+
+def open_engine(
+    kind: EngineKind, state: Path, cluster: Cluster | None, address: str | None
+) -> tuple[Engine, list[str]]:
+    """The engine, and what is to be said of it. Raises InputError and EngineError."""
+    if kind.supervised:
+        from fairlead.engines.supervised.remote import RemoteEngine
+
+        return RemoteEngine(kind.opener, {"state": str(state), "address": address}), []
+    module, _, name = kind.opener.partition(":")
+    machines = cluster if cluster is not None and cluster.machines else None
+    engine = getattr(import_module(module), name)(state, machines)
+    return engine, list(engine.notes)
