@@ -67,13 +67,13 @@ def test_a_run_depends_on_its_seed_alone() -> None:
 
 
 def test_a_failing_run_is_shrunk() -> None:
-    seed = CAUGHT_BY["late-result"]
-    found = shrink(seed, "late-result")
+    seed = CAUGHT_BY["key-ignored"]
+    found = shrink(seed, "key-ignored")
     assert found is not None
     smaller, failure = found
     plan = draw(seed)
     assert len(smaller.asks) + len(smaller.incidents) < len(plan.asks) + len(plan.incidents)
     trace = Trace(wanted=True)
-    again, _ = run(smaller, "late-result", trace)
+    again, _ = run(smaller, "key-ignored", trace)
     assert again == failure
     assert trace.lines
