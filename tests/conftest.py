@@ -26,16 +26,17 @@ EXPECTED_SKIPS: dict[str, str] = {
 EXAMPLES = 50
 """Examples of a property test that asks for no number of its own, at `--cases 1`."""
 
-WAITING = (
+FIRST = (
     "tests/engines/ray/",
     "tests/engines/",
     "tests/service/",
     "tests/cli/live/",
     "tests/client/",
+    "tests/vopr/",
 )
-"""Tests of these folders wait for other processes most of the time: they come first, in this order,
-so that one process of the pool does them while the others compute (and Ray's cluster is set up in
-that one alone)."""
+"""Folders whose tests come first, in this order: they wait for other processes most of the time, or
+take long, so that one process of the pool does them while the others compute. Ray's cluster is set
+up in that one alone."""
 
 
 def in_ci() -> bool:
@@ -103,12 +104,12 @@ def data_dir() -> Path:
 
 
 def place(test: pytest.Item) -> int:
-    """When it is a test's turn: what waits is first, then what takes long."""
+    """When it is a test's turn: what waits or takes long is first."""
     path = test.nodeid.partition("::")[0]
-    for number, folder in enumerate(WAITING):
+    for number, folder in enumerate(FIRST):
         if path.startswith(folder):
             return number
-    return len(WAITING) + (test.get_closest_marker("slow") is None)
+    return len(FIRST) + (test.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(trylast=True)

@@ -78,7 +78,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     versions.write_text(
         "\n".join(line.split()[0] for line in lock.splitlines() if "==" in line), encoding="utf-8"
     )
-    options = ("--quiet", "--no-input", "--disable-pip-version-check", "--constraint", versions)
+    # Python compiles what is imported when it is imported first: the rest, most of it, never.
+    options = ("--quiet", "--no-input", "--no-compile", "--disable-pip-version-check")
+    options += ("--constraint", str(versions))
     run(
         programs / "python",
         "-m",

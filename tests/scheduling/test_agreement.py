@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from fairlead.model.errors import InputError
 from fairlead.scheduling.decisions import Decision
+from fairlead.scheduling.events import Event, GuaranteesChanged, JobSubmitted
+from tests.reference.online_scales import FAIR, UNFAIR
 from tests.scheduling.agreement import (
     failure,
     make_core,
@@ -13,12 +17,12 @@ from tests.scheduling.agreement import (
     reference_refuses,
     shrunk,
 )
-from tests.scheduling.draw import Case, draw
+from tests.scheduling.draw import PLACEMENTS, Case, draw
 from tests.scheduling.written import written_case
 
 CHUNKS = 20
-SEQUENCES = 100
-"""In a chunk, at `--cases 1`."""
+SEQUENCES = 10
+"""In a chunk, at `--cases 1`; `./check search` draws new ones by the thousand."""
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -31,9 +35,24 @@ def test_the_core_decides_as_the_reference(chunk: int, cases: int) -> None:
             pytest.fail(f"seed {case.seed}: {failure(small)}")
 
 
+def test_the_sequences_meet_whatever_can_be_drawn() -> None:
+    """Fewer sequences would prove less: each policy, rule, event and wish is in one at least."""
+    drawn = [draw(seed) for seed in range(CHUNKS * SEQUENCES)]
+    assert {case.policy for case in drawn} == {*FAIR, *UNFAIR}
+    assert {case.placement for case in drawn} == {*PLACEMENTS}
+    happened = [event for case in drawn for instant in case.instants for event in instant]
+    # What guarantees do is tried in tests/scheduling/preemption.
+    assert {type(event) for event in happened} == {*get_args(Event)} - {GuaranteesChanged}
+    jobs = [event.job for event in happened if isinstance(event, JobSubmitted)]
+    for wish in ("where", "machines", "exclude", "spread", "prefer", "tenant", "duration"):
+        assert any(getattr(job, wish) for job in jobs), wish
+    assert any(job.gang > 1 for job in jobs)
+    assert any(job.demand.get("gpu", 0) % 1 for job in jobs)
+
+
 @pytest.mark.parametrize("chunk", range(4))
 def test_floating_point_orders_levels_as_fractions_do(chunk: int, cases: int) -> None:
-    for number in range(25 * cases):
+    for number in range(8 * cases):
         case = draw(100_000 + chunk + 4 * number)
         reference = case.reference()
         for instant in case.instants:
@@ -60,6 +79,6 @@ def decided(case: Case, between: bool = False) -> list[list[Decision]]:
 
 
 def test_asking_again_decides_nothing(cases: int) -> None:
-    for seed in range(200_000, 200_000 + 50 * cases):
+    for seed in range(200_000, 200_000 + 12 * cases):
         case = draw(seed)
         assert decided(case, between=True) == decided(case)

@@ -1,9 +1,10 @@
 """The searches: each draws something new by a seed, looks at it, and says what is wrong with it.
 
 Shares: inputs whose answers are checked. Worlds: the whole service in simulation, with faults.
-Sequences: events that the compiled core and the plain reference live through. Kills: `kill -9` of
-real processes of the service and its engines, where a seed decides what is asked and who is killed,
-but not at which instruction.
+Sequences: events that the compiled core and the plain reference live through. Examples: the gate's
+own property tests, with new examples and more of them. Kills: `kill -9` of real processes of the
+service and its engines, where a seed decides what is asked and who is killed, but not at which
+instruction.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ SHARES, WORLDS, SEQUENCES, KILLS = 12, 25, 25, 12
 PROGRAMS = ("tests.service.kills", "tests.engines.kills", "tests.engines.ray.kills")
 """What kills: the service and what starts its tasks; the local engine; the service on Ray."""
 
-LONGEST = 1800.0
-"""Seconds for a program that kills, on a machine that is busy with the other searches."""
+TIMES = 3
+"""So many times the gate's examples of a property."""
+
+LONGEST = 3600.0
+"""Seconds for a program, on a machine that is busy with the other searches."""
 
 
 @dataclass(frozen=True)
@@ -93,23 +97,42 @@ def sequences(turn: Turn) -> tuple[int, list[str]]:
     return SEQUENCES, wrong
 
 
+def examples(turn: Turn) -> tuple[int, list[str]]:
+    """New examples for the property tests of one file."""
+    every = sorted((ROOT / "tests").rglob("test_*.py"))
+    files = [path for path in every if "from hypothesis" in path.read_text(encoding="utf-8")]
+    file = str(files[turn.seed % len(files)].relative_to(ROOT))
+    words = ("--quiet", "--hypothesis-profile=explore", f"--hypothesis-seed={turn.seed}")
+    done = run_program("pytest", *words, f"--cases={TIMES}", file)
+    return 1, [f"{file}\n{done.stdout}"] if done.returncode else []
+
+
+def run_program(*words: str) -> subprocess.CompletedProcess[str]:
+    """Runs a module of Python's; one that goes on for ever has failed."""
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        late = f"it does not end within {LONGEST:.0f} s"
+        return subprocess.CompletedProcess(words, -1, late, late)
+
+
 def kills(turn: Turn) -> tuple[int, list[str]]:
     """Processes are killed while clients submit; what is left when something is wrong stays."""
     program = PROGRAMS[turn.seed % len(PROGRAMS)]
     folder = Path(tempfile.mkdtemp(prefix="kills-", dir=turn.out))
-    command = [sys.executable, "-m", program, str(folder), str(turn.seed), str(KILLS)]
-    env = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-    wrong: list[str] = []
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=LONGEST, check=False
-        )
-        seen = json.loads(done.stdout) if done.returncode == 0 else {}
-        wrong = (
-            seen["wrong"] if seen else [f"it ends with {done.returncode}: {done.stderr[-2000:]}"]
-        )
-    except subprocess.TimeoutExpired:
-        wrong = [f"it does not end within {LONGEST:.0f} s"]
+    done = run_program(program, str(folder), str(turn.seed), str(KILLS))
+    wrong: list[str] = [f"it ends with {done.returncode}: {done.stderr[-2000:]}"]
+    if done.returncode == 0:
+        wrong = json.loads(done.stdout)["wrong"]
     if not wrong:
         shutil.rmtree(folder, ignore_errors=True)  # a task may still write there
     return KILLS, [f"{program}, seed {turn.seed}: {each} (in {folder})" for each in wrong]
@@ -119,5 +142,6 @@ SEARCHES: dict[str, Callable[[Turn], tuple[int, list[str]]]] = {
     "shares": shares,
     "worlds": worlds,
     "sequences": sequences,
+    "examples": examples,
     "kills": kills,
 }

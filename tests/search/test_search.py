@@ -1,4 +1,4 @@
-"""Five hundred inputs of the search in every gate, always the same ones, and the search itself."""
+"""A hundred inputs of the search in every gate, always the same ones, and the search itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.search.real import REAL
 from tests.search.searches import Turn
 from tests.vopr.running import Failure
 
-EACH = 42  # of a kind, times --cases
+EACH = 10  # of a kind, times --cases
 LARGEST = 150  # jobs
 
 
