@@ -14,9 +14,11 @@ import pytest
 
 import fairlead
 from fairlead.cli.main import COMMANDS, Exit, parser_of
+from fairlead.engines.registry import ENGINES
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.placement.registry import placement_names
 from fairlead.sharing.rules.registry import mechanism_names, policy_names
 from tests.transcripts import EXAMPLES, ROOT, Shell, blocks, entries, play
 
@@ -42,7 +44,7 @@ def name_of(path: Path) -> str:
 def in_reference(pattern: str) -> bool:
     """Whether a page of the reference has the pattern."""
     pages = sorted((DOCS / "reference").rglob("*.md"))
-    return any(re.search(pattern, page.read_text(encoding="utf-8")) for page in pages)
+    return any(re.search(pattern, page.read_text("utf-8"), re.MULTILINE) for page in pages)
 
 
 def without_blocks(text: str) -> str:
@@ -175,6 +177,17 @@ def test_every_option_is_in_the_reference(command: str, option: str) -> None:
 @pytest.mark.parametrize("name", [*policy_names(), *mechanism_names()])
 def test_every_policy_and_mechanism_is_in_the_reference(name: str) -> None:
     assert in_reference(rf"`{re.escape(name)}[`(]")
+
+
+@pytest.mark.parametrize("name", placement_names())
+def test_every_placement_rule_is_in_the_reference(name: str) -> None:
+    assert in_reference(rf"^\| `{re.escape(name)}` \|")
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_every_engine_has_its_contract_and_its_section(name: str) -> None:
+    assert (ROOT / "tests" / "engines" / name / "test_contract.py").is_file()
+    assert in_reference(rf"(?i)^#+ .*\b{name}\b")
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "\n".join(line.split()[0] for line in lock.splitlines() if "==" in line), encoding="utf-8"
     )
     # Python compiles what is imported when it is imported first: the rest, most of it, never.
-    options = ("--quiet", "--no-input", "--no-compile", "--disable-pip-version-check")
-    options += ("--constraint", str(versions))
+    options = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check"]
+    options += ["--constraint", str(versions)]
     run(
         programs / "python",
         "-m",

@@ -1,1 +1,60 @@
-"""Who is next: levels, tries over the waiting jobs, and the search through them."""
+"""Who is next: levels, tries over the waiting jobs, and the search through them.
+
+Theory of operation
+===================
+
+Two questions are asked: who of all waiting jobs comes next on one machine (`search.next_job`), and
+who comes next on any of several machines whose room grew (`best_first`). The answer is the active
+job of least (level, seq) that may be placed there: its level is its share, weighted down the tree
+of tenants (`levels`); its seq is a number that grows with each job, so no two are alike.
+
+Asking all jobs would be right, and slow with a hundred thousand of them. They stand in tries:
+
+                        the tenants' trie              a node: the least of all below it
+                       /                 \\              key, seq   the least level
+                   tenant A            tenant B         need       the least of each resource
+                      |                    |            terms      those that all below need
+                 A's trie of jobs     B's trie          fresh      is a fresh job below?
+                 /        \\             /    \\
+              (gpu)     (no gpu)       j4     j5        a leaf: one job
+              /   \\        |
+             j1    j2      j3
+
+*Tries.* A job's signature (`signature`) begins with the rarest term that it needs, then the
+logarithms of its demands: jobs that fit the same machines stand together. A trie parts its leaves
+by the first bit in which signatures differ (`trie`), so its shape follows from what is in it, and
+it needs no balancing. What is found never depends on a signature, only how fast it is.
+
+*Bounds.* A walk goes from the top down, the lesser child first, and leaves out a node where
+  - its key is behind the best job found so far: no job below has a lesser one;
+  - its need does not fit the room: all below it need at least as much;
+  - a term that all below need is lacking;
+  - the limits of a tenant hold back even the least of its jobs (the tenant is marked as cut).
+A tenant's key is a lower bound (`levels.at_least`); a leaf's level is exact, and ties go by seq.
+
+*Faces and briefs.* A walk would wait for memory at each node. So a node shows each child's face
+(key, brief, first word of terms) beside the other's: both are judged before either is read. A brief
+(`memory.briefs`) is one word that says nearly how much of four resources: one subtraction tells
+"certainly too little" from "perhaps enough". Where there are more resources or terms than it holds,
+`holds` compares all of them. `memory.ahead` asks for the grandchildren's faces meanwhile.
+
+*Best first, over several machines.* A heap holds the nodes still to be looked at, the least first
+(`best_first`). The machines are a list, with briefs beside each other, so that 64 of them are
+compared with a node at once. A node in the heap remembers its witness, a machine of the list that
+may hold what is below: mostly that one holds the child's, too. A node without a witness goes. A
+fresh job, which may fit anywhere, is asked about on all machines, by the sets of `room.places`; the
+others only where room grew, since elsewhere they were refused.
+
+Invariants (`state.search_invariants` checks them all, from the held tasks alone)
+---------------------------------------------------------------------------------
+1. Each active job is one leaf, below its tenant's leaf; no other job is.
+2. A node's key, seq, need, terms and fresh are the least, or the common part, of its leaves'.
+3. A face is a copy of its node's key, brief and first word.
+4. While a decision lasts, room shrinks and levels rise. So what was left out stays out, and a bound
+   stays one. Where a level falls, a trie changes its shape, or other room grows, the search begins
+   anew (the heap is lost).
+5. A machine that is in no list, and not fresh, was refused by all that wait: `known_useless`.
+
+Decisions 0071 (tries), 0152 (best first), 0169 (sets of machines) and 0178 (the list) say what was
+turned down.
+"""
