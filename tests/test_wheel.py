@@ -26,8 +26,8 @@ jobs:
 
 EVERY_MODULE = """\
 import importlib, pkgutil, fairlead
-for module in pkgutil.walk_packages(fairlead.__path__, "fairlead."):
-    # What is only for the users of an extra is not imported without it: Ray, PostgreSQL.
+# What is only for an extra is neither imported nor walked into without it: Ray, PostgreSQL.
+for module in pkgutil.walk_packages(fairlead.__path__, "fairlead.", lambda name: None):
     extras = ("fairlead.ray", "fairlead.engines.ray.", "fairlead.service.journal.postgres")
     if not module.name.startswith(extras) and not module.name.endswith("__main__"):
         importlib.import_module(module.name)

@@ -448,7 +448,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "no-reconcile": Mutant(_instead((EngineLink, "_failed", _never_failed)), ("reconcile first",)),
     "taken-journal-ignored": Mutant(
-        _instead((Committer, "keep", _go_on_when_taken)),
+        _instead((Committer, "commit", _go_on_when_taken)),
         ("a service whose journal is taken stops",),
     ),
     "revocation-not-durable": Mutant(
@@ -460,7 +460,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "snapshot-between-entry-and-fold": Mutant(
-        _instead((Committer, "keep", _before_the_fold)),
+        _instead((Committer, "commit", _before_the_fold)),
         (
             "recovery gives the same state",
             "a good journal is read",
@@ -486,7 +486,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "applied-twice-after-a-failed-append": Mutant(
-        _instead((Committer, "keep", _folded_twice)),
+        _instead((Committer, "commit", _folded_twice)),
         (
             "records and core are the fold of the journal",
             "lists agree with the journal",

@@ -293,8 +293,10 @@ def test_one_that_may_not_be_read_is_refused(path: Path) -> None:
             except JournalError as error:
                 print(error)
     """
-    for folder in path.parents[:3]:
+    for folder in path.parents:
         folder.chmod(folder.stat().st_mode | 0o055)
+        if folder.name.startswith("pytest-of-"):
+            break
     lines = run(program).splitlines()
     assert len(lines) == 2
     assert "journal.db-lock cannot be written: Permission denied" in lines[0]

@@ -7,7 +7,6 @@ import numpy as np
 from fairlead.scheduling.kernels.change.counts import (
     LAUNCHED,
     freshen,
-    link,
     reenter,
     ring,
     ring_at,
@@ -16,6 +15,9 @@ from fairlead.scheduling.kernels.change.counts import (
     use,
 )
 from fairlead.scheduling.kernels.change.reservations import hope, look
+from fairlead.scheduling.kernels.change.task_lists import (
+    link,
+)
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, DecisionCode, Full

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairlead.scheduling.kernels.change.task_lists import unlink
 from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
-from fairlead.scheduling.kernels.room.permission import count
 from fairlead.scheduling.kernels.room.places import UP
 from fairlead.scheduling.kernels.room.rooms import give
 from fairlead.scheduling.kernels.search.levels import (
@@ -28,9 +28,7 @@ from fairlead.scheduling.kernels.search.trie import (
 )
 from fairlead.scheduling.transitions import TaskState
 
-FREE = -1
-"""The state of a task's slot that nothing uses."""
-WAITING, LAUNCHED = int(TaskState.WAITING), int(TaskState.LAUNCHED)
+LAUNCHED = int(TaskState.LAUNCHED)
 RUNNING, STOPPING = int(TaskState.RUNNING), int(TaskState.STOPPING)
 
 
@@ -275,72 +273,6 @@ def freshen_all(s: Handle, t: int) -> None:
 
 
 @inner
-def link(s: Handle, t: int, m: int) -> None:
-    """Task t is on machine m, and among those that its job holds."""
-    task, job, machine = s.task[t], s.job[s.task[t].job], s.machine[m]
-    task.machine = m
-    task.machine_before = NONE
-    task.machine_next = machine.first
-    if machine.first >= 0:
-        s.task[machine.first].machine_before = t
-    machine.first = t
-    machine.tasks += 1
-    task.job_before = NONE
-    task.job_next = job.first_task
-    if job.first_task >= 0:
-        s.task[job.first_task].job_before = t
-    job.first_task = t
-    if job.spread:
-        count(s, int64(task.job), m, 1)
-
-
-@inner
-def _unlink(s: Handle, t: int) -> None:
-    task, job, machine = s.task[t], s.job[s.task[t].job], s.machine[s.task[t].machine]
-    if job.spread:
-        count(s, int64(task.job), int64(task.machine), -1)
-    if task.machine_before >= 0:
-        s.task[task.machine_before].machine_next = task.machine_next
-    else:
-        machine.first = task.machine_next
-    if task.machine_next >= 0:
-        s.task[task.machine_next].machine_before = task.machine_before
-    machine.tasks -= 1
-    if machine.tasks == 0 and machine.changed:
-        machine.changed = 0
-        s.header[0].changed -= 1
-    if task.job_before >= 0:
-        s.task[task.job_before].job_next = task.job_next
-    else:
-        job.first_task = task.job_next
-    if task.job_next >= 0:
-        s.task[task.job_next].job_before = task.job_before
-
-
-@inner
-def queue(s: Handle, t: int) -> None:
-    """Task t waits again, behind those of its job that do so already."""
-    task, job = s.task[t], s.job[s.task[t].job]
-    task.state = WAITING
-    task.machine = NONE
-    task.job_next = NONE
-    task.job_before = job.queue_last
-    if job.queue_last >= 0:
-        s.task[job.queue_last].job_next = t
-    else:
-        job.queue_first = t
-    job.queue_last = t
-
-
-@inner
-def free_task(s: Handle, t: int) -> None:
-    """Gives a task's slot back."""
-    s.task[t].state = FREE
-    s.task[t].machine_next = s.header[0].free_task
-    s.header[0].free_task = t
-
-
-@inner
 def _remember(s: Handle, m: int, j: int) -> None:
     """Before a task of job j leaves machine m: nobody could be placed with room as it is, but for a
     job that spreads, whose task this was. Equal room may be other pieces: then nothing is known."""
@@ -361,7 +293,7 @@ def release(s: Handle, t: int) -> None:
     task = s.task[t]
     j, m = int64(task.job), int64(task.machine)
     job = s.job[j]
-    _unlink(s, t)
+    unlink(s, t)
     _remember(s, m, j)
     give(s, m, j, task.pieces)
     _mark_room_grew(s, m)

@@ -7,11 +7,13 @@ import numpy as np
 from fairlead.scheduling.kernels.change.counts import (
     STOPPING,
     begin_to_wait,
-    free_task,
     freshen,
     update_job,
 )
 from fairlead.scheduling.kernels.change.machine_events import stop
+from fairlead.scheduling.kernels.change.task_lists import (
+    free_task,
+)
 from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, Words, int64
 from fairlead.scheduling.kernels.memory.tables import MANY, NONE, UNLIMITED, Full, TrailCode

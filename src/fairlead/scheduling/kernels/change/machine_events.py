@@ -12,14 +12,16 @@ from fairlead.scheduling.kernels.change.counts import (
     RUNNING,
     STOPPING,
     begin_to_wait,
-    free_task,
     freshen,
     mark_room_grew,
-    queue,
     release,
     update_job,
 )
 from fairlead.scheduling.kernels.change.reservations import review
+from fairlead.scheduling.kernels.change.task_lists import (
+    free_task,
+    queue,
+)
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import (

@@ -1,0 +1,80 @@
+"""The lists that a task is in: of its machine, of its job, of what waits again, of free slots."""
+
+from __future__ import annotations
+
+from fairlead.scheduling.kernels.memory.compiling import inner
+from fairlead.scheduling.kernels.memory.state import Handle, int64
+from fairlead.scheduling.kernels.memory.tables import NONE
+from fairlead.scheduling.kernels.room.permission import count
+from fairlead.scheduling.transitions import TaskState
+
+FREE = -1
+"""The state of a task's slot that nothing uses."""
+WAITING = int(TaskState.WAITING)
+
+
+@inner
+def link(s: Handle, t: int, m: int) -> None:
+    """Task t is on machine m, and among those that its job holds."""
+    task, job, machine = s.task[t], s.job[s.task[t].job], s.machine[m]
+    task.machine = m
+    task.machine_before = NONE
+    task.machine_next = machine.first
+    if machine.first >= 0:
+        s.task[machine.first].machine_before = t
+    machine.first = t
+    machine.tasks += 1
+    task.job_before = NONE
+    task.job_next = job.first_task
+    if job.first_task >= 0:
+        s.task[job.first_task].job_before = t
+    job.first_task = t
+    if job.spread:
+        count(s, int64(task.job), m, 1)
+
+
+@inner
+def unlink(s: Handle, t: int) -> None:
+    """Task t is on no machine any more, nor among those that its job holds."""
+    task, job, machine = s.task[t], s.job[s.task[t].job], s.machine[s.task[t].machine]
+    if job.spread:
+        count(s, int64(task.job), int64(task.machine), -1)
+    if task.machine_before >= 0:
+        s.task[task.machine_before].machine_next = task.machine_next
+    else:
+        machine.first = task.machine_next
+    if task.machine_next >= 0:
+        s.task[task.machine_next].machine_before = task.machine_before
+    machine.tasks -= 1
+    if machine.tasks == 0 and machine.changed:
+        machine.changed = 0
+        s.header[0].changed -= 1
+    if task.job_before >= 0:
+        s.task[task.job_before].job_next = task.job_next
+    else:
+        job.first_task = task.job_next
+    if task.job_next >= 0:
+        s.task[task.job_next].job_before = task.job_before
+
+
+@inner
+def queue(s: Handle, t: int) -> None:
+    """Task t waits again, behind those of its job that do so already."""
+    task, job = s.task[t], s.job[s.task[t].job]
+    task.state = WAITING
+    task.machine = NONE
+    task.job_next = NONE
+    task.job_before = job.queue_last
+    if job.queue_last >= 0:
+        s.task[job.queue_last].job_next = t
+    else:
+        job.queue_first = t
+    job.queue_last = t
+
+
+@inner
+def free_task(s: Handle, t: int) -> None:
+    """Gives a task's slot back."""
+    s.task[t].state = FREE
+    s.task[t].machine_next = s.header[0].free_task
+    s.header[0].free_task = t
