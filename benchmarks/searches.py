@@ -47,7 +47,7 @@ def state_of(spec: str, seconds: int, policy: str, placement: str, seed: int) ->
     driver = Driver(workload, policy, placement, seed, (), Options(until=seconds * 1_000_000))
     with progress(workload.tasks, "task", wanted=False) as bar:
         driver.go(bar)
-    return driver.online.state
+    return driver.core.state
 
 
 def search(state: State, m: int, room: Any) -> tuple[int, Looked]:

@@ -12,8 +12,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling import events
-from fairlead.scheduling.kernels.change import job_events as people
-from fairlead.scheduling.kernels.change import machine_events as happen
+from fairlead.scheduling.kernels.change import job_events, machine_events
 from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, TrailCode
 from fairlead.scheduling.options import MICROSECONDS
 from fairlead.scheduling.state.book import Book, machine_state
@@ -48,11 +47,6 @@ def refuse(about: About, what: str, right: str = "") -> NoReturn:
     raise InputError(Mistake(what, right, about=about))
 
 
-def _pass_to(book: Book, time: int) -> None:
-    if time > book.now:
-        happen.advance(book.state.handle, time)
-
-
 def machine_joined(book: Book, time: int, machine: Machine) -> None:
     """A machine joins; under an old name it is a new one."""
     about: About = ("machine", machine.name)
@@ -60,29 +54,23 @@ def machine_joined(book: Book, time: int, machine: Machine) -> None:
         refuse(about, "it is there already", "let it leave before it joins again")
     capacity = book.ids.capacity(machine, book.state.most_pieces)
     words = book.satisfied(machine)
-    _pass_to(book, time)
-    book.room_for(Full.MACHINES)
-    m = int(book.state.header[0]["machines"])
-    book.state.capacity[m] = capacity
-    book.state.satisfies[m] = words
-    happen.join(book.state.handle)
+    book.pass_time(time)
+    m = book.join(np.array([capacity]), words[None])
     book.ids.machines[machine.name] = m
     book.ids.machine_at[m] = machine
-    book.machines_changed()
 
 
 def machine_left(book: Book, time: int, name: str) -> None:
     """A machine is gone; its tasks are lost."""
     m, _ = machine_state(book, name)
-    _pass_to(book, time)
+    book.pass_time(time)
     lost = _tasks_on(book, m)
-    happen.leave(book.state.handle, m)
+    book.leave(m)
     del book.ids.machines[name], book.ids.machine_at[m]
     for j, number in lost:
         del book.ids.tasks[j][number]
     for j in dict.fromkeys(j for j, _ in lost):
         _after_job(book, j)
-    book.machines_changed()
 
 
 def _tasks_on(book: Book, m: int) -> list[tuple[int, int]]:
@@ -102,11 +90,11 @@ def machine_drained(book: Book, time: int, name: str, back: bool) -> None:
     if machine_after(state, change) is None:
         what = "it does not drain" if back else "it drains already"
         refuse(("machine", name), what, "leave the event out")
-    _pass_to(book, time)
+    book.pass_time(time)
     if back:
-        happen.bring_back(book.state.handle, m)
+        machine_events.bring_back(book.state.handle, m)
     else:
-        happen.drain(book.state.handle, m)
+        machine_events.drain(book.state.handle, m)
 
 
 def machine_changed(book: Book, time: int, machine: Machine) -> None:
@@ -114,13 +102,9 @@ def machine_changed(book: Book, time: int, machine: Machine) -> None:
     m, _ = machine_state(book, machine.name)
     capacity = book.ids.capacity(machine, book.state.most_pieces)
     words = book.satisfied(machine)
-    _pass_to(book, time)
-    happen.before_change(book.state.handle, m)
-    book.state.capacity[m] = capacity
-    book.state.satisfies[m] = words
-    happen.change(book.state.handle, m)
+    book.pass_time(time)
+    book.change(m, np.array(capacity), words)
     book.ids.machine_at[m] = machine
-    book.machines_changed()
 
 
 def job_submitted(book: Book, time: int, job: Job) -> None:
@@ -139,11 +123,11 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
     except InputError:
         book.forget_terms((*needed, *preferred))
         raise
-    _pass_to(book, time)
+    book.pass_time(time)
     book.room_for(Full.JOBS)
     book.room_for(Full.TENANTS)
     state = book.state
-    j = people.enrol(
+    j = job_events.enrol(
         state.handle,
         tenant,
         demand,
@@ -219,8 +203,8 @@ def job_changed(book: Book, time: int, name: str, tasks: int | None) -> None:
             refuse(about, f"{started} tasks have started", f"write at least {max(1, started)}")
         if tasks < job["gang"]:
             refuse(about, f"its gang has {job['gang']} tasks", f"write at least {job['gang']}")
-    _pass_to(book, time)
-    people.grow(book.state.handle, j, UNLIMITED if tasks is None else tasks)
+    book.pass_time(time)
+    job_events.grow(book.state.handle, j, UNLIMITED if tasks is None else tasks)
     book.pools_changed = True
     _after_job(book, j)
 
@@ -230,8 +214,8 @@ def job_cancelled(book: Book, time: int, name: str) -> None:
     j = _job(book, name)
     if book.state.job[j]["cancelled"]:
         refuse(("job", name), "it is cancelled already", "leave the event out")
-    _pass_to(book, time)
-    while people.cancel(book.state.handle, j) == Full.OUT:
+    book.pass_time(time)
+    while job_events.cancel(book.state.handle, j) == Full.OUT:
         book.state.grow(Full.OUT)
     _after_job(book, j)
 
@@ -247,11 +231,11 @@ def task_reported(book: Book, event: Report) -> None:
     if t is None or state is None or task_after(state, change, cancelled) is None:
         now = "is on no machine" if state is None else f"is {state.name.lower()}"
         refuse(about, f"it {now}, so it cannot be {change.name.lower()}", "leave the event out")
-    _pass_to(book, event.time)
+    book.pass_time(event.time)
     if how is TrailCode.STARTED:
-        happen.start(book.state.handle, t)
+        machine_events.start(book.state.handle, t)
         return
-    happen.end(book.state.handle, t, int(how))
+    machine_events.end(book.state.handle, t, int(how))
     _after_task(book, j, event.task)
 
 
@@ -283,16 +267,16 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
     ]
     exactly = Fraction(1) if tenant.weight is None else tenant.weight
     weight = float(exactly)
-    _pass_to(book, time)
+    book.pass_time(time)
     if known is None:
         book.room_for(Full.TENANTS)
         parent = NONE if tenant.parent is None else book.ids.tenants[tenant.parent]
-        known = people.new_tenant(book.state.handle, parent, weight)
+        known = job_events.new_tenant(book.state.handle, parent, weight)
         book.ids.tenants[tenant.name] = known
     book.ids.tenant_at[known] = tenant
     if tenant.pool is None:
-        people.weigh(book.state.handle, known, weight, float(exactly - Fraction(weight)))
+        job_events.weigh(book.state.handle, known, weight, float(exactly - Fraction(weight)))
     book.pools_changed = True  # what a pool weighs follows before the next decision
     if book.state.limit[known].tolist() != limit:
         book.state.limit[known] = limit
-        people.cap(book.state.handle, known)
+        job_events.cap(book.state.handle, known)

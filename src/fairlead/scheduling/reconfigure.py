@@ -11,7 +11,6 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.change.counts import freshen
 from fairlead.scheduling.kernels.change.job_events import rescale, weigh
-from fairlead.scheduling.kernels.change.machine_events import advance
 from fairlead.scheduling.kernels.change.pledges import pledge, release
 from fairlead.scheduling.kernels.memory.state import FIELDS, Ints
 from fairlead.scheduling.kernels.memory.tables import NONE
@@ -50,8 +49,7 @@ def changed(core: Core, time: int, policy: str | Policy, placement: str, options
             )
         ) from error
     handle = book.state.handle
-    if time > new.now:
-        advance(handle, time)
+    book.pass_time(time)
     mix(handle, _word(new))
     _end_reservations(book, jobs)
     for i, j in enumerate(jobs.tolist()):

@@ -57,7 +57,7 @@ class Stage:
 
 def below() -> tuple[Stage, Preemption]:
     stage, preemption = Stage(), Preemption(AFTER)
-    preemption.told({1: 1})
+    preemption.set_guarantees({1: 1})
     return stage, preemption
 
 
@@ -133,7 +133,7 @@ def test_a_pledge_for_a_task_that_moves_stands_until_it_has_stopped() -> None:
 
 def test_two_starts_on_one_machine_keep_its_pledge_until_both_are_made() -> None:
     stage, preemption = below()
-    preemption.told({1: 2})
+    preemption.set_guarantees({1: 2})
     stage.waiting = 2
     stage.ask(preemption, 0)
     assert len(stage.ask(preemption, AFTER).stops) == 2
@@ -161,7 +161,7 @@ def test_a_pledge_ends_when_what_was_told_to_stop_leaves_too_little() -> None:
 
 def test_where_nothing_is_found_it_is_tried_again_after_as_long() -> None:
     stage, preemption = below()
-    preemption.told({0: 2, 1: 1})
+    preemption.set_guarantees({0: 2, 1: 1})
     stage.ask(preemption, 0)
     assert not stage.ask(preemption, AFTER)
     assert stage.looks == 1
@@ -174,7 +174,7 @@ def test_where_nothing_is_found_it_is_tried_again_after_as_long() -> None:
 
 def test_pledges_stand_when_guarantees_change() -> None:
     stage, preemption = planned()
-    preemption.told({})
+    preemption.set_guarantees({})
     assert not stage.ask(preemption, AFTER + 5)
     stage.tasks[1] = HeldTask(1, 0, 0, 9)
     assert stage.ask(preemption, AFTER + 6, [(1, 0)]).released == (0,)
@@ -187,14 +187,14 @@ def test_all_that_is_remembered_shows_in_the_state() -> None:
     states.append(preemption.state())
     stage.ask(preemption, AFTER)
     states.append(preemption.state())
-    preemption.told({1: 2})
+    preemption.set_guarantees({1: 2})
     states.append(preemption.state())
     assert len(set(states)) == 4
 
 
 def test_jobs_that_are_unknown_are_guaranteed_nothing() -> None:
     stage, preemption = below()
-    preemption.told({7: 3})
+    preemption.set_guarantees({7: 3})
     assert not stage.ask(preemption, 0)
     assert preemption.wake() is None
 

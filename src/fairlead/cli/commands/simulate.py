@@ -174,8 +174,8 @@ def study_of(args: argparse.Namespace) -> Study:
     from fairlead.model.errors import InputError, Mistake
     from fairlead.sharing.rules.spec import split
     from fairlead.simulation.engine.failures import read_failures
-    from fairlead.simulation.engine.online import placement_named, policy_named
     from fairlead.simulation.engine.options import Options
+    from fairlead.simulation.engine.workload_core import placement_named, policy_named
     from fairlead.simulation.studies.source import source_of
     from fairlead.simulation.studies.study import RECORDS, Study
 

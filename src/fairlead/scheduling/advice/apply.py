@@ -8,7 +8,6 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.events import Advice, AdviceChanged
-from fairlead.scheduling.kernels.change.machine_events import advance
 from fairlead.scheduling.kernels.guided import UNNAMED
 from fairlead.scheduling.kernels.memory.trail import mix
 from fairlead.scheduling.state.book import Book
@@ -31,8 +30,7 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
             )
         )
     groups, of = _groups(event.advice)
-    if event.time > book.now:
-        advance(book.state.handle, event.time)
+    book.pass_time(event.time)
     state = book.state
     state.advise(len(groups) + 1 if groups else 0)
     mix(state.handle, _word(event, groups, of))

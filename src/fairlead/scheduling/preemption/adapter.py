@@ -9,7 +9,7 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.events import GuaranteesChanged
-from fairlead.scheduling.kernels.change.machine_events import advance, stop
+from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.pledges import pledge, release
 from fairlead.scheduling.kernels.memory.state import Ints
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED, Full
@@ -37,18 +37,18 @@ class Stopping:
         self._preemption = Preemption(after)
         self._slot: dict[int, int] = {}  # of the jobs that are guaranteed anything, by seq
 
-    def told(self, book: Book, event: GuaranteesChanged) -> None:
-        """All guarantees are replaced; those of jobs that are gone by now are left out."""
+    def set_guarantees(self, book: Book, event: GuaranteesChanged) -> None:
+        """Replaces all guarantees; those of jobs that are gone by now are left out."""
         guarantees_changed(book, event)
         known = [name for name in event.guarantees if name in book.ids.jobs]
         slots = [book.ids.jobs[name] for name in known]
         seqs = book.state.job["seq"][slots].tolist()
         self._slot = dict(zip(seqs, slots, strict=True))
-        self._preemption.told(
+        self._preemption.set_guarantees(
             {seq: event.guarantees[name] for seq, name in zip(seqs, known, strict=True)}
         )
 
-    def carry_out(self, book: Book, launches: Launches) -> bool:
+    def apply_orders(self, book: Book, launches: Launches) -> bool:
         """Does what there is to do after these launches; whether there was anything. There may
         be something to launch then, and more to do after that."""
         state = book.state
@@ -63,7 +63,7 @@ class Stopping:
             release(state.handle, m)
         slots = _slots(book) if orders.stops or orders.pledges else {}
         tasks = _tasks(book) if orders.stops else {}
-        while len(state.out) < len(orders.stops):
+        while len(state.out) < int(state.header[0]["out"]) + len(orders.stops):
             state.grow(Full.OUT)
         for seq, number in orders.stops:
             stop(state.handle, tasks[slots[seq], number])
@@ -108,8 +108,7 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
             raise InputError(
                 Mistake(f"a guarantee of {tasks} tasks", "write 0 or more", about=("job", name))
             )
-    if event.time > book.now:
-        advance(book.state.handle, event.time)
+    book.pass_time(event.time)
     said = repr(list(event.guarantees.items())).encode()
     word = int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "little", signed=True)
     mix(book.state.handle, word)

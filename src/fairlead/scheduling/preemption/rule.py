@@ -60,7 +60,7 @@ class Preemption:
         self._pledged: dict[int, tuple[int, int]] = {}  # machine -> job, starts
         self._now = 0
 
-    def told(self, guarantees: Mapping[int, int]) -> None:
+    def set_guarantees(self, guarantees: Mapping[int, int]) -> None:
         """These are the guarantees from now on, by the jobs' seqs; 0 where missing."""
         self._guarantee = {job: guarantees[job] for job in sorted(guarantees) if guarantees[job]}
 

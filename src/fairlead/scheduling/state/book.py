@@ -12,6 +12,13 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.scheduling.kernels.change.job_events import forget, rescale, weigh
+from fairlead.scheduling.kernels.change.machine_events import (
+    advance,
+    before_change,
+    change,
+    join,
+    leave,
+)
 from fairlead.scheduling.kernels.memory.state import Ints, State, Words
 from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.kernels.search.signature import signatures
@@ -37,7 +44,7 @@ class Fitted:
 
 
 class Book:
-    """State, names and scales. Slots are filled and given back here; events are applied elsewhere.
+    """State, names and scales. Slots are filled and given back here; events are judged elsewhere.
 
     `stale`: the scales are computed again before the next decision; `pools_changed`: so are the
     weights of pools.
@@ -59,6 +66,39 @@ class Book:
     def now(self) -> int:
         """The time of the last event."""
         return int(self.state.header[0]["now"])
+
+    def pass_time(self, time: int) -> None:
+        """Time has come so far, if it had not."""
+        if time > self.now:
+            advance(self.state.handle, time)
+
+    # Machines
+
+    def join(self, capacity: Ints, satisfies: Words) -> int:
+        """Machines are there, one after the other: a row of amounts and a row of terms for each.
+        Returns the first one's slot; the others follow."""
+        state, count = self.state, len(capacity)
+        self.room_for(Full.MACHINES, count)
+        first = int(state.header[0]["machines"])
+        state.capacity[first : first + count] = capacity
+        state.satisfies[first : first + count] = satisfies
+        for _ in range(count):
+            join(state.handle)
+        self.machines_changed()
+        return first
+
+    def change(self, m: int, capacity: Ints, satisfies: Words) -> None:
+        """A machine has this capacity and satisfies these terms from now on."""
+        before_change(self.state.handle, m)
+        self.state.capacity[m] = capacity
+        self.state.satisfies[m] = satisfies
+        change(self.state.handle, m)
+        self.machines_changed()
+
+    def leave(self, m: int) -> None:
+        """A machine is gone; its tasks wait again."""
+        leave(self.state.handle, m)
+        self.machines_changed()
 
     def classes(self) -> Classes:
         """The machines that are not gone, as classes."""
@@ -171,6 +211,12 @@ class Book:
     def terms_of(self, job: Job) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
         """What the job needs, and what it prefers."""
         return terms_of(job.where, job.machines, job.exclude), terms_of(job.prefer, None, ())
+
+    def refresh(self) -> None:
+        """Follows machines and jobs that came or went with scales and weights: before decisions,
+        and before anything is applied that was computed from the scales and weights of now."""
+        self.rescale()
+        self.reweigh()
 
     def rescale(self) -> None:
         """Compute the scales of all jobs again, if the machines changed since the last time."""

@@ -9,14 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode
+from fairlead.scheduling.kernels.alarms import wake
+from fairlead.scheduling.kernels.change.machine_events import end
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode, TrailCode
 from fairlead.simulation.engine.changes import Change, Changes, Kind
 from fairlead.simulation.engine.feed import Chunk, Durations, chunks
-from fairlead.simulation.engine.online import Online
 from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.progress import Bar
+from fairlead.simulation.engine.workload_core import WorkloadCore
 from fairlead.simulation.kernels.heap import longer
-from fairlead.simulation.kernels.loop import advance, complete, lose, lose_all, write_job
+from fairlead.simulation.kernels.loop import (
+    advance,
+    complete,
+    lose,
+    lose_all,
+    queue_completions,
+    write_job,
+)
 from fairlead.simulation.kernels.tables import (
     CLOCK,
     JOB_RECORD,
@@ -53,8 +62,8 @@ class Driver:
         sinks: Sequence[Sink],
         options: Options,
     ) -> None:
-        self.online = Online(workload, policy, placement, options)
-        self.policy, self.placement = self.online.policy, self.online.placement
+        self.core = WorkloadCore(workload, policy, placement, options)
+        self.policy, self.placement = self.core.book.scaler.spec, self.core.placement.name
         self.clock = np.zeros(1, CLOCK)
         self._workload = workload
         self._options = options
@@ -74,14 +83,12 @@ class Driver:
         self._task_out = np.zeros((RECORDS if keep_tasks else 1, len(TASK_RECORD)), np.int64)
         clock = self.clock[0]
         clock["now"] = -1
-        clock["exact"], clock["pools"] = self.online.exact, self.online.pools
+        clock["exact"], clock["pools"] = self.core.exact, self.core.pools
         clock["weighed"] = -1
-        clock["preempts"] = self.online.stopping is not None
+        clock["preempts"] = self.core.stopping is not None
         clock["preempt_at"] = NEVER
         clock["keep_jobs"], clock["keep_tasks"] = keep_jobs, keep_tasks
         self._sampling = Sampling(sinks)
-        self._launched: list[tuple[int, int]] = []  # job and machine, in this round of decisions
-        self._stopping: list[int] = []  # tasks that were told to stop at this moment
 
     @property
     def jobs(self) -> int:
@@ -99,7 +106,7 @@ class Driver:
 
     def digest(self) -> str:
         """The core's digest."""
-        return self.online.digest()
+        return self.core.digest()
 
     def go(self, bar: Bar) -> None:
         """Runs until nothing is left to do."""
@@ -119,17 +126,17 @@ class Driver:
             elif why == Why.QUEUE:
                 self._queue = longer(self._queue, 2 * len(self._queue))
             elif why == Why.FULL:
-                self.online.state.grow(int(clock["full"]))
+                self.core.state.grow(int(clock["full"]))
                 self._grow_sides()
             elif why == Why.ADVICE:
-                for event in self.online.tell_exact(self._moment(int(clock["now"])), self.job_name):
+                for event in self.core.follow_exact(self._moment(int(clock["now"])), self.job_name):
                     for sink in self._sinks:
                         sink.told(event)
                 clock["advise_at"] = int(clock["now"]) + self._options.advise
             elif why == Why.POOLS:
-                self.online.reweigh()
-            elif why == Why.SAID:
-                self._preempt()
+                self.core.reweigh()
+            elif why == Why.ROUND:
+                self._decide()
             elif (why == Why.STOP and not self._timers()) or why == Why.DONE:
                 break
             bar.update(int(clock["finished"]) - shown)
@@ -137,14 +144,14 @@ class Driver:
         self._leave_unfinished()
         self._tell()
         if self._options.check:
-            self.online.check()
+            self.core.check()
 
     def _advance(self) -> Why:
-        online, chunk = self.online, self._chunk
+        core, chunk = self.core, self._chunk
         return Why(
             advance(
-                online.state.handle,
-                online.rule,
+                core.state.handle,
+                core.placement.rule,
                 self.clock,
                 chunk.rows,
                 chunk.demand,
@@ -168,8 +175,8 @@ class Driver:
             clock["last"] = 1
             clock["jobs"] = 0
             return
-        self.online.learn(chunk.terms)
-        self.online.fit(chunk)
+        self.core.learn(chunk.terms)
+        self.core.fit(chunk)
         first, thrown = self._durations.add(chunk.durations, self._job_side, int(clock["dead"]))
         if thrown:
             clock["dead"] = 0
@@ -213,7 +220,8 @@ class Driver:
             return True
         if int(clock["over"]) == self.jobs:
             return False
-        return bool(clock["queue"] > 0 or self.online.wake() != NEVER or self._changes.may_help())
+        wakes = wake(self.core.state.handle) != NEVER
+        return bool(clock["queue"] > 0 or wakes or self._changes.may_help())
 
     def _samples(self, time: int) -> None:
         due = self._sampling.due(time)
@@ -221,29 +229,29 @@ class Driver:
             return
         moment = self._moment(time)
         if self._options.check:
-            self.online.check()
+            self.core.check()
         for sink in due:
             sink.sample(moment)
 
     def _moment(self, time: int) -> Moment:
-        online = self.online
+        core = self.core
         return moment_of(
-            online.state,
+            core.state,
             self._job_side,
-            online.machine_index,
-            online.tenant_slots,
-            online.terms,
+            core.machine_index,
+            core.tenant_slots,
+            core.terms,
             time,
         )
 
     def _change(self, time: int) -> None:
         """Applies what happens to machines at this moment, after its completions."""
-        clock, online = self.clock[0], self.online
-        online.pass_time(time)
+        clock, core = self.clock[0], self.core
+        core.book.pass_time(time)
         clock["now"] = clock["end"] = time
         while (
             complete(
-                online.state.handle,
+                core.state.handle,
                 self.clock,
                 self._job_side,
                 self._task_side,
@@ -259,85 +267,73 @@ class Driver:
         busy = bool(clock["queue"] > 0 or clock["at"] < clock["jobs"] or not clock["last"])
         for kind, alike in groupby(self._changes.take(time, failing=busy), attrgetter("kind")):
             if kind is Kind.JOIN:
-                online.join(list(alike))  # nothing happens between them
+                core.join(list(alike))  # nothing happens between them
             else:
                 for change in alike:
                     self._apply(change)
-        online.refresh()
+        core.refresh()
         # Other machines: another exact allocation, other pools.
         clock["advised"] = clock["weighed"] = -1
         clock["phase"] = Phase.EVENTS
 
     def _apply(self, change: Change) -> None:
-        online = self.online
+        core = self.core
         match change.kind:
             case Kind.UPDATE:
                 assert change.capacity is not None  # what else would change
-                online.update(change.machine, change.capacity)
+                core.update(change.machine, change.capacity)
             case Kind.LEAVE:
-                slot = online.slot(change.machine)
+                slot = core.slot(change.machine)
                 while self._lose_all(slot) == Why.RECORDS:
-                    self._make_room(int(online.state.machine["tasks"][slot]))
-                online.leave(change.machine)
+                    self._make_room(int(core.state.machine["tasks"][slot]))
+                core.leave(change.machine)
             case Kind.EVICT:
-                task = online.newest(change.machine, self._task_side["key"])
+                task = core.newest(change.machine, self._task_side["key"])
                 if task != NONE:
                     self._make_room(1)
-                    self._lose(task)
-                    online.lost(task)
+                    self._end(task, TrailCode.LOST)
 
     # Preemption
 
-    def _preempt(self) -> None:
-        """What preemption does after a round of launches, as in `Core.decide`. What it stops has
-        stopped at once; then the core decides again, still at this moment."""
-        clock, online = self.clock[0], self.online
-        assert online.stopping is not None  # nobody else asks for this
-        launched = online.said(DecisionCode.LAUNCH)
-        self._launched += zip(launched["job"].tolist(), launched["machine"].tolist(), strict=True)
-        online.state.header[0]["out"] = 0
-        clock["phase"] = Phase.DECIDE
-        if clock["full"]:
-            online.state.grow(int(clock["full"]))
+    def _decide(self) -> None:
+        """Lets the core decide, with preemption. What it stops has stopped at once; then it decides
+        again, still at this moment."""
+        clock, core = self.clock[0], self.core
+        while True:
+            core.run_round()
+            decisions = core.take_decisions()
             self._grow_sides()
-            return
-        more = online.stopping.carry_out(online.book, self._launched)
-        self._launched = []
-        self._stopping += online.said(DecisionCode.STOP)["task"].tolist()
-        online.state.header[0]["out"] = 0
-        if not more and self._stopping:
-            more = True
-            self._make_room(len(self._stopping))
-            for task in self._stopping:
-                self._lose(task)
-                online.stopped(task)
-            clock["stopped"] += len(self._stopping)
-            self._stopping = []
-        if not more:
-            clock["phase"] = Phase.OVER
-            clock["preempt_at"] = online.preempt_at()
+            while int(clock["queue"]) + len(decisions) > len(self._queue):
+                self._queue = longer(self._queue, 2 * len(self._queue))
+            queue_completions(
+                decisions,
+                self.clock,
+                self._job_side,
+                self._task_side,
+                self._queue,
+                self._durations.array,
+            )
+            stops = decisions["task"][decisions["kind"] == DecisionCode.STOP].tolist()
+            if not stops:
+                break
+            self._make_room(len(stops))
+            for task in stops:
+                self._end(task, TrailCode.STOPPED)
+            clock["stopped"] += len(stops)
+        clock["phase"] = Phase.OVER
+        clock["preempt_at"] = core.preempt_at()
 
     # Tasks that are lost
 
     def _lose_all(self, slot: int) -> int:
-        return lose_all(
-            self.online.state.handle,
-            self.clock,
-            self._job_side,
-            self._task_side,
-            self._task_out,
-            slot,
-        )
+        sides = self._job_side, self._task_side
+        return lose_all(self.core.state.handle, self.clock, *sides, self._task_out, slot)
 
-    def _lose(self, task: int) -> None:
-        lose(
-            self.online.state.handle,
-            self.clock,
-            self._job_side,
-            self._task_side,
-            self._task_out,
-            task,
-        )
+    def _end(self, task: int, how: TrailCode) -> None:
+        """The task in this slot is lost, or has stopped; it waits again."""
+        handle = self.core.state.handle
+        lose(handle, self.clock, self._job_side, self._task_side, self._task_out, task)
+        end(handle, task, int(how))
 
     # What was measured
 
@@ -357,7 +353,7 @@ class Driver:
             columns = dict(zip(TASK_RECORD, self._task_out[:tasks].T.copy(), strict=True))
             lost = columns.pop("lost") == 1
             # Slots of the core; a machine that came back has another one.
-            columns["machine"] = self.online.machine_index[columns["machine"]]
+            columns["machine"] = self.core.machine_index[columns["machine"]]
             of_tasks = TaskRecords(**columns, lost=lost)
             for sink in self._sinks:
                 if sink.wants_tasks:
@@ -378,14 +374,14 @@ class Driver:
         if not clock["keep_jobs"]:
             return
         slots = np.flatnonzero(self._job_side["used"] == 1)
-        for slot in slots[np.argsort(self.online.state.job["seq"][slots])].tolist():
+        for slot in slots[np.argsort(self.core.state.job["seq"][slots])].tolist():
             if int(clock["job_records"]) == len(self._job_out):
                 self._tell()
             write_job(self.clock, self._job_side, self._job_out, slot, NOT_YET)
 
     def _grow_sides(self) -> None:
         """The tables beside the core's are as long as those."""
-        state = self.online.state
+        state = self.core.state
         self._job_side = _as_long(self._job_side, len(state.job))
         before = len(self._task_side)
         self._task_side = _as_long(self._task_side, len(state.task))

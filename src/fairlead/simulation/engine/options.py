@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from fairlead.scheduling import options
 from fairlead.simulation.engine.failures import Failures
 
 MINUTE = 60_000_000  # microseconds
@@ -29,6 +30,10 @@ class Options:
     """Events after this moment do not happen; None: until nothing is left to do."""
     check: bool = False
     """Check the core's invariants at every sample and at the end; slow."""
+
+    def of_core(self) -> options.Options:
+        """Those that the core decides by."""
+        return options.Options(self.reserve_after, self.preempt_after, self.whole)
 
     def settings(self) -> dict[str, object]:
         """The options as plain values, for a file."""

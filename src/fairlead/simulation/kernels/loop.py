@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairlead.scheduling.kernels.alarms import wake
 from fairlead.scheduling.kernels.change.job_events import enrol, forget
 from fairlead.scheduling.kernels.change.machine_events import advance as pass_time
 from fairlead.scheduling.kernels.change.machine_events import end
@@ -17,13 +18,13 @@ from fairlead.scheduling.kernels.guided import decide_guided
 from fairlead.scheduling.kernels.memory.ahead import fetch
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, Records, Words, int64
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode, Full, TrailCode
+from fairlead.scheduling.kernels.memory.tables import NEVER, DecisionCode, Full, TrailCode
 from fairlead.simulation.kernels.heap import pop, push
 from fairlead.simulation.kernels.tables import NOT_YET, SLOT_BITS, VOID, Phase, Why
 
 # Enums are slow to compile.
 OVER, EVENTS, ASK, DECIDE, LAUNCH = (int(phase) for phase in Phase)
-DONE, JOBS, STOP, BUDGET, RECORDS, QUEUE, FULL, ADVICE, POOLS, SAID = (int(why) for why in Why)
+DONE, JOBS, STOP, BUDGET, RECORDS, QUEUE, FULL, ADVICE, POOLS, ROUND = (int(why) for why in Why)
 GO_ON = -1
 LAUNCHED = int(DecisionCode.LAUNCH)
 FINISHED = int(TrailCode.FINISHED)
@@ -68,18 +69,18 @@ def advance(
                 return ADVICE
             c.phase = DECIDE
         if c.phase == DECIDE:
+            if c.preempts:
+                return ROUND
             c.full = decide_guided(s, rule) if s.header[0].groups > 0 else decide(s, rule)
+            if c.full != 0:
+                return FULL
             c.phase = LAUNCH
         if c.phase == LAUNCH:
             if c.queue + s.header[0].out > len(queue):
                 return QUEUE
-            _launch(s, clock, job_side, task_side, queue, durations)
-            if c.preempts:
-                return SAID
+            decisions = s.out[: s.header[0].out]
+            queue_completions(decisions, clock, job_side, task_side, queue, durations)
             s.header[0].out = 0
-            if c.full != 0:
-                c.phase = DECIDE
-                return FULL
             c.phase = OVER
         # Entries of tasks that were lost are no events.
         while c.queue > 0 and task_side[queue[0, 1] & SLOT].key != queue[0, 1]:
@@ -295,32 +296,32 @@ def _arrive(
     return GO_ON
 
 
-@inner
-def _launch(
-    s: Handle,
+@kernel
+def queue_completions(
+    decisions: Records,
     clock: Records,
     job_side: Records,
     task_side: Records,
     queue: Ints,
     durations: Ints,
 ) -> None:
-    """Gives each task that was launched its completion."""
+    """Gives each task that these decisions launch its completion. There is room in the queue."""
     c = clock[0]
-    for i in range(s.header[0].out):
-        said = s.out[i]
-        if said.kind != LAUNCHED:
+    for i in range(len(decisions)):
+        launch = decisions[i]
+        if launch.kind != LAUNCHED:
             continue
-        side, of_task = job_side[said.job], task_side[said.task]
-        if said.attempt == 1:
+        side, of_task = job_side[launch.job], task_side[launch.task]
+        if launch.attempt == 1:
             of_task.since = side.submitted
             c.placed += 1
         if side.first_start == NOT_YET:
             side.first_start = c.now
         side.launches += 1
         side.waited += c.now - of_task.since
-        at = side.first + (said.number if side.durations > 1 else 0)
+        at = side.first + (launch.number if side.durations > 1 else 0)
         of_task.duration = durations[at]
-        of_task.key = (c.launches << SLOT_BITS) | said.task
+        of_task.key = (c.launches << SLOT_BITS) | launch.task
         c.launches += 1
         c.queue = push(queue, c.queue, c.now + of_task.duration, of_task.key)
 
@@ -346,24 +347,3 @@ def lose_all(
         lose(s, clock, job_side, task_side, task_out, t)
         t = int64(s.task[t].machine_next)
     return GO_ON
-
-
-@kernel
-def wake(s: Handle) -> int:
-    """The next moment at which the core wants to be asked though nothing happened; NEVER."""
-    w = s.header[0]
-    time: int = NEVER
-    if w.soonest != NEVER:
-        # Alarms of jobs that wait no more are void: the live core is not woken by them either.
-        for i in range(w.alarms):
-            alarm = s.alarm[i]
-            job = s.job[alarm.job]
-            if job.used and job.seq == alarm.seq and job.active and job.patient:
-                moment = job.since + job.patience
-                if moment > w.now:
-                    time = min(time, moment)
-    if w.reserve_after != NEVER and w.first != NONE and not w.hopeless:
-        moment = w.first_since + w.reserve_after
-        if moment > w.now:
-            time = min(time, moment)
-    return time

@@ -29,7 +29,7 @@ class Why(IntEnum):
     FULL = 6  # one of the core's tables is full: `full` says which
     ADVICE = 7  # jobs came or went: the exact allocation is another one
     POOLS = 8  # jobs came or went: what pools weigh is another thing
-    SAID = 9  # decisions lie in the core's `out`, and preemption looks at them
+    ROUND = 9  # the core is to decide, with preemption between its launches
 
 
 class Phase(IntEnum):
@@ -39,7 +39,7 @@ class Phase(IntEnum):
     EVENTS = 1  # its events are being applied
     ASK = 2  # they are; what must be known before the core decides may not be
     DECIDE = 3  # the decisions are not complete
-    LAUNCH = 4  # decisions lie in the core's `out`
+    LAUNCH = 4  # they lie in the core's `out`
 
 
 CLOCK = np.dtype(

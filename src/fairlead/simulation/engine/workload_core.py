@@ -10,26 +10,15 @@ from fairlead.scheduling.advice.apply import advice_changed
 from fairlead.scheduling.advice.ranking import advice_of
 from fairlead.scheduling.apply import tenant_changed
 from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
-from fairlead.scheduling.kernels.change.machine_events import (
-    advance,
-    before_change,
-    change,
-    end,
-    join,
-    leave,
-)
-from fairlead.scheduling.kernels.memory.state import Ints, Records, Words
-from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, DecisionCode, Full, TrailCode
+from fairlead.scheduling.kernels.memory.state import Ints, Words
+from fairlead.scheduling.kernels.memory.tables import NONE, Full
 from fairlead.scheduling.kernels.search.signature import signatures
 from fairlead.scheduling.placement.registry import DEFAULT, find
-from fairlead.scheduling.preemption.adapter import Stopping
 from fairlead.scheduling.preemption.guarantees import named
+from fairlead.scheduling.slot_core import SlotCore
 from fairlead.scheduling.state import slots
-from fairlead.scheduling.state.book import Book
-from fairlead.scheduling.state.digest import digest
 from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.ids import Unit
-from fairlead.scheduling.state.invariants import check
 from fairlead.scheduling.state.pools import check_job_beside
 from fairlead.scheduling.state.scales import Scaled, Scaler
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
@@ -38,7 +27,6 @@ from fairlead.sharing.problem.problem import Bools
 from fairlead.simulation.engine.changes import Change
 from fairlead.simulation.engine.feed import JOBS, Chunk
 from fairlead.simulation.engine.options import Options
-from fairlead.simulation.kernels.loop import wake
 from fairlead.simulation.measure.distances import snapshot_of, tenants_of
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.workload import Workload
@@ -59,27 +47,17 @@ def placement_named(placement: str | None) -> str:
     return find(placement or DEFAULT).name
 
 
-class Online:
-    """The core's state for one run, and what changes it outside of the compiled loop."""
+class WorkloadCore(SlotCore):
+    """The core of one run, and what changes it outside of the compiled loop."""
 
     def __init__(
         self, workload: Workload, policy: str, placement: str | None, options: Options
     ) -> None:
-        self._workload = workload
         units = [Unit(each.name, each.unit, each.piece) for each in workload.resources]
-        self.book = Book(units, policy, options.whole)
-        self.state = self.book.state
-        self.policy = self.book.scaler.spec
-        rule = find(placement or DEFAULT)
-        self.placement, self.rule, self._guided = rule.name, rule.rule, rule.guided
-        preempt = options.preempt_after
-        self.stopping = None if preempt is None else Stopping(preempt)
-        self.exact = self._guided or self.stopping is not None
+        super().__init__(units, policy, placement or DEFAULT, options.of_core())
+        self._workload = workload
+        self.exact = self.placement.guided or self.stopping is not None
         self.pools = any(tenant.pool is not None for tenant in workload.tenants)
-        whole = self.state.header[0]
-        whole["reserve_after"] = NEVER if options.reserve_after is None else options.reserve_after
-        whole["picky"] = rule.picky
-        whole["tight"] = rule.tight
         names = workload.machines.names
         self._make_room(len(names), JOBS if workload.jobs is None else min(workload.jobs, JOBS))
         self._slot = np.full(len(names), NONE)
@@ -90,7 +68,6 @@ class Online:
             tenant_changed(self.book, 0, tenant)
         known = self.book.ids.tenants
         self.tenant_slots: Ints = np.array([known[t.name] for t in workload.tenants], np.int64)
-        self._stale = True
         self._chunk: Chunk | None = None
         self.learn(workload.terms)
 
@@ -110,37 +87,28 @@ class Online:
 
     def join(self, joined: Sequence[Change]) -> None:
         """Machines of the workload are there, one after the other."""
-        state, machines = self.state, [each.machine for each in joined]
-        first = int(state.header[0]["machines"])
-        there = first + len(machines)
-        self.book.room_for(Full.MACHINES, len(machines))
-        if there > len(self.machine_index):
-            more = max(there, 2 * len(self.machine_index)) - len(self.machine_index)
+        machines = [each.machine for each in joined]
+        capacity = np.array([each.capacity for each in joined])
+        first = self.book.join(capacity, self._satisfies[machines])
+        slots = range(first, first + len(machines))
+        if slots.stop > len(self.machine_index):
+            more = max(slots.stop, 2 * len(self.machine_index)) - len(self.machine_index)
             self.machine_index = np.pad(self.machine_index, (0, more))
-        state.capacity[first:there] = np.array([each.capacity for each in joined])
-        state.satisfies[first:there] = self._satisfies[machines]
-        self.machine_index[first:there] = machines
-        self._slot[machines] = np.arange(first, there)
+        self.machine_index[slots] = machines
+        self._slot[machines] = slots
         names = self._workload.machines.names
-        for slot, machine in enumerate(machines, first):
-            join(state.handle)
+        for slot, machine in zip(slots, machines, strict=True):
             self.book.ids.machines[names[machine]] = slot
-        self._stale = True
 
     def leave(self, machine: int) -> None:
         """A machine is gone."""
-        leave(self.state.handle, self.slot(machine))
+        self.book.leave(self.slot(machine))
         self._slot[machine] = NONE
         del self.book.ids.machines[self._workload.machines.names[machine]]
-        self._stale = True
 
     def update(self, machine: int, capacity: Ints) -> None:
         """A machine has another capacity."""
-        slot = self.slot(machine)
-        before_change(self.state.handle, slot)
-        self.state.capacity[slot] = capacity
-        change(self.state.handle, slot)
-        self._stale = True
+        self.book.change(self.slot(machine), capacity, self._satisfies[machine])
 
     def slot(self, machine: int) -> int:
         """The slot of a machine that is there."""
@@ -158,15 +126,12 @@ class Online:
 
     def refresh(self) -> None:
         """After machines changed: the scales of all jobs that are here or come next."""
-        if not self._stale:
-            return
-        self._stale = False
-        self.book.machines_changed()
-        self.book.rescale()
-        if self._chunk is not None:
-            self.fit(self._chunk)
+        if self.book.stale:
+            self.book.rescale()
+            if self._chunk is not None:
+                self.fit(self._chunk)
 
-    # Jobs and time
+    # Jobs
 
     def learn(self, terms: tuple[Term, ...]) -> None:
         """More terms, whose bits are the next ones."""
@@ -184,7 +149,7 @@ class Online:
                 holds = np.zeros(int(self.state.header[0]["machines"]), bool)
                 holds[self._slot[there]] = yes[there]
                 self.state.set_term(bit, holds)
-                self.book.machines_changed()
+                self.book.forget_sums()
 
     def _satisfied(self, term: Term) -> Bools:
         """(machines of the workload,) which of them satisfy the term."""
@@ -249,15 +214,15 @@ class Online:
 
     # The exact allocation
 
-    def tell_exact(
+    def follow_exact(
         self, moment: Moment, job_name: Callable[[int], str]
     ) -> Iterator[AdviceChanged | GuaranteesChanged]:
-        """Tells the core what the exact allocation of this moment says, and yields what it said."""
+        """Applies what the exact allocation of this moment says, and yields it as events."""
         exact = exact_now(snapshot_of(moment), tenants_of(self._workload, moment))
         jobs = [job_name(number) for number in moment.job.tolist()]
         # The events speak of names; here those of jobs are known while they are taken in.
         self.book.ids.jobs = dict(zip(jobs, self._job_slots(moment), strict=True))
-        if self._guided:
+        if self.placement.guided:
             names = self._workload.machines.names
             machines = [names[machine] for machine in moment.machine.tolist()]
             advice = AdviceChanged(moment.time, advice_of(exact, jobs, machines))
@@ -265,7 +230,7 @@ class Online:
             yield advice
         if self.stopping is not None:
             guarantees = GuaranteesChanged(moment.time, named(jobs, exact.whole))
-            self.stopping.told(self.book, guarantees)
+            self.stopping.set_guarantees(self.book, guarantees)
             yield guarantees
         self.book.ids.jobs = {}
 
@@ -276,46 +241,6 @@ class Online:
         found: list[int] = jobs[np.argsort(rows["seq"][jobs], kind="stable")].tolist()
         assert len(found) == len(moment.job)  # the moment is of now
         return found
-
-    # Tasks that are cut short
-
-    def lost(self, task: int) -> None:
-        """The task in this slot is lost."""
-        end(self.state.handle, task, int(TrailCode.LOST))
-
-    def stopped(self, task: int) -> None:
-        """The task in this slot, which was told to stop, has."""
-        end(self.state.handle, task, int(TrailCode.STOPPED))
-
-    def said(self, kind: DecisionCode) -> Records:
-        """The decisions of a kind that lie in `out`."""
-        out = self.state.out[: int(self.state.header[0]["out"])]
-        found: Records = out[out["kind"] == kind].copy()
-        return found
-
-    def preempt_at(self) -> int:
-        """When somebody will have been below its guarantee for long enough."""
-        moment = None if self.stopping is None else self.stopping.wake()
-        return NEVER if moment is None else moment
-
-    # Time
-
-    def pass_time(self, time: int) -> None:
-        """It is so late now."""
-        if time > self.book.now:
-            advance(self.state.handle, time)
-
-    def wake(self) -> int:
-        """When the core wants to be asked though nothing happened."""
-        return int(wake(self.state.handle))
-
-    def digest(self) -> str:
-        """Of all events and decisions and of the state."""
-        return digest(self.state, () if self.stopping is None else self.stopping.state())
-
-    def check(self) -> None:
-        """Raises InternalError where the state contradicts itself."""
-        check(self.state)
 
 
 def _wide(words: Words, width: int) -> Words:

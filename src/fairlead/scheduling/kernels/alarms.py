@@ -1,0 +1,29 @@
+"""Moments at which the core wants to be asked though nothing happened."""
+
+from __future__ import annotations
+
+from fairlead.scheduling.kernels.memory.compiling import kernel
+from fairlead.scheduling.kernels.memory.state import Handle
+from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
+
+
+@kernel
+def wake(s: Handle) -> int:
+    """The next such moment: somebody's patience ends, or the first in line has waited for long
+    enough to have machines reserved. NEVER where there is none."""
+    w = s.header[0]
+    time: int = NEVER
+    if w.soonest != NEVER:
+        # Alarms of jobs that wait no more are void: they wake nobody.
+        for i in range(w.alarms):
+            alarm = s.alarm[i]
+            job = s.job[alarm.job]
+            if job.used and job.seq == alarm.seq and job.active and job.patient:
+                moment = job.since + job.patience
+                if moment > w.now:
+                    time = min(time, moment)
+    if w.reserve_after != NEVER and w.first != NONE and not w.hopeless:
+        moment = w.first_since + w.reserve_after
+        if moment > w.now:
+            time = min(time, moment)
+    return time
