@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fairlead.audit.finding import Added, Change, Finding, Grown, Input
 from fairlead.audit.outcome import Options, Outcome, Shown
@@ -48,7 +49,7 @@ def _more(given: Input) -> Iterator[Change]:
     name = new_name(given)
     shapes = shapes_of(given)
     for machine in shapes:
-        yield Added(Machine(name, machine.capacity, machine.labels), like=machine.name)
+        yield Added(replace(machine, name=name), like=machine.name)
     for machine in shapes:
         for resource in demanded(given):
             if resource in machine.capacity:

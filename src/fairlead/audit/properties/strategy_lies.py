@@ -269,7 +269,7 @@ def smaller_pools(liar: Liar) -> Iterator[Lie]:
     if own is not None and own.pool is not None and len(own.pool) > 1:
         for name in own.pool[:MOST_KINDS]:
             rest = tuple(other for other in own.pool if other != name)
-            yield lie_of((liar, liar.job), tenants=(_with_pool(own, rest),))
+            yield lie_of((liar, liar.job), tenants=(replace(own, pool=rest),))
 
 
 def larger_pools(scene: Scene, liar: Liar) -> Iterator[Lie]:
@@ -285,11 +285,7 @@ def larger_pools(scene: Scene, liar: Liar) -> Iterator[Lie]:
         if name not in owned
     ]
     for name in free[:2]:
-        yield lie_of((liar, liar.job), tenants=(_with_pool(own, (*own.pool, name)),))
-
-
-def _with_pool(own: Tenant, pool: tuple[str, ...]) -> Tenant:
-    return Tenant(own.name, pool=pool, parent=own.parent, limit=own.limit)
+        yield lie_of((liar, liar.job), tenants=(replace(own, pool=(*own.pool, name)),))
 
 
 def unusable_pools(scene: Scene) -> list[str]:

@@ -21,7 +21,7 @@ from fairlead.model.quantity import exact, quantities
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.tenant import positive
 from fairlead.model.words import listing
-from fairlead.sharing.analysis.improvements import parts
+from fairlead.sharing.analysis.input_changes import parts
 
 _TIMES = re.compile(r"\s*(?P<count>[0-9]+)\s+[x×*]\s+(?P<what>\S.*?)\s*")
 _ALMOST = re.compile(r"(?P<count>[0-9]+)\s*[x×*]?\s*(?P<what>\S+)")

@@ -133,13 +133,6 @@ def _set(highs: highspy.Highs, options: dict[str, bool | int | float | str]) -> 
         highs.setOptionValue(option, value)
 
 
-def rise(problem: StepProblem) -> StepSolution:
-    """The highest level of a single problem, as `Simplex.rise` finds it."""
-    risen = Simplex().rise(problem)
-    assert risen is not None
-    return risen
-
-
 def _start(highs: highspy.Highs, pairs: Bools, slack: Bools, size: int) -> None:
     """Shares as they stood; the level waits at its least."""
     basis = highspy.HighsBasis()
