@@ -36,7 +36,7 @@ class Exact:
 
 
 def exactly(cluster: Cluster, jobs: Sequence[Job], policy: str) -> Exact:
-    """What `allocate` rounds, each filling proved."""
+    """The numbers that `allocate` rounds, each filling proved."""
     problem, rule = compile_problem(cluster, jobs), parse(policy)
     assert isinstance(rule, Policy)
     if rule.view is View.EACH_MACHINE:

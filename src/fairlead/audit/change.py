@@ -1,4 +1,4 @@
-"""What a change makes of an input."""
+"""A change is made to an input here."""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ def _allocated(
 
 @dataclass(frozen=True)
 class _Found:
-    """What a rule found. `scale` is None where no one scale holds for all machines; shares are then
-    tasks over `alone`. `pooled`: there is one machine, and no placements."""
+    """The answer of a rule. `scale` is None where no one scale holds for all machines; shares are
+    then tasks over `alone`. `pooled`: there is one machine, and no placements."""
 
     names: Names
     tasks: Floats  # (J, C)
@@ -212,7 +212,7 @@ def _by_each_machine(cluster: Cluster, problem: Problem, policy: Policy) -> _Fou
 
 
 def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _Found:
-    """What a mechanism gives: it has no scale, no levels and nothing to prove."""
+    """The answer of a mechanism: it has no scale, no levels and nothing to prove."""
     weights = tenant_weights(problem, alone(problem))
     outcome = mechanism.allocate(problem, weights.weight)
     names = _names(cluster, problem)
@@ -241,7 +241,7 @@ def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _
 def _in_words(
     cluster: Cluster, jobs: Sequence[Job], problem: Problem, spec: str, found: _Found
 ) -> Allocation:
-    """What was found, by name. The certificate is still to come."""
+    """The answer by name. Its certificate is still to come."""
     names, tasks = found.names, found.tasks
     by_itself = alone(problem)
     unit = by_itself if found.scale is None else found.scale

@@ -30,7 +30,7 @@ JOBS = [
 
 
 def pools(what: Input) -> dict[str, tuple[str, ...]]:
-    """What each tenant brought."""
+    """The machines that each tenant brought."""
     return {t.name: t.pool for t in what.cluster.tenants if t.pool is not None}
 
 

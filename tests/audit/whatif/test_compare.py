@@ -1,4 +1,4 @@
-"""What-if: changes by hand, inverses, names of new machines, and bottlenecks that move."""
+"""Comparisons: changes by hand, inverses, names of new machines, and bottlenecks that move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an explanation says is so: prices, holders, effective weights, changes that were tried."""
+"""An explanation tells the truth: prices, holders, effective weights, changes that were tried."""
 
 from __future__ import annotations
 

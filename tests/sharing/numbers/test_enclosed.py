@@ -1,4 +1,4 @@
-"""What doubles enclose is never farther from the solution than they say."""
+"""The numbers that doubles enclose are never farther from the solution than they say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What whole tasks close to the lottery's mean promise, also with limits and jobs that run out."""
+"""The promises of whole tasks close to the lottery's mean, also with limits and jobs that run
+out."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def measure(
     changed: Outcome | None,  # noqa: ARG001  the property is about no change
     who: tuple[str, ...],
 ) -> Shown | None:
-    """What the tenant would run in the better allocation, and what it runs."""
+    """The tasks that the tenant would run in the better allocation, and those that it runs."""
     held = hold(outcome)
     party = next((each for each in held.parties if (each.name,) == who), None)
     if held.tasks is None or party is None:
@@ -241,7 +241,7 @@ def _nearly_improved(held: Held) -> Floats:
             floor=floor,
             ceiling=np.maximum(together(seen.tasks), floor),
             unit=unit,
-            worth=1.0 / unit,
+            worth=np.broadcast_to(1.0 / unit[:, None], placed.shape),
             caps=_caps(held, runs, of_job, count),
         ),
         (placed > 0) | _free(held, used)[None, :],

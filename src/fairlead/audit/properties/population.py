@@ -34,7 +34,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
 
 
 def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
-    """What the tenant had before the other left, and what it has after."""
+    """The tenant's tasks or share before the other left, and after."""
     return None if changed is None else _when(outcome, changed, who[0])
 
 

@@ -32,7 +32,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
 
 
 def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
-    """What the tenant had before there was more, and what it has after."""
+    """The tenant's tasks or share before there was more, and after."""
     return None if changed is None else _when(outcome, changed, who[0])
 
 

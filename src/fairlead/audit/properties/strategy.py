@@ -56,8 +56,8 @@ Violation = tuple[tuple[str, ...], Change | None, Shown]
 
 
 class _Smallest(NamedTuple):
-    """How many of the smallest lies were tried (the policy refuses what some of them make of the
-    input), how many there are, and how many there was room for."""
+    """The number of the smallest lies that were tried (the policy refuses what some of them make of
+    the input), how many there are, and how many there was room for."""
 
     tried: int
     there: int
@@ -66,7 +66,7 @@ class _Smallest(NamedTuple):
 
 @dataclass(frozen=True)
 class _Gain:
-    """What a lie brings to one liar."""
+    """The gain of one liar by a lie."""
 
     tenant: str
     truth: Fraction
@@ -91,7 +91,7 @@ class _Gain:
 
 @dataclass
 class _Search:
-    """What has been tried so far, and the best of it."""
+    """The lies that were tried so far, and the best of them."""
 
     outcome: Outcome
     trials: int = 0
@@ -230,8 +230,8 @@ def _of_no_use(lie: Lie, scene: Scene) -> bool:
 def _apart(
     scene: Scene, liars: list[Liar], outcome: Outcome, most: int
 ) -> tuple[tuple[Witness, ...], int]:
-    """What pays under most policies: the best way found to come as two, and the best machine that
-    is not one's own; and how many ways were tried."""
+    """Lies that pay under most policies: the best way found to come as two, and the best machine
+    that is not one's own; and how many ways were tried."""
     kinds: list[list[tuple[Change, str]]] = [
         [(change, liar.tenant) for liar in liars for change in splits(scene, liar)],
         [(lie, liar.tenant) for liar in liars for lie in larger_pools(scene, liar)],
@@ -249,7 +249,7 @@ def _apart(
 
 
 def _note(scene: Scene, search: _Search, small: _Smallest, apart: Iterable[Witness]) -> str:
-    """What must be known to read the verdict right."""
+    """Sentences that a reader needs to read the verdict right."""
     parts = []
     if small.tried:
         parts.append((SOME_SMALLEST if small.room < small.there else ALL_SMALLEST).format(*small))
@@ -271,7 +271,7 @@ def _note(scene: Scene, search: _Search, small: _Smallest, apart: Iterable[Witne
 
 
 def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
-    """What the liar who gains least runs by the truth, and what it can run by the lie."""
+    """The tasks that the liar who gains least runs by the truth, and can run by the lie."""
     if changed is None:
         return None
     gains = _gains(outcome, changed, who)
@@ -290,7 +290,7 @@ def _told(
 
 
 def _gains(before: Outcome, after: Outcome, who: tuple[str, ...]) -> list[_Gain] | None:
-    """What each liar has of it; None where it is not a tenant whose lies can be counted."""
+    """The gain of each liar; None where one is not a tenant whose lies can be counted."""
     gains = []
     for tenant in who:
         true = own_job(before.input, tenant)

@@ -30,12 +30,12 @@ WORK = 50_000
 fewer than others."""
 
 RAISED = Fraction(2)
-"""What one resource of the demand is multiplied by; half of what is most needed where it is not
+"""A lie multiplies one resource of the demand by this; half of what is most needed where it is not
 needed at all."""
 
 
 def room_for(scene: Scene, trials: int) -> int:
-    """How many of the smallest lies are tried."""
+    """The number of the smallest lies that are tried."""
     size = len(scene.given.jobs) * len(scene.members)
     return max(trials, min(MOST, WORK // size))
 

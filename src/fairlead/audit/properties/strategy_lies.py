@@ -22,7 +22,8 @@ from fairlead.model.values import FrozenMap
 from fairlead.sharing.certificate.arrays import Classes, Floats, Seen, see
 
 FACTORS = tuple(map(Fraction, ("2", "1/2", "3/2", "9/10", "11/10", "2/3", "4/3", "3", "1/3")))
-"""What a component of a demand, or all of it, is multiplied by: small steps and large ones."""
+"""A lie multiplies a component of a demand, or all of it, by one of these: small steps and large
+ones."""
 
 MOST_BESIDE, MOST_STEPS = 8, 12
 """So many tasks beside each other are thought of, and so many claims of each resource made."""
@@ -49,7 +50,7 @@ Claimed = tuple[Lie, tuple[Liar, Job] | None]
 
 @dataclass(frozen=True)
 class Scene:
-    """What lies are made from."""
+    """The input as lies are made from it."""
 
     given: Input
     seen: Seen
@@ -60,7 +61,8 @@ class Scene:
 
 
 def scene_of(outcome: Outcome) -> Scene:
-    """Who may lie: the tenants with one job that can run and does not spread."""
+    """The input with those who may lie: the tenants with one job that can run and does not
+    spread."""
     given = outcome.input
     seen = see(given.cluster, given.jobs)
     kinds = seen.all_kinds()

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Tried:
-    """How many changes could be made, and each violation."""
+    """The number of changes that could be made, and each violation."""
 
     trials: int
     found: tuple[Hurt, ...]

@@ -45,7 +45,7 @@ class Part:
 
 @dataclass
 class Cell:
-    """What is known of one property of one policy.
+    """The knowledge about one property of one policy.
 
     `judged` are the inputs that the property says something about and that did not violate it,
     `refused` those that the policy does not take; `trials` the changes tried, `best` the largest
@@ -75,7 +75,7 @@ class Cell:
 
 @dataclass
 class Counts:
-    """How hard the inputs of a family were."""
+    """The hardness of the inputs of a family."""
 
     instances: int = 0
     constrained: int = 0
@@ -94,7 +94,7 @@ class Counts:
 
 @dataclass
 class Judged:
-    """What came of a part."""
+    """The result of a part."""
 
     family: Family
     counts: Counts = field(default_factory=Counts)
@@ -206,7 +206,7 @@ def rows_of(tasks: Tasks) -> Sequence[Row]:
 
 
 def _count(cell: Cell, finding: Finding, row: Row, number: int) -> None:
-    """What one finding says of a cell."""
+    """The cell that one finding makes."""
     if finding.verdict is Verdict.NOT_APPLICABLE:
         cell.silent = finding.note
         return

@@ -50,9 +50,9 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class Traits:
-    """What makes an input hard. `constrained`: a constraint keeps a job from a machine on which it
-    would fit; `contended`: some job that runs has fewer tasks than it could have alone on the
-    machines that it may use; `levels`: TSF's allocation stops at more than one share."""
+    """The traits that make an input hard. `constrained`: a constraint keeps a job from a machine on
+    which it would fit; `contended`: some job that runs has fewer tasks than it could have alone on
+    the machines that it may use; `levels`: TSF's allocation stops at more than one share."""
 
     constrained: bool
     contended: bool
@@ -80,7 +80,7 @@ def instance(family: Family, seed: int, number: int, unlimited: bool = False) ->
 
 
 def traits(outcome: Outcome) -> Traits:
-    """What makes the input hard, by its outcome under TSF."""
+    """The traits that make the input hard, by its outcome under TSF."""
     given = outcome.input
     fits = [(job, m) for job in given.jobs for m in given.cluster.machines if holds(job, m) > 0]
     contended = False

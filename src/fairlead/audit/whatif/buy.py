@@ -1,4 +1,4 @@
-"""Which machines to buy for so much money: found by solving again, ordered by the prices.
+"""The machines to buy for so much money: found by solving again, ordered by the prices.
 
 What is raised is the smallest share, or a named tenant's, counted in the units of today (tasks ÷
 today's scale): buying machines changes the scales, and a share can fall while its tasks rise. Where
@@ -31,7 +31,7 @@ MANY = 10_000
 """Machines of one offer that the money may buy: each is one to be shared."""
 
 Counts = tuple[int, ...]
-"""How many of each offer."""
+"""The number of machines of each offer."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Buying:
 
     @property
     def rank(self) -> int | None:
-        """Which of the shares, counted from the smallest, is the first that the purchase raises;
-        None where it raises none."""
+        """The number of the share, counted from the smallest, that is the first that the purchase
+        raises; None where it raises none."""
         pairs = zip(self.nothing.shares, self.best.shares, strict=True)
         for index, ((_, before), (_, after)) in enumerate(pairs):
             if compared(before, after, self.within) > 0:
@@ -134,7 +134,7 @@ def buy(
 
 
 def _most(offer: Offer, money: Fraction) -> int:
-    """How many of it the money allows."""
+    """The number of its machines that the money allows."""
     assert offer.price is not None  # buy() has refused it
     most = int(money // offer.price)
     return most if offer.at_most is None else min(most, offer.at_most)

@@ -1,4 +1,4 @@
-"""What would change: an input and the same with a change made, both solved, side by side."""
+"""A what-if: an input and the same with a change made, both solved, side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairlead.sharing.analysis.yardstick import shares_by
 
 @dataclass(frozen=True)
 class Moved:
-    """What a job (its tasks) or a tenant (its weighted share) has before and after; None where it
+    """A job's tasks, or a tenant's weighted share, before and after; None where it
     is not there, and only there: a job that can run nowhere runs 0 tasks.
 
     `change` is 1 where it gains, -1 where it loses, 0 where it has exactly as much; `by` how much
@@ -44,7 +44,7 @@ class Moved:
 
 
 class Kind(Enum):
-    """What can stop a level. The values are those of `fairlead.whatif/1`."""
+    """The kinds of things that can stop a level. The values are those of `fairlead.whatif/1`."""
 
     RESOURCE = "resource"  # on machines, or in the whole cluster where a policy pools it
     LIMIT = "limit"  # of a tenant
@@ -187,7 +187,7 @@ def _tenants(before: Allocation, after: Allocation, stranded: Collection[str]) -
 
 @dataclass(frozen=True)
 class _Key:
-    """What is scarce, machine by machine, so that two allocations can be compared whose classes
+    """A scarce thing, machine by machine, so that two allocations can be compared whose classes
     differ."""
 
     kind: Kind
@@ -223,7 +223,7 @@ def _bottlenecks(before: Outcome, after: Outcome) -> tuple[Bottleneck, ...]:
 
 
 def _order(one: Bottleneck) -> tuple[float, float, str, tuple[str, ...]]:
-    """What stops first before comes first, then what stops first after."""
+    """A key that puts first what stops first before, then what stops first after."""
     far = float("inf")
     return (
         one.before.share if one.before else far,
@@ -234,7 +234,7 @@ def _order(one: Bottleneck) -> tuple[float, float, str, tuple[str, ...]]:
 
 
 def _stops(outcome: Outcome) -> Mapping[_Key, Level]:
-    """What stops levels, each with the first level that it stops."""
+    """The things that stop levels, each with the first level that it stops."""
     allocation = outcome.allocation
     machines = {group.index: group.machines for group in allocation.classes}
     pooled = any(job.placements is None for job in allocation.jobs)

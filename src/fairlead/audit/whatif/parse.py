@@ -1,4 +1,4 @@
-"""What people write for a change (`4 x h100-node`, `vision=3`, `train:cpu=2`), read against the
+"""Changes as people write them (`4 x h100-node`, `vision=3`, `train:cpu=2`), read against the
 input that it is about."""
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def read_edits(
 
 
 def _twice(edits: Iterable[Edit]) -> list[str]:
-    """What two of the changes set."""
+    """The values that two of the changes set."""
     seen: dict[str, int] = {}
     for edit in edits:
         match edit:

@@ -18,7 +18,7 @@ that."""
 
 
 class Again(Enum):
-    """What came of it."""
+    """The results that a replay can have."""
 
     SAME = "the same numbers"
     OTHER = "other numbers"
@@ -27,7 +27,7 @@ class Again(Enum):
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of it, and the numbers of now (None where the question cannot be asked)."""
+    """The result of a replay, and the numbers of now (None where the question cannot be asked)."""
 
     again: Again
     shown: Shown | None

@@ -1,4 +1,4 @@
-"""What some jobs could have at best, each at least its floor: a linear program in rationals."""
+"""Some jobs' best, each having at least its floor: a linear program in rationals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NONE = fmpq(0)
 
 @dataclass(frozen=True)
 class Space:
-    """What is there, and what each job must get at least and may get at most.
+    """The capacities, and what each job must get at least and may get at most.
 
     `capacity` is that of all machines of a class together, and `most` the tasks of one job on a
     class, where its demand alone does not decide. A task of a job is worth `worth` there. `caps`

@@ -37,7 +37,8 @@ _SURE = 1e-6
 
 @dataclass(frozen=True)
 class Rooms:
-    """What whole tasks are packed into, and what each job must get at least and may get at most.
+    """The rooms that whole tasks are packed into, and what each job must get at least and may get
+    at most.
 
     A room of kind k holds the tasks that fit into `capacity[k]` together, of job j `most[j, k]` at
     most; there are `count[k]` of them. A task of job j more than its floor is worth `worth[j]`.
@@ -144,7 +145,7 @@ def _some(rooms: Rooms, hull: _Hull) -> tuple[bool, list[tuple[int, Row]]]:
 
 
 def _integer(rooms: Rooms, rows: Sequence[tuple[int, Row]]) -> Better:
-    """How many rooms of each packing, by branch and cut; the numbers are then whole ones, and are
+    """The rooms of each packing, by branch and cut; the numbers are then whole ones, and are
     counted again."""
     from fairlead.sharing.solvers.whole.program import whole_program
 

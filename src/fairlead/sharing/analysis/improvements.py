@@ -25,7 +25,7 @@ from fairlead.sharing.analysis.input_changes import (
 )
 
 MOST = {"resource": 3, "machine": 3, "limit": 2, "constraint": 6, "spread": 1, "demand": 2}
-"""How many changes of each kind are worth a reader's time, and are tried at most."""
+"""So many changes of each kind are worth a reader's time, and are tried at most."""
 
 LESS = Fraction(9, 10)
 """A demand that is a little smaller is this part of it."""
@@ -36,7 +36,7 @@ the same. What a change brings is decided by sharing again, in rationals."""
 
 
 class Kind(Enum):
-    """What is changed."""
+    """The thing that a change is about."""
 
     RESOURCE = "resource"  # one more unit of a resource on machines
     MACHINE = "machine"  # one more machine
@@ -98,7 +98,7 @@ def counterfactuals(
 
 
 def unit(total: float) -> Fraction:
-    """How much more is worth talking about: one, or for bytes one Gi, Mi or Ki."""
+    """The amount that is worth talking about: one, or for bytes one Gi, Mi or Ki."""
     for size in (2**30, 2**20, 2**10):
         if total >= 64 * size and size * 64 >= 2**20:
             return Fraction(size)
@@ -208,7 +208,7 @@ def _smaller_demands(cluster: Cluster, why: Explanation) -> Iterator[Change]:
 
 
 def _cost(why: Explanation, index: int) -> float:
-    """What a task costs on a class, by the prices of the stops."""
+    """The cost of a task on a class, by the prices of the stops."""
     resources = sum(
         price * float(why.job.demand.get(resource, 0))
         for (at, resource), price in why.worth.items()

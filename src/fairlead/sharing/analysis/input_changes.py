@@ -13,7 +13,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.quantity import quantities
 
 SPREAD = "spread"
-"""How `spread` is called where the parts of a constraint are named."""
+"""The name of `spread` among the parts of a constraint."""
 
 
 def with_machines(

@@ -1,4 +1,5 @@
-"""Where the tasks are: one system of equations says how many, and that they fit is seen exactly."""
+"""The places of the tasks: one system of equations says how many, and that they fit is seen
+exactly."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def tasks_of(filling: Filling) -> list[fmpq]:
 
 
 def check_places(filling: Filling, proof: Proof, *, exact: bool = False) -> Amounts:
-    """How many bundles of each entry of the proof are on each class, or (unless they are to be
+    """The bundles of each entry of the proof are on each class, or (unless they are to be
     `exact`) numbers as near to that as doubles can tell. Raises CertificateError where that is not
     said, or not possible."""
     rows = filling.rows
@@ -78,9 +79,10 @@ def check_places(filling: Filling, proof: Proof, *, exact: bool = False) -> Amou
 
 
 def _used_up(filling: Filling, full: Sequence[Row]) -> set[Row]:
-    """What the tasks use up exactly: what they are solved for, and the last row of a round that had
-    a price for each. At its prices tasks cost what they are worth, in places that are open, which
-    in all is what there is (that is what the level says); so what is left costs nothing in all."""
+    """The rows that the tasks use up exactly: what they are solved for, and the last row of a round
+    that had a price for each. At its prices tasks cost what they are worth, in places that are
+    open, which in all is what there is (that is what the level says); so what is left costs nothing
+    in all."""
     found = set(full)
     for rows in filling.priced:
         missing = [row for row in rows if row not in found]

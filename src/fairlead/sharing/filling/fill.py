@@ -60,7 +60,7 @@ def fill(
 
 
 class Doubles(Enum):
-    """What programs in doubles are asked for; each is tried where the one before went wrong."""
+    """The trust in programs in doubles; each is tried where the one before went wrong."""
 
     BELIEVED = auto()
     """Corners that ended well inside are taken to fit; all are seen to in the end."""
@@ -287,7 +287,7 @@ class _State:
                 self.settled.append(stood)
 
     def _settle(self, part: Component) -> None:
-        """Where all groups of a component are when numbers stopped the last of them."""
+        """Finds where all groups of a component are when numbers stopped the last of them."""
         has = [g for g in part.groups.tolist() if self.progress.base[g]]
         if not has:
             return

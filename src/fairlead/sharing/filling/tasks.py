@@ -1,4 +1,5 @@
-"""How much of each group is where, when all shares are known: rationals, and whether they fit."""
+"""The amounts of each group in its places, when all shares are known: rationals, and whether they
+fit."""
 
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ class _Placed:
 
     @cached_property
     def _taken(self) -> list[Terms]:
-        """What is taken of each row where all are in their first places."""
+        """The amount that is taken of each row where all are in their first places."""
         taken = [_Sum() for _ in self._tight]
         on = rows_on(self._tight)
         for g, first in self._corner.first.items():
@@ -222,7 +223,7 @@ class _Placed:
         return True
 
     def _used(self, c: int, there: list[int], needs: list[int]) -> fmpq:
-        """What these groups use of a class, in parts."""
+        """The amount of a class that these groups use, in parts."""
         alone = _Sum()
         found = NONE
         for g, need in zip(there, needs, strict=True):

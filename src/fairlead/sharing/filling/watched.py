@@ -1,4 +1,4 @@
-"""How far a filling is, told to whoever waits for it."""
+"""A filling reports its progress to a watcher, for people who wait."""
 
 from __future__ import annotations
 

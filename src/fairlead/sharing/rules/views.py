@@ -1,4 +1,4 @@
-"""What the cluster looks like to a policy that does not look at the machines as they are."""
+"""Views: the cluster as policies see it that do not look at the machines as they are."""
 
 from __future__ import annotations
 

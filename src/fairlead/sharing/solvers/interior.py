@@ -1,4 +1,4 @@
-"""Where many groups at once are at their highest level, nearly, by an interior point method."""
+"""An interior point method says where many groups at once nearly are at their highest level."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Likely:
 
 
 def likely(problem: StepProblem) -> Iterator[Likely]:
-    """What is likely early on and, where the simplex is lost among that, at the end of the way."""
+    """The places that are likely early on and, where the simplex is lost among that, at the end of
+    the way."""
     program = Program(problem)
     at = _start(program)
     random = np.random.default_rng(_SEED).random(program.pairs.shape)
@@ -100,7 +101,7 @@ def _start(program: Program) -> _Point:
 
 
 def _residuals(program: Program, at: _Point, tilt: Floats) -> tuple[Floats, Floats, Floats, float]:
-    """How far the point is from its equations: shares, capacities, prices, their sum."""
+    """The distances of the point from its equations: shares, capacities, prices, their sum."""
     return (
         program.base + program.rate * at.level - at.z.sum(axis=1),
         np.where(program.row, 1.0 - program.load(at.z) - at.s, 0.0),
@@ -110,7 +111,7 @@ def _residuals(program: Program, at: _Point, tilt: Floats) -> tuple[Floats, Floa
 
 
 def _gap(program: Program, at: _Point) -> float:
-    """How far the level may still be from the highest, relative."""
+    """The part by which the level may still be below the highest."""
     products = float((at.z * at.rc).sum() + (at.s * at.p).sum())
     return products / (program.number * at.level)
 
@@ -174,8 +175,8 @@ def _advance(program: Program, at: _Point, tilt: Floats) -> bool:
 
 
 def _lengths(at: _Point, step: _Point, spare: float) -> tuple[float, float]:
-    """How far shares and prices can go before one reaches 0, at most 1; a part `spare` of the
-    pairs may be in the way."""
+    """The lengths that shares and prices can go before one reaches 0, at most 1; a part `spare` of
+    the pairs may be in the way."""
     return (
         min(_length(at.z, step.z, spare), _length(at.s, step.s, 0.0)),
         min(_length(at.rc, step.rc, spare), _length(at.p, step.p, 0.0)),
@@ -203,6 +204,7 @@ def _inside(length: float) -> float:
 
 
 def _outside(product: Floats, aim: float) -> Floats:
-    """What brings products that are far from the aim back to within a factor of ten of it."""
+    """The change that brings products that are far from the aim back to within a factor of ten of
+    it."""
     wanted: Floats = np.clip(product, 0.1 * aim, 10 * aim) - product
     return np.clip(wanted, -10 * aim, 10 * aim)

@@ -42,7 +42,7 @@ Known = dict[Row, tuple[tuple[str, int], ...]]
 
 
 def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allocation:
-    """What a mechanism for whole tasks gives. The input is valid."""
+    """The allocation of a mechanism for whole tasks. The input is valid."""
     mechanism = parse_whole(spec)
     counts = with_pools(counts_of(cluster, jobs, compile_problem(cluster, jobs)))
     fewer, classes = counts.used_classes()
@@ -146,8 +146,9 @@ def _distances(
 def _notes(
     divisible: Floats, counts: Counts, tasks: Tasked, packed: float | None, bound: Floats | None
 ) -> tuple[str, ...]:
-    """How far whole tasks are from the exact shares, with what no packing can do better; `packed`
-    None: these are lexicographically max-min, or nothing was placed that could be packed."""
+    """Sentences on the distance of whole tasks from the exact shares, with what no packing can do
+    better; `packed` None: these are lexicographically max-min, or nothing was placed that could be
+    packed."""
     has = np.array([int(sum(each)) for each in tasks], np.int64)
     names = counts.problem.job_names
     less = divisible - has

@@ -172,7 +172,7 @@ def _promised(counts: Counts, point: Point) -> Floats:
 
 
 def _drawn_until(counts: Counts, promised: Floats, tries: int) -> str:
-    """How often it was drawn and until when, in a sentence."""
+    """The number of draws and the reason for the last one, in a sentence."""
     times = "once" if tries == 1 else f"{tries} times"
     some = promised[counts.usable > 0]
     sure = int((some > 0).sum())
@@ -185,7 +185,7 @@ def _drawn_until(counts: Counts, promised: Floats, tries: int) -> str:
 
 
 def _distance(point: Point, machines: tuple[tuple[int, Packing, Fraction], ...]) -> str:
-    """How far the tasks are from the point, in a sentence."""
+    """The distance of the tasks from the point, in a sentence."""
     goal = np.array([float(each) for each in point.tasks])
     off = _total(machines, len(goal)) - goal
     some = goal > 0

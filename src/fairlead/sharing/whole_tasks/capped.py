@@ -149,9 +149,7 @@ def _near(together: Together, goal: Sequence[Fraction], width: int) -> Chances |
         np.concatenate([np.full(jobs, INFINITY), [1.0]]),
     )
     rows = np.flatnonzero(wanted)
-    program.add_columns(
-        np.array([-1.0]), np.array([INFINITY]), np.zeros(1, np.int64), rows, -np.ones(len(rows))
-    )
+    program.add_column(rows, -np.ones(len(rows)), cost=-1.0)
     columns: dict[tuple[int, ...], int] = {}
     price, worth = np.where(wanted, 1.0 / max(1, len(rows)), 0.0), 0.0
     inverse = np.divide(1.0, size, out=np.zeros(jobs), where=wanted)
@@ -164,13 +162,8 @@ def _near(together: Together, goal: Sequence[Fraction], width: int) -> Chances |
         if float(price * inverse @ found) <= worth + _BETTER or key in columns:
             break
         on = np.flatnonzero(found)
-        columns[key] = program.columns
-        program.add_columns(
-            np.zeros(1),
-            np.array([INFINITY]),
-            np.zeros(1, np.int64),
-            np.append(on, jobs),
-            np.append(found[on] * inverse[on], 1.0),
+        columns[key] = program.add_column(
+            np.append(on, jobs), np.append(found[on] * inverse[on], 1.0)
         )
         solution = program.solve()
         if solution.column_value[0] >= 1 - _BETTER:

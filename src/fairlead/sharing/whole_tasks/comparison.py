@@ -68,7 +68,7 @@ def _all_orders(counts: Counts) -> WholeOutcome:
 
 
 class _Allowed:
-    """How many tasks jobs may still have, by their number and the limits."""
+    """The tasks that jobs may still have, by their number and the limits."""
 
     def __init__(self, counts: Counts) -> None:
         self._tasks, self._limits = counts.tasks, counts.limits
@@ -205,7 +205,8 @@ def _marks(
     wanted: int,
     number: int,
 ) -> Iterator[Place]:
-    """Where j, going along the row, has what it wants: for the first time, and again from there."""
+    """The marks where j, going along the row, has what it wants: for the first time, and again from
+    there."""
     machine, start, has = 0, Fraction(0), 0
     for _ in range(number):
         while has < wanted and machine < len(of):

@@ -24,7 +24,7 @@ UNBOUNDED = 2**40
 
 @dataclass(frozen=True)
 class Cap:
-    """What jobs may have together: `use` (J,) times their tasks is at most `amount`, which is what
+    """A bound on jobs together: `use` (J,) times their tasks is at most `amount`, which is what
     a tenant may hold or the tasks that a job has."""
 
     use: Ints
@@ -96,7 +96,7 @@ class Counts:
 
 
 def held(use: Ints, tasks: Ints) -> int:
-    """What these tasks take together, exactly."""
+    """The amount that these tasks take together, exactly."""
     return sum(int(use[j]) * int(tasks[j]) for j in np.flatnonzero(use).tolist())
 
 

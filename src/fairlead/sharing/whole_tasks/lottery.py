@@ -37,7 +37,7 @@ class Lottery:
 
 
 def generator(seed: int) -> np.random.Generator:
-    """What draws by a seed. Refuses one below 0."""
+    """A generator that draws by a seed. Refuses one below 0."""
     if seed < 0:
         raise InputError(Mistake(f"the seed {seed} is below 0", "write 0 or more"))
     return np.random.Generator(np.random.PCG64(seed))
