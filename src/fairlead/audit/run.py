@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.audit.finding import Finding, Input
-from fairlead.audit.lottery import asked
+from fairlead.audit.lottery import ask
 from fairlead.audit.outcome import Options, Outcome, Rule, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.errors import InputError, Mistake
@@ -54,7 +54,7 @@ def judge(
     for name, known in PROPERTIES.items():
         if name in properties:
             progress(f"{outcome.rule.spec}: {name}")
-            yield from asked(known, outcome, options)
+            yield from ask(known, outcome, options)
 
 
 def with_pools(given: Input, pools: Sequence[tuple[str, tuple[str, ...]]]) -> Input:

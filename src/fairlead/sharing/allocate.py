@@ -31,7 +31,7 @@ from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.mechanism import Mechanism
 from fairlead.sharing.rules.registry import parse
-from fairlead.sharing.rules.views import one_class, pooled
+from fairlead.sharing.rules.views import one_class, pool_machines
 from fairlead.sharing.whole_tasks.registry import is_whole
 
 MAY_NOT_FIT = (
@@ -57,7 +57,7 @@ def allocate(
     """
     if tasks not in [kind for each in Tasks for kind in (each, each.value)]:
         raise InputError(Mistake(f"tasks are not {tasks!r}", "use 'divisible' or 'whole'"))
-    jobs = _given(cluster, jobs, policy)
+    jobs = _check_arguments(cluster, jobs, policy)
     cluster = with_implied_tenants(cluster, jobs)
     check(cluster, jobs)
     if isinstance(policy, str) and is_whole(policy):
@@ -68,7 +68,7 @@ def allocate(
     return _allocated(cluster, jobs, rule, Tasks(tasks))
 
 
-def _given(cluster: object, given: object, policy: object) -> tuple[Job, ...]:
+def _check_arguments(cluster: object, given: object, policy: object) -> tuple[Job, ...]:
     """The jobs; all that was given is seen to be what it should, since not everybody who calls from
     Python has it looked at by a type checker."""
     if not isinstance(cluster, Cluster):
@@ -135,7 +135,7 @@ class _Found:
 def _by_policy(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
     """One filling of the whole cluster, as the policy sees it."""
     is_pooled = policy.view is View.POOLED
-    view = pooled(problem) if is_pooled else problem
+    view = pool_machines(problem) if is_pooled else problem
     scale = policy.exact_scale(view)
     weights = tenant_weights(problem, scale)
     filling = fill(view, scale, weights.exact)

@@ -88,7 +88,7 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
         (
             (names[i], names[j]),
             None,
-            _shown(held, i, j, could, runs, float(weight[i] / weight[j]), -slack),
+            _show(held, i, j, could, runs, float(weight[i] / weight[j]), -slack),
         )
         for slack, i, j, could, runs in sorted(worst)[: MOST_OTHERS + 1]
     ]
@@ -151,7 +151,7 @@ def _whole_tasks(held: Held, unsure: list[int]) -> Iterator[Against]:
             continue
         found, pairs = [], []
         for j in others.tolist():
-            bundle = _scaled(held, together.of(j), float(times[j]))
+            bundle = _scale(held, together.of(j), float(times[j]))
             if not may_hold(held, party, bundle)[0]:
                 continue
             found.append(j)
@@ -270,7 +270,7 @@ def _in_containers(
     return found
 
 
-def _scaled(held: Held, bundle: Bundles, times: float) -> Bundles:
+def _scale(held: Held, bundle: Bundles, times: float) -> Bundles:
     return bundle.times(times) if held.ex_ante else bundle.times(times, whole_part)
 
 
@@ -290,16 +290,16 @@ def measure(
         has = () if held.drawn else exact.what_holds(held, held.parties[j])
         could, runs = could_with(held, i, j, has), held.runs(int(party.jobs[0]))
         slack = shortfall(could, runs, held.within)
-        return _shown(held, i, j, float(could), float(runs), times, slack)
-    bundle = _scaled(held, held_bundles(held, held.tasks).of(j), times)
+        return _show(held, i, j, float(could), float(runs), times, slack)
+    bundle = _scale(held, held_bundles(held, held.tasks).of(j), times)
     now = float(held.worth(party.jobs, [held.runs(job) for job in party.jobs.tolist()]))
     if satisfied(held, party) or not may_hold(held, party, bundle)[0]:
-        return _shown(held, i, j, now, now, times, 0.0)
+        return _show(held, i, j, now, now, times, 0.0)
     share, slack = _several(held, i, j, bundle)
-    return _shown(held, i, j, share, now, times, slack)
+    return _show(held, i, j, share, now, times, slack)
 
 
-def _shown(
+def _show(
     held: Held, i: int, j: int, could: float, runs: float, times: float, slack: float
 ) -> Shown:
     me, other = held.parties[i].name, held.parties[j].name

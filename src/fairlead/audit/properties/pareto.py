@@ -64,7 +64,7 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     found: list[tuple[tuple[str, ...], None, Shown]] = []
     for party in gaining:
         more = _most_for(held, party, better) if len(gaining) <= MOST_ASKED else better
-        shown = _shown(held, party.name, more)
+        shown = _show(held, party.name, more)
         if shown is not None and shown.slack > 0:
             found.append(((party.name,), None, shown))
     counts = (("tenants", len(held.parties)), ("could gain", len(found)))
@@ -86,7 +86,7 @@ def measure(
     party = next((each for each in held.parties if (each.name,) == who), None)
     if held.tasks is None or party is None:
         return None
-    return _shown(held, party.name, _most_for(held, party, None))
+    return _show(held, party.name, _most_for(held, party, None))
 
 
 def proved_fair(held: Held) -> bool:
@@ -302,7 +302,7 @@ def _free(held: Held, used: Floats) -> Bools:
     return free
 
 
-def _shown(held: Held, tenant: str, better: Tasks) -> Shown | None:
+def _show(held: Held, tenant: str, better: Tasks) -> Shown | None:
     party = next((each for each in held.parties if each.name == tenant), None)
     if party is None:
         return None

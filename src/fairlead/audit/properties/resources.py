@@ -9,7 +9,7 @@ from fairlead.audit.finding import Added, Change, Finding, Grown, Input
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.properties.base import Property, not_found, violated
 from fairlead.audit.properties.tenant_shares import falls
-from fairlead.audit.properties.try_changes import sampled, tried
+from fairlead.audit.properties.try_changes import sample, try_changes
 from fairlead.audit.properties.useless_machines import demanded, new_name, shapes_of
 from fairlead.model.machine import Machine
 
@@ -20,7 +20,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
     """Whether anybody falls when there is one more machine like one that there is, or when one of
     the machines gets twice as much of a resource."""
     changes = list(_more(outcome.input))
-    done = tried(outcome, sampled(changes, options.trials, options.seed), _when)
+    done = try_changes(outcome, sample(changes, options.trials, options.seed), _when)
     seed = None if len(changes) <= options.trials else options.seed
     note = "" if seed is None else f"{done.trials} of {len(changes)} ways to add were tried"
     counts = (("changes", done.trials), ("violations", len(done.found)))

@@ -66,15 +66,15 @@ def amounts(first: Fraction, then: Fraction, unit: str) -> tuple[str, str]:
 
 def falls(before: Outcome, after: Outcome, tenant: str, when: str) -> Shown | None:
     """By how much the tenant falls; None where it is not in both."""
-    return _compared(before, after, tenant, f"{tenant} falls from {{}} to {{}} {when}.", fall=True)
+    return _compare(before, after, tenant, f"{tenant} falls from {{}} to {{}} {when}.", fall=True)
 
 
 def moves(before: Outcome, after: Outcome, tenant: str, when: str) -> Shown | None:
     """By how much what the tenant has changes, either way; None where it is not in both."""
-    return _compared(before, after, tenant, f"{tenant} goes from {{}} to {{}} {when}.", fall=False)
+    return _compare(before, after, tenant, f"{tenant} goes from {{}} to {{}} {when}.", fall=False)
 
 
-def _compared(
+def _compare(
     before: Outcome, after: Outcome, tenant: str, sentence: str, *, fall: bool
 ) -> Shown | None:
     first, second = standing(before), standing(after)

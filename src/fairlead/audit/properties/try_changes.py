@@ -27,7 +27,7 @@ class Tried:
     found: tuple[Hurt, ...]
 
 
-def tried(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Tried:
+def try_changes(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Tried:
     """Makes each change, solves again, and compares what each tenant has. A change that cannot be
     made, or whose result the policy refuses, is no trial."""
     trials, found = 0, []
@@ -45,7 +45,7 @@ def tried(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Trie
     return Tried(trials, tuple(found))
 
 
-def sampled(items: Sequence[T], most: int, seed: int) -> list[T]:
+def sample(items: Sequence[T], most: int, seed: int) -> list[T]:
     """The items, or so many of them drawn with the seed, in their order."""
     if len(items) <= most:
         return list(items)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.audit.finding import Finding, Input, Split, Verdict, Witness
-from fairlead.audit.lottery import asked
+from fairlead.audit.lottery import ask
 from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.strategy_lies import scene_of, unusable_pools
@@ -193,7 +193,7 @@ def judge_part(part: Part) -> Judged:
                     open_[policy, name].silent = "nothing is drawn"
                     continue
                 if row.property not in said:
-                    said[row.property] = list(asked(PROPERTIES[row.property], outcome, options))
+                    said[row.property] = list(ask(PROPERTIES[row.property], outcome, options))
                 # Of a lottery the first is before the draw, and a second after it.
                 finding = said[row.property][0 if row.ante else -1]
                 _count(open_[policy, name], finding, row, number)

@@ -71,7 +71,7 @@ def instance(family: Family, seed: int, number: int, unlimited: bool = False) ->
     draw = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, place, number])))
     hard = number % HARD == 0 and family not in (Family.ONE_MACHINE, Family.WHOLE_OPEN)
     for _ in range(DRAWS):
-        given = _drawn(family, draw)
+        given = _draw_input(family, draw)
         if given is not None and unlimited:
             given = replace(given, jobs=tuple(replace(job, tasks=None) for job in given.jobs))
         if given is not None and _is_of(family, given, hard):
@@ -117,7 +117,7 @@ def _is_of(family: Family, given: Input, hard: bool) -> bool:
     return not hard or traits(outcome).hard
 
 
-def _drawn(family: Family, draw: np.random.Generator) -> Input | None:
+def _draw_input(family: Family, draw: np.random.Generator) -> Input | None:
     pools = family in (Family.POOLS, Family.UNUSABLE_POOLS)
     whole = family in (Family.WHOLE_OPEN, Family.WHOLE)
     resources = "abc"[: 1 if family is Family.ONE_RESOURCE else _one(draw, (1, 2, 2, 3, 3))]

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import Outcome, Rule, solve
-from fairlead.audit.whatif.edits import Edit, Edited, edited
+from fairlead.audit.whatif.edits import Edit, Edited, apply_edits
 from fairlead.model.allocation import Allocation
 from fairlead.model.shares import JobShare
 from fairlead.model.unrounded import change, rise
@@ -96,12 +96,12 @@ def what_if(given: Input, edits: Iterable[Edit], rule: str | Rule) -> WhatIf:
     """The input beside the input with the changes, each solved. Raises InputError where a change
     cannot be made, or the policy refuses one of the two."""
     edits = tuple(edits)
-    made = edited(given, edits)
+    made = apply_edits(given, edits)
     before = solve(given, rule)
-    return _compared(before, solve(made.input, before.rule), made, edits)
+    return _compare(before, solve(made.input, before.rule), made, edits)
 
 
-def compared(before: Outcome, after: Outcome) -> WhatIf:
+def compare(before: Outcome, after: Outcome) -> WhatIf:
     """Two outcomes side by side; the change is whatever differs between their inputs."""
     names = [{machine.name for machine in one.input.cluster.machines} for one in (before, after)]
     made = Edited(
@@ -109,10 +109,10 @@ def compared(before: Outcome, after: Outcome) -> WhatIf:
         added=tuple(m.name for m in after.input.cluster.machines if m.name not in names[0]),
         removed=tuple(m.name for m in before.input.cluster.machines if m.name not in names[1]),
     )
-    return _compared(before, after, made, ())
+    return _compare(before, after, made, ())
 
 
-def _compared(before: Outcome, after: Outcome, made: Edited, edits: tuple[Edit, ...]) -> WhatIf:
+def _compare(before: Outcome, after: Outcome, made: Edited, edits: tuple[Edit, ...]) -> WhatIf:
     return WhatIf(
         before,
         after,

@@ -90,7 +90,7 @@ class Edited:
     stranded: tuple[str, ...] = ()
 
 
-def edited(given: Input, edits: Iterable[Edit]) -> Edited:
+def apply_edits(given: Input, edits: Iterable[Edit]) -> Edited:
     """The input with all these changes made as one. Every name is one of the input as given, so
     their order does not matter. Raises InputError where one cannot be made."""
     edits = tuple(edits)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Added, Change, Grown, Input, Removed, Witness
-from fairlead.audit.lottery import measured
+from fairlead.audit.lottery import measure_at
 from fairlead.audit.outcome import Shown, solve
 from fairlead.audit.properties.base import witness_of
 from fairlead.audit.properties.registry import PROPERTIES
@@ -70,7 +70,7 @@ def _shows(witness: Witness, candidate: Candidate, enough: float) -> Witness | N
     try:
         first = solve(given, witness.policy, witness.tasks)
         second = None if change is None else solve(apply(change, given), first.rule)
-        shown: Shown | None = measured(
+        shown: Shown | None = measure_at(
             PROPERTIES[witness.property], first, second, witness.who, witness.lottery
         )
     except (InputError, SolverError):  # what is left is no input, or too odd a one: not smaller

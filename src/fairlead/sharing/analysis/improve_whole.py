@@ -137,7 +137,7 @@ def best_whole(rooms: Rooms, start: Sequence[tuple[int, Row]] = ()) -> Better:
 def _some(rooms: Rooms, hull: _Hull) -> tuple[bool, list[tuple[int, Row]]]:
     """Every packing to which nothing can be added; where they are too many those that prices asked
     for. And which of the two it is."""
-    listed = [_listed(rooms, k) for k in range(len(rooms.count))]
+    listed = [_list_packings(rooms, k) for k in range(len(rooms.count))]
     rows = [(k, row) for k, each in enumerate(listed) for row in each or ()]
     if all(each is not None for each in listed) and len(rows) <= MOST_ROWS:
         return True, rows
@@ -181,7 +181,7 @@ def _integer(rooms: Rooms, rows: Sequence[tuple[int, Row]]) -> Better:
     return Better(tasks, found.proved) if kept else Better(None, proved=False)
 
 
-def _listed(rooms: Rooms, kind: int) -> list[Row] | None:
+def _list_packings(rooms: Rooms, kind: int) -> list[Row] | None:
     """Every packing of a room to which no task can be added; None if they are too many."""
     order = [int(j) for j in np.flatnonzero(rooms.most[:, kind])]
     found: list[Row] = []
@@ -302,7 +302,9 @@ class _Hull:
                 [self._entries(k, row) for k, row in entering],
             )
             solution = program.solve()
-            entering = [each for each in self._priced(solution.row_dual) if each not in known]
+            entering = [
+                each for each in self._price_packings(solution.row_dual) if each not in known
+            ]
             if not entering:
                 return np.maximum(solution.column_value[:jobs], 0.0)
             known.update(entering)
@@ -314,7 +316,7 @@ class _Hull:
         found = {j: number * count / float(self.unit[j]) for j, number in enumerate(row) if number}
         return found | {len(self.unit) + kind: 1.0}
 
-    def _priced(self, dual: Floats) -> Iterator[tuple[int, Row]]:
+    def _price_packings(self, dual: Floats) -> Iterator[tuple[int, Row]]:
         """The packing of each kind that is worth most by these multipliers, if it is worth it."""
         from fairlead.sharing.solvers.whole.packing import LOOKS
 

@@ -91,7 +91,7 @@ def counterfactuals(
         # What the job uses itself comes first: that is what its owner would think of.
         best = sorted(candidates, key=lambda c: (not c.own, -(c.slope or 0.0)))[: MOST[kind.value]]
         if again is not None:
-            results = [_tried(cluster, jobs, why, change, again) for change in best]
+            results = [_try(cluster, jobs, why, change, again) for change in best]
             best = [change for change in results if change.tasks is not None]
         found += best
     return tuple(found)
@@ -233,7 +233,7 @@ def _tasks(why: Explanation, rise: float) -> float | None:
     return rise * why.rate * why.share.scale
 
 
-def _tried(
+def _try(
     cluster: Cluster, jobs: Sequence[Job], why: Explanation, change: Change, again: Again
 ) -> Change:
     """The change with what the job would run; no tasks where it would be refused."""

@@ -108,7 +108,7 @@ class Climb:
         self._places, self._tight, self._free = places, list(tight), free
         self._have(self._base, self._rate)
         try:
-            (solved,) = self._solved(self._now())
+            (solved,) = self._solve(self._now())
         except ZeroDivisionError:
             return None
         return solved
@@ -262,7 +262,7 @@ class Climb:
     def _move(self, enters: Place | Row | None, bound: fmpq | None) -> bool:
         """While the level (None), a place or what is left of a row grows from where it is, until a
         place is empty or a row used up. Whether the bound is reached before."""
-        (level, amount), (up, move) = self._solved(self._now(), self._by(enters))
+        (level, amount), (up, move) = self._solve(self._now(), self._by(enters))
         up += int(enters is None)
         if enters is not None and len(enters) == 2:
             amount[enters], move[enters] = NONE, fmpq(1)
@@ -309,7 +309,7 @@ class Climb:
                 less[row] -= part
         return [fmpq(each) for each in less.values()]
 
-    def _solved(self, *rights: Sequence[fmpq]) -> list[tuple[fmpq, dict[Place, fmpq]]]:
+    def _solve(self, *rights: Sequence[fmpq]) -> list[tuple[fmpq, dict[Place, fmpq]]]:
         """For each of these right-hand sides the level, as it is known or 0 where it is not free,
         and how much of each group is in each other place."""
         others, size = self._others(), len(self._tight)

@@ -23,7 +23,7 @@ from fairlead.sharing.filling.corner import (
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.progress import Terms
 from fairlead.sharing.numbers.amounts import nearest
-from fairlead.sharing.numbers.enclosed import FEW, NEAR, enclosed
+from fairlead.sharing.numbers.enclosure import FEW, NEAR, enclose
 from fairlead.sharing.numbers.sums import Rounded, total
 
 # Loads that are less than what there is by more than this, relative, are less as rationals.
@@ -33,7 +33,7 @@ Bundles = dict[tuple[int, int], fmpq]
 """By group and class."""
 
 
-def placed(
+def place_bundles(
     groups: Groups,
     corner: Corner,
     tight: tuple[Row, ...],
@@ -44,7 +44,7 @@ def placed(
     (and `used_up` by construction) are used up and each group has as many as it is wanted to. None
     where the rows do not say, something is below 0, or more is used than there is."""
     found = _Placed(groups, corner, tight, wanted)
-    if found.solved() and found.fits({*tight, *used_up}):
+    if found.solve() and found.fits({*tight, *used_up}):
         return found.bundles
     return None
 
@@ -74,7 +74,7 @@ class _Placed:
         self._off: Bundles = {}  # how far off those are that are not exact
         self._parts: Bundles = {}  # those that were asked for exactly
 
-    def solved(self) -> bool:
+    def solve(self) -> bool:
         """Whether the rows say how many bundles are where."""
         if not all(self._entries):
             return False
@@ -100,7 +100,7 @@ class _Placed:
         return True
 
     @cached_property
-    def _taken(self) -> list[Terms]:
+    def _load(self) -> list[Terms]:
         """The amount that is taken of each row where all are in their first places."""
         taken = [_Sum() for _ in self._tight]
         on = rows_on(self._tight)
@@ -138,7 +138,7 @@ class _Placed:
         equations, rows = self._blocks[number]
         right, off = [], []
         for row in rows:
-            much, far = self._rounded.total(self._taken[row])
+            much, far = self._rounded.total(self._load[row])
             right.append(there_is(self._groups, self._tight[row]) - much)
             off.append(far)
         if len(rows) < FEW and not any(off):
@@ -149,7 +149,7 @@ class _Placed:
             for column, equation in enumerate(equations)
             for row, value in self._entries[equation].items()
         )
-        near = enclosed(cells, right, off)
+        near = enclose(cells, right, off)
         if near is None:
             return False
         for equation, amount in zip(equations, near[0], strict=True):
@@ -162,7 +162,7 @@ class _Placed:
         equations, rows = self._blocks[number]
         right = [
             there_is(self._groups, self._tight[row]) * self._common
-            - self._exact_total(self._taken[row])
+            - self._exact_total(self._load[row])
             for row in rows
         ]
         found = solve([self._entries[equation] for equation in equations], rows, right)

@@ -54,7 +54,7 @@ def ps_dsf(problem: Problem, weight: Floats) -> Outcome:
         settled = size <= SETTLED * float(state.tasks.max())
         candidates = [state] if sweep <= FIRST or settled else []
         if sweep <= FIRST or size < tried / 10:
-            candidates += _solved(cluster, state)
+            candidates += _solve(cluster, state)
             tried = size
         for candidate in candidates:
             found = _distance(cluster, candidate.tasks)
@@ -170,7 +170,7 @@ def _ahead(tasks: Floats, move: Floats, before: Floats) -> Floats:
     return ahead
 
 
-def _solved(cluster: _Cluster, state: _State) -> list[_State]:
+def _solve(cluster: _Cluster, state: _State) -> list[_State]:
     """The tasks that meet exactly the conditions that the state shows as binding, if any do.
 
     They are linear: whoever holds anything on a machine has the level of what stopped it there,

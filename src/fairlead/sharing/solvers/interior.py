@@ -65,7 +65,7 @@ def likely(problem: StepProblem) -> Iterator[Likely]:
     tilt = _TILT * random * program.inside
     early: float = _FEW * len(program.use) + program.row.sum()
     for _ in range(_MOST_STEPS):
-        if np.count_nonzero(_held(at)) <= early:
+        if np.count_nonzero(_holding(at)) <= early:
             yield _likely(program, at, _ROUGH, last=False)
             early = 0.0
         if _gap(program, at) < _GAP or not _advance(program, at, tilt):
@@ -78,10 +78,10 @@ def _likely(program: Program, at: _Point, over: float, *, last: bool) -> Likely:
     fullest[np.arange(len(fullest)), at.z.argmax(axis=1)] = True
     cheap = program.pairs & (at.rc < over * at.y[:, None])
     start = Basis(fullest, np.ones(program.row.shape, dtype=np.bool_))
-    return Likely(_held(at) | cheap, start, last)
+    return Likely(_holding(at) | cheap, start, last)
 
 
-def _held(at: _Point) -> Bools:
+def _holding(at: _Point) -> Bools:
     held: Bools = at.z > _LITTLE * at.z.max(axis=1, keepdims=True)
     return held
 

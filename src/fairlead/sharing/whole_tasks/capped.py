@@ -18,7 +18,7 @@ from fairlead.sharing.solvers.linear import INFINITY, Program
 from fairlead.sharing.solvers.whole.capped import Options, Together
 from fairlead.sharing.solvers.whole.convex import Kind
 from fairlead.sharing.solvers.whole.packing import Packer
-from fairlead.sharing.whole_tasks.counts import Cap, Counts, held
+from fairlead.sharing.whole_tasks.counts import Cap, Counts, total_use
 from fairlead.sharing.whole_tasks.exact_linear import Row, solve
 from fairlead.sharing.whole_tasks.lottery import Drawn, Lottery
 from fairlead.sharing.whole_tasks.point import Packing, Point, point_of
@@ -44,7 +44,7 @@ _BETTER = 1e-9
 def keeps(counts: Counts, tasks: Sequence[int]) -> bool:
     """Whether the jobs have so many tasks, and the limits allow them."""
     has = np.array(tasks, np.int64)
-    return all(held(cap.use, has) <= cap.amount for cap in counts.caps)
+    return all(total_use(cap.use, has) <= cap.amount for cap in counts.caps)
 
 
 def capped(counts: Counts, loose: Point) -> tuple[Point, Lottery]:
@@ -66,7 +66,7 @@ def capped(counts: Counts, loose: Point) -> tuple[Point, Lottery]:
     # For the certificate: prices are asked for all allocations again.
     together.near(np.zeros_like(together.most), together.most)
     return _outcome(
-        point, [(part, trimmed(together.machines.get(each, ()), each)) for each, part in whole]
+        point, [(part, trim(together.machines.get(each, ()), each)) for each, part in whole]
     )
 
 
@@ -81,7 +81,7 @@ def _rest(counts: Counts, loose: Point, spare: int) -> list[Chance] | None:
     for c, packing, number in fixed:
         machines[c] -= number
         has += number * np.array(packing, np.int64)
-    caps = [Cap(cap.use, cap.amount - held(cap.use, has)) for cap in counts.caps]
+    caps = [Cap(cap.use, cap.amount - total_use(cap.use, has)) for cap in counts.caps]
     together = together_of(counts, machines, caps, counts.tasks - has)
     goal = [each - int(own) for each, own in zip(loose.tasks, has, strict=True)]
     found = _near(together, goal, int(together.most.max(initial=0)))
@@ -90,7 +90,7 @@ def _rest(counts: Counts, loose: Point, spare: int) -> list[Chance] | None:
     if found is None:
         return None
     return [
-        (part, trimmed((*fixed, *together.machines.get(each, ())), (has + np.array(each)).tolist()))
+        (part, trim((*fixed, *together.machines.get(each, ())), (has + np.array(each)).tolist()))
         for each, part in found
     ]
 
@@ -200,7 +200,7 @@ def _outcome(point: Point, chances: Sequence[Chance]) -> tuple[Point, Lottery]:
     return replace(point, mixture=packed), Lottery(tuple(allocations))
 
 
-def trimmed(
+def trim(
     machines: Sequence[tuple[int, Packing, int]], tasks: Sequence[int]
 ) -> tuple[tuple[int, Packing, int], ...]:
     """The packings with so many `tasks` (J,) in all: what is more is left out, on the last

@@ -13,7 +13,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
+def watch(watcher: Watcher) -> Iterator[None]:
     """Inside, the watcher is told after each round."""
     token = _WATCHER.set(watcher)
     try:

@@ -14,7 +14,7 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 
 
-def dealt(given: Input, seed: int) -> tuple[Input, tuple[str, ...]]:
+def deal_pools(given: Input, seed: int) -> tuple[Input, tuple[str, ...]]:
     """The input as if its tenants had brought the machines, and sentences on how they did.
 
     The machines are taken in an order drawn by the seed; each goes to the tenant that has fewest so
