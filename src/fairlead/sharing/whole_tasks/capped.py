@@ -189,15 +189,9 @@ def _exact(used: Sequence[Packing], goal: Sequence[Fraction]) -> Chances | None:
 
 def _outcome(point: Point, chances: Sequence[Chance]) -> tuple[Point, Lottery]:
     """The point and its lottery, with the packings of each allocation."""
-    mixture: dict[tuple[int, Packing], Fraction] = {}
-    for probability, machines in chances:
-        for c, packing, number in machines:
-            mixture[c, packing] = mixture.get((c, packing), Fraction(0)) + probability * number
-    jobs = len(point.tasks)
-    allocations = [Drawn(probability, machines) for probability, machines in chances]
-    allocations.sort(key=lambda one: (one.tasks(jobs), one.machines), reverse=True)
-    packed = tuple((c, packing, number) for (c, packing), number in sorted(mixture.items()))
-    return replace(point, mixture=packed), Lottery(tuple(allocations))
+    allocations = (Drawn(probability, machines) for probability, machines in chances)
+    found = Lottery.of(allocations, len(point.tasks))
+    return replace(point, mixture=found.mixture()), found
 
 
 def trim(
