@@ -1,4 +1,4 @@
-"""What a benchmark is made of: cases, each ours against a baseline, described in plain values.
+"""A benchmark consists of cases, each ours against a baseline, described in plain values.
 
 A benchmark is a file in `benchmarks/suites/` whose first line says what it measures and that has
 `cases(options) -> list[Case]`. Nothing else has to know about it. Such a file imports nothing slow
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Measured = Callable[[], Sequence[float] | Mapping[str, float] | None]
-"""What is timed. It gives the numbers by which ours and the baseline are compared, or named
-figures that are shown, or None."""
+"""The function that is timed. It gives the numbers by which ours and the baseline are compared, or
+named figures that are shown, or None."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """How to get something to measure, in a fresh process.
+    """The way to get something to measure, in a fresh process.
 
     `prepare` is written `package.module:function`; called with the arguments (plain values), it
     gives a Measured. What it does itself (imports, instances, a warm-up) is not timed. `needs` are
@@ -33,7 +33,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Target:
-    """What we promised: at most so many seconds, or at least so many times faster."""
+    """A promise: at most so many seconds, or at least so many times faster."""
 
     seconds: float | None = None
     ratio: float | None = None
@@ -52,7 +52,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Options:
-    """What every benchmark is told. `quick`: sizes that take seconds, to see that all works."""
+    """The options that every benchmark gets. `quick`: sizes that take seconds, to see that all
+    works."""
 
     quick: bool = False
     seed: int = 1
@@ -82,7 +83,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured for a case. `difference` is the largest relative difference between the
+    """The measurements of a case. `difference` is the largest relative difference between the
     numbers that the two programs gave, None where there was nothing to compare."""
 
     case: Case
@@ -92,7 +93,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster ours is; a lower bound where the baseline reached its limit."""
+        """The ratio by which ours is faster; a lower bound where the baseline reached its limit."""
         if self.baseline is None or self.ours.limit_reached:
             return None
         mine, theirs = self.ours.median, self.baseline.median

@@ -20,7 +20,7 @@ CLASS_LABEL = "class"
 
 
 class Kind(Enum):
-    """What the instance is like; the docstring of each maker says how."""
+    """The character of an instance; the docstring of each maker describes it."""
 
     CONTINUOUS = "continuous"
     DISCRETE = "discrete"

@@ -1,4 +1,4 @@
-"""What the benchmark `live` measures on Ray: no-op functions through Fairlead, and by a bare driver
+"""The rows of the benchmark `live` on Ray: no-op functions through Fairlead, and by a bare driver
 that pins each task to a node. Both on a cluster of one node with two CPUs, started here."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CPUS = 2
 
 
 def _nothing() -> Callable[[int], int]:
-    """What is run: a function that is sent as it is, for workers do not have this file."""
+    """The function that is run: it is sent as it is, for workers do not have this file."""
 
     def nothing(number: int) -> int:
         return number

@@ -1,4 +1,4 @@
-"""What the benchmark `live` measures of the engine on Ray alone: no-op functions through driver and
+"""The rows of the benchmark `live` on the Ray engine alone: no-op functions through driver and
 launcher to their acknowledged ends, as many at a time as there is room for, as a service does."""
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _text(value: Any) -> str:
 
 
 def _through(engine: RemoteEngine, batch: list[Assignment]) -> int:
-    """How many ended well."""
+    """The number that ended well."""
     news = threading.Event()
     engine.listen(news.set)
     waiting = iter(batch)

@@ -1,5 +1,5 @@
-"""How much of a bare Ray driver's speed is left through Fairlead: a table by sizes of the cluster
-and lengths of the tasks.
+"""The part of a bare Ray driver's speed that is left through Fairlead: a table by sizes of the
+cluster and lengths of the tasks.
 
 `python -m benchmarks.live_ray_table [--cpus 2,8,32] [--seconds 0,0.01,0.1] [--calls 400]
 [--rounds 3]`. Both run by turns on the same nodes, of one cluster for each size, which are started
@@ -43,7 +43,7 @@ STORE = 80 * 1024 * 1024
 
 
 def work() -> Callable[[int, float], int]:
-    """What is run: a function that is sent as it is, for workers do not have this file."""
+    """The function that is run: it is sent as it is, for workers do not have this file."""
 
     def nap(number: int, seconds: float) -> int:
         import time
@@ -107,15 +107,15 @@ def service(folder: Path) -> Iterator[Callable[[], Steps]]:
 
 @dataclass(frozen=True)
 class Steps:
-    """What a service has done: steps that wrote into its journal, the seconds that all steps took,
-    and of these the synced writing."""
+    """The work that a service has done: steps that wrote into its journal, the seconds that all
+    steps took, and of these the synced writing."""
 
     count: float
     seconds: float
     journal: float
 
     def since(self, before: Steps, calls: int) -> str:
-        """What was done for so many calls."""
+        """The work per call, for so many calls."""
         count, journal = self.count - before.count, self.journal - before.journal
         seconds = self.seconds - before.seconds
         return (
@@ -190,7 +190,7 @@ def measured(
     rounds: int,
     most: int,
 ) -> tuple[int, int, dict[str, Speed]]:
-    """How many calls, of how many tasks they were by themselves, and how fast they were."""
+    """The number of calls, the tasks that they were by themselves, and their speed."""
     function = work()
     calls = int(min(most, max(LEAST, 2 * cpus / (seconds or 0.0001))))
     pinned = [

@@ -1,4 +1,4 @@
-"""What the benchmark `live` measures with real processes: a service over HTTP, and commands on the
+"""The rows of the benchmark `live` with real processes: a service over HTTP, and commands on the
 local engine."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the benchmark `live` measures of the service itself: each function prepares, and gives what
+"""The rows of the benchmark `live` on the service itself: each function prepares, and gives what
 is timed. Journals are in a temporary folder, whose disk is the one that is measured."""
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Nowhere:
         self._last += len(entries)
 
     def last(self) -> int:
-        """How many there were."""
+        """The number that there were."""
         return self._last
 
     def start(self) -> int:

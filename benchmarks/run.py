@@ -107,7 +107,7 @@ def _show(file: str, *, as_markdown: bool) -> int:
 
 
 class _Progress:
-    """What is being measured and the time left, on a terminal only."""
+    """A line on what is being measured and the time left, on a terminal only."""
 
     def __init__(self, total: int) -> None:
         self.total, self.done, self.started = total, 0, time.monotonic()

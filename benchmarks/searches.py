@@ -1,4 +1,5 @@
-"""How much one search of the online core looks at, counted on the state of a run under load.
+"""The records that one search of the online core looks at, counted on the state of a run under
+load.
 
 `python benchmarks/searches.py WORKLOAD SECONDS` runs the workload for so many seconds of its time,
 draws tasks that run then (a seed), and counts for each what is looked at for its machine when it
@@ -32,7 +33,7 @@ from fairlead.simulation.workloads.registry import generate  # noqa: E402
 
 @dataclass
 class Looked:
-    """What one search looked at."""
+    """The records that one search looked at."""
 
     nodes: int = 0  # taken from those that lie before it
     children: int = 0  # whose faces were looked at
@@ -51,8 +52,8 @@ def state_of(spec: str, seconds: int, policy: str, placement: str, seed: int) ->
 
 
 def search(state: State, m: int, room: Any) -> tuple[int, Looked]:
-    """Who is next on machine m if it has so much room (NONE: nobody), and what is looked at.
-    Reservations, gangs and limits are not heeded."""
+    """The task that is next on machine m if it has so much room (NONE: nobody), and what is looked
+    at. Reservations, gangs and limits are not heeded."""
     node, tenant, looked = state.node, state.tenant, Looked()
     satisfies = state.satisfies[m]
     best, found = (float("inf"), 0), NONE
@@ -100,7 +101,7 @@ def _is_there(state: State, j: int, m: int) -> bool:
 
 
 def _may_hold(state: State, n: int, room: Any, satisfies: Any) -> bool:
-    """What the brief and the word of a node say."""
+    """The brief and the word of a node, decoded."""
     brief = int(state.node[n]["brief"])
     for r, amount in enumerate(room[:BRIEF].tolist()):
         here = (np.float64(amount).view(np.int64) >> 43) - (1022 << 9) if amount > 0 else 0

@@ -86,7 +86,7 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def size_words(cases: Sequence[Case]) -> str:
-    """What the numbers in the size column are, said once above the table."""
+    """The meaning of the numbers in the size column, said once above the table."""
     keys = dict.fromkeys(tuple(case.size) for case in cases)
     return f"size: {' or '.join(' × '.join(words) for words in keys)}"
 
@@ -221,7 +221,7 @@ def _remarks(row: Row) -> str:
 
 
 def _processor() -> str:
-    """What the system calls the processor; the architecture where it does not say."""
+    """The system's name of the processor; the architecture where it does not say."""
     if sys.platform == "linux":
         with open("/proc/cpuinfo", encoding="utf-8") as info:  # noqa: PTH123 (no ordinary file)
             for text in info:

@@ -64,7 +64,7 @@ class Troubles:
 
 
 class Counts:
-    """What became of every task of every job, from the durable entries alone."""
+    """The end of every task of every job, from the durable entries alone."""
 
     def __init__(self) -> None:
         self.open: dict[int, bytearray] = {}
@@ -188,7 +188,7 @@ class Soak:
         return SubmitJobs(Caller("soak"), (job,), f"k{number}")
 
     def _fault(self) -> None:
-        """What happens in a tenth of a second, mostly nothing."""
+        """The events of a tenth of a second, mostly none."""
         dice = self.random.random()
         name = self.random.choice(self.machines).name
         if dice < 0.003 and name in self.world.nodes:
@@ -226,7 +226,7 @@ class Soak:
 
 
 def soak(tasks: int, seed: int = 1, seconds: int = HOUR) -> dict[str, Any]:
-    """What a soak of so many simulated seconds counted."""
+    """The counts of a soak of so many simulated seconds."""
     with tempfile.TemporaryDirectory() as folder:
         return Soak(Path(folder), tasks, seed, seconds).run()
 

@@ -1,4 +1,4 @@
-"""How far allocations of whole tasks are from the CDRF point, beside the theorems' bounds.
+"""The distance of whole-task allocations from the CDRF point, beside the theorems' bounds.
 
 `python benchmarks/whole_errors.py [--out FILE.svg]`: five jobs on more and more machines of one
 kind. Theorem 4.3: every machine draws its packing; the largest relative error of anybody, in the
@@ -31,7 +31,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured on so many machines. Errors are relative, and of whoever is worst off."""
+    """The measurements on so many machines. Errors are relative, and of whoever is worst off."""
 
     machines: int
     drawn: float  # gim-cdrf, the worst of the draws

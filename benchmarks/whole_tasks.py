@@ -45,7 +45,7 @@ def large() -> tuple[Cluster, tuple[Job, ...]]:
 
 
 def times() -> None:
-    """How long each mechanism takes on the large input; the first call compiles."""
+    """The time that each mechanism takes on the large input; the first call compiles."""
     cluster, jobs = large()
     allocate(Cluster(cluster.machines[:2], [], []), (Job("a", {"cpu": 1}),), "cdrf-lottery")
     print(f"{JOBS} jobs, {CLASSES} kinds of {MACHINES} machines, seed {SEED}")
@@ -88,7 +88,7 @@ def random_demands(resources: int, jobs: int, tasks: int) -> tuple[Cluster, tupl
 
 
 def hard() -> None:
-    """How long the lottery takes, or refuses, where demands are all different."""
+    """The time until the lottery ends, or refuses, where demands are all different."""
     print("resources  jobs  tasks a machine  processor time")
     for resources, jobs, tasks in HARD:
         cluster, wanted = random_demands(resources, jobs, tasks)

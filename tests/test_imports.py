@@ -102,7 +102,7 @@ def test_checking_a_proof_never_meets_what_made_it(directory: Path) -> None:
 def test_the_checker_is_built_on_the_model_and_arithmetic_alone() -> None:
     graph = grimp.build_graph("fairlead", cache_dir=None)
     built_on = graph.find_upstream_modules("fairlead.sharing.certificate", as_package=True)
-    arithmetic = {f"fairlead.sharing.numbers.{name}" for name in ("enclosed", "sums", "threads")}
+    arithmetic = {f"fairlead.sharing.numbers.{name}" for name in ("enclosure", "sums", "threads")}
     assert {name for name in built_on if not name.startswith("fairlead.model")} == arithmetic
     for name in arithmetic:
         assert graph.find_upstream_modules(name) <= arithmetic

@@ -54,7 +54,7 @@ def _sizes(quick: bool) -> tuple[int, ...]:
 
 
 def _exact(waiting: int, machines: int, seed: int) -> Case:
-    """What the adviser's process takes, and (a figure) what the loop takes to ask."""
+    """The time that the adviser's process takes, and (a figure) what the loop takes to ask."""
     size = {"machines": machines, "waiting": waiting}
     call = Call("in one process", f"{HERE}:advising", {**size, "seed": seed})
     return Case(f"exact/{waiting}", size, call)

@@ -61,7 +61,7 @@ def ours(machines: int, together: int) -> Measured:
 
 
 def plain_python(machines: int, together: int) -> Measured:
-    """What PyYAML's loader in plain Python takes for the text alone."""
+    """PyYAML's loader in plain Python, on the text alone."""
     import yaml
 
     text = written(machines, together)

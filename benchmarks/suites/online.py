@@ -87,7 +87,7 @@ def _against(options: Options) -> list[Case]:
 
 
 def _rules(options: Options) -> list[Case]:
-    """What the placement rules cost."""
+    """The rows on the cost of the placement rules."""
     spec = _overload(50, 40, 20) if options.quick else _overload(1_250, 1_000, 200)
     return [_case(f"rule/{rule}", spec, options, {"placement": rule}) for rule in RULES]
 

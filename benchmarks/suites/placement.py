@@ -167,8 +167,8 @@ def distance(of: dict[str, Any], rule: str, seed: int) -> Measured:
 
 
 def reserving(of: dict[str, Any], rule: str, seed: int, after: int | None) -> Measured:
-    """What waiting for large tasks costs everybody: the distance, and how long jobs wait, of those
-    that are over when the run ends. Of several seeds, means, and the most."""
+    """The cost to everybody of waiting for large tasks: the distance, and how long jobs wait, of
+    those that are over when the run ends. Of several seeds, means, and the most."""
     import numpy as np
 
     from fairlead.simulation.engine.options import Options as Chosen

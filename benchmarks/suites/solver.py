@@ -37,7 +37,7 @@ def cases(options: Options) -> list[Case]:
                 needs,
             )
             found.append(
-                Case(f"{group}/{kind}", _shown(size), _ours(size), call, Target(ratio=target))
+                Case(f"{group}/{kind}", _size_words(size), _ours(size), call, Target(ratio=target))
             )
     for kind in KINDS:
         size = _size(options, kind, 5000, 100, machines=100_000)
@@ -45,7 +45,7 @@ def cases(options: Options) -> list[Case]:
         found.append(
             Case(
                 f"full/{kind}",
-                _shown(size),
+                _size_words(size),
                 _ours(size),
                 Call("closing warm LP, HiGHS", "benchmarks.suites.solver:baseline", arguments),
                 Target(seconds=FULL_SIZE[kind]),
@@ -54,7 +54,7 @@ def cases(options: Options) -> list[Case]:
     for kind in KINDS:
         size = _size(options, kind, 5000, 100, machines=100_000)
         whole = Call("allocate", "benchmarks.suites.solver:whole_path", {"spec": size})
-        found.append(Case(f"whole-path/{kind}", _shown(size), whole))
+        found.append(Case(f"whole-path/{kind}", _size_words(size), whole))
     return found
 
 
@@ -120,5 +120,5 @@ def _size(options: Options, kind: str, tenants: int, classes: int, machines: int
     }
 
 
-def _shown(spec: dict[str, Any]) -> dict[str, int | str]:
+def _size_words(spec: dict[str, Any]) -> dict[str, int | str]:
     return {key: spec[key] for key in ("tenants", "classes", "resources", "machines")}

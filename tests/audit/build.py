@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Finding, Input, Verdict, Witness
-from fairlead.audit.lottery import asked, measured
+from fairlead.audit.lottery import ask, measure_at
 from fairlead.audit.outcome import Options, Outcome, Shown, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.check import with_implied_tenants
@@ -85,7 +85,7 @@ def made_whole(what: Input, *chances: tuple[str, Mapping[str, Mapping[str, int]]
 
 def asked_of(name: str, outcome: Outcome, options: Options = OPTIONS) -> list[Finding]:
     """The findings on one property: of a lottery before the draw and perhaps after it."""
-    return list(asked(PROPERTIES[name], outcome, options))
+    return list(ask(PROPERTIES[name], outcome, options))
 
 
 def judged(name: str, outcome: Outcome) -> Finding:
@@ -106,4 +106,4 @@ def shown_again(witness: Witness) -> Shown | None:
     change = witness.change
     second = None if change is None else solve(apply(change, witness.input), first.rule)
     known = PROPERTIES[witness.property]
-    return measured(known, first, second, witness.who, witness.lottery)
+    return measure_at(known, first, second, witness.who, witness.lottery)

@@ -1,4 +1,4 @@
-"""What every property promises, under every policy and mechanism, on small adversarial inputs."""
+"""The promises of every property, under every policy and mechanism, on small adversarial inputs."""
 
 from __future__ import annotations
 

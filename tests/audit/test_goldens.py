@@ -1,4 +1,4 @@
-"""What the papers and FACTS say of the properties: each counterexample is found with its numbers,
+"""The papers and FACTS on the properties: each counterexample is found with its numbers,
 and what holds is found to hold."""
 
 from __future__ import annotations

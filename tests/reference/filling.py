@@ -17,7 +17,7 @@ ZERO = Fraction(0)
 
 
 class Looks(Enum):
-    """What the cluster looks like to a policy."""
+    """The cluster as a policy sees it."""
 
     MACHINES = "machines"
     POOLED = "one machine that holds everything"

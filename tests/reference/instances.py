@@ -21,7 +21,7 @@ WEIGHTS = [Fraction(1), Fraction(1), Fraction(2), Fraction(3), Fraction(1, 2), F
 
 @dataclass(frozen=True)
 class Kind:
-    """What an instance may hold."""
+    """The things that an instance may hold."""
 
     finite: bool = True
     spread: bool = True

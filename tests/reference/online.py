@@ -111,7 +111,7 @@ class Decider:
         return (tier, urgency, level, job.seq, score, machine.seq)
 
     def _tier(self, job: PlainJob, machine: PlainMachine) -> tuple[int, int]:
-        """What the advice says of the pair, under the rule that follows it."""
+        """The advice on the pair, under the rule that follows it."""
         if self._placement != "price-guided":
             return 0, 0
         advice = [a for a in self.world.advice if a.job == job.seq]

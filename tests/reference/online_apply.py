@@ -1,4 +1,4 @@
-"""What each event changes in the plain reference, and which events it refuses."""
+"""Each event changes the plain reference here, or is refused."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _submitted(world: World, event: events.JobSubmitted) -> None:
 
 
 def _told(world: World, advice: Sequence[events.Advice]) -> list[Told]:
-    """What the advice says of the jobs and the machines that are there."""
+    """The advice on the jobs and the machines that are there."""
     found = []
     for each in advice:
         job = world.job_named(each.job)
@@ -194,7 +194,7 @@ def _job_changed(world: World, name: str, tasks: int | None, time: int) -> None:
 
 
 def _reported(decider: Decider, event: Event) -> None:
-    """What an engine says of a task."""
+    """An engine's report on a task."""
     assert isinstance(
         event,
         events.TaskStarted

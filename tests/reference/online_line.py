@@ -40,7 +40,7 @@ def may_pass(world: World, job: PlainJob, machine: PlainMachine) -> bool:
 
 
 def needed(job: PlainJob) -> int:
-    """How many tasks of the job start together: a gang, or 1 where fewer wait than a gang has."""
+    """The tasks of the job that start together: a gang, or 1 where fewer wait than a gang has."""
     return job.gang if job.waiting >= job.gang else 1
 
 

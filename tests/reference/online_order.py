@@ -1,4 +1,4 @@
-"""Who is next, plainly: scales, shares, idle holdings, levels."""
+"""The next task, plainly: scales, shares, idle holdings, levels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def active_tenants(world: World, active: set[int]) -> set[str]:
 
 
 def idle_units(world: World, job: PlainJob, scales: Mapping[int, float]) -> int:
-    """What the job holds, in units of 1 / SHARE of a share: each task counts a whole number."""
+    """The job's holdings, in units of 1 / SHARE of a share: each task counts a whole number."""
     scale = scales[job.seq]
     return round(SHARE / scale) * len(world.tasks_of(job)) if scale > 0 else 0
 

@@ -27,7 +27,7 @@ def alone(world: World, job: PlainJob, constrained: bool) -> int:
 
 
 def total(world: World, resource: int) -> int:
-    """What all machines present have."""
+    """The sum of all machines that are present."""
     return sum(m.capacity[resource] for m in world.machines if m.present)
 
 

@@ -1,4 +1,5 @@
-"""How placement rules score a machine for a job, each written from its definition, in fractions."""
+"""Placement rules' scores of a machine for a job, each written from its definition, in
+fractions."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def first_fit(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
 
 
 def best_fit(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
-    """What is left of the resources that the job demands, as parts of the machine, added up."""
+    """The rest of the resources that the job demands, as parts of the machine, added up."""
     free = room(world, machine).free
     total = Fraction(0)
     for r, d in enumerate(job.demand):
@@ -43,8 +44,8 @@ def alignment(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
 
 
 def scarce_last(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
-    """How many machines have not what this one has: for each resource of which it has anything,
-    and each term that it satisfies of those that any job asks for. Among equals the best
+    """The number of machines that have not what this one has: for each resource of which it has
+    anything, and each term that it satisfies of those that any job asks for. Among equals the best
     fit."""
     there = [m for m in world.machines if m.present]
     scarcity = 0

@@ -1,4 +1,4 @@
-"""What the plain reference of the online core remembers, and what follows from it directly.
+"""The memory of the online core's plain reference, and what follows from it directly.
 
 Nothing is kept twice: free room, held tasks, pieces in use and tenants' amounts are counted anew
 from the list of held tasks whenever somebody asks.
@@ -77,7 +77,7 @@ class PlainJob:
 
     @property
     def waiting(self) -> float:
-        """How many tasks wait."""
+        """The number of tasks that wait."""
         return 0 if self.cancelled else self.total - self.next + len(self.queue)
 
 
@@ -166,7 +166,7 @@ def preferred(job: PlainJob, machine: PlainMachine) -> bool:
 
 @dataclass
 class Room:
-    """What is free on a machine: of each resource, and of each device's pieces."""
+    """The free amounts on a machine: of each resource, and of each device's pieces."""
 
     free: list[int]
     pieces: dict[int, list[int]]
@@ -183,7 +183,7 @@ def empty(world: World, machine: PlainMachine) -> Room:
 
 
 def room(world: World, machine: PlainMachine, without: list[PlainTask] | None = None) -> Room:
-    """What is free now; `without`: as if these tasks had ended.
+    """The amounts that are free now; `without`: as if these tasks had ended.
 
     Where a machine has lost pieces that are in use, those have a capacity of 0 and a negative
     rest until their tasks end.
@@ -204,8 +204,8 @@ def room(world: World, machine: PlainMachine, without: list[PlainTask] | None = 
 
 
 def tasks_that_fit(world: World, job: PlainJob, left: Room) -> int:
-    """How many tasks of the job fit into this room, `spread` aside. What a task does not demand
-    does not matter, even where less than nothing of it is free."""
+    """The number of the job's tasks that fit into this room, `spread` aside. What a task does not
+    demand does not matter, even where less than nothing of it is free."""
     counts = []
     for r, d in enumerate(job.demand):
         if d == 0:

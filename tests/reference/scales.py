@@ -27,12 +27,12 @@ def holds(job: Job, machine: Machine) -> Fraction:
 
 
 def total(machines: Sequence[Machine], resource: str) -> Fraction:
-    """What all machines have together."""
+    """The sum of all machines."""
     return sum((machine.capacity.get(resource, ZERO) for machine in machines), ZERO)
 
 
 def shares(machines: Sequence[Machine], job: Job) -> dict[str, Fraction] | None:
-    """What part of the whole cluster one task takes; None where there is none of a resource."""
+    """The part of the whole cluster that one task takes; None where there is none of a resource."""
     wants = {r: need for r, need in job.demand.items() if need}
     if any(total(machines, r) == 0 for r in wants):
         return None

@@ -22,7 +22,7 @@ from fairlead.sharing.present import Filled, rounded_down
 from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Problem
 from fairlead.sharing.rules.registry import scaled
-from fairlead.sharing.rules.views import pooled
+from fairlead.sharing.rules.views import pool_machines
 
 
 def exact_shares(cluster: Cluster, jobs: Sequence[Job], policy: str | Policy) -> Filled:
@@ -44,7 +44,7 @@ def fill_by_whole(problem: Problem, policy: Policy, devices: Collection[str] = (
     `devices` are resources that come in pieces of 1, as in `Cluster`.
     """
     whole = in_whole_tasks(problem, devices)
-    scale = policy.exact_scale(pooled(whole) if policy.view is View.POOLED else whole)
+    scale = policy.exact_scale(pool_machines(whole) if policy.view is View.POOLED else whole)
     weight = tenant_weights(whole, scale).exact
     # What fits on a machine stays divisible, and only there is a number of tasks known to bind.
     divisible = replace(problem, usable=whole.usable)

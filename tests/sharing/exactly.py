@@ -21,7 +21,7 @@ from fairlead.sharing.problem.alone import alone
 from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Problem
 from fairlead.sharing.rules.registry import parse
-from fairlead.sharing.rules.views import one_class, pooled
+from fairlead.sharing.rules.views import one_class, pool_machines
 from tests.sharing.filling.proof import proved
 
 
@@ -36,12 +36,12 @@ class Exact:
 
 
 def exactly(cluster: Cluster, jobs: Sequence[Job], policy: str) -> Exact:
-    """What `allocate` rounds, each filling proved."""
+    """The numbers that `allocate` rounds, each filling proved."""
     problem, rule = compile_problem(cluster, jobs), parse(policy)
     assert isinstance(rule, Policy)
     if rule.view is View.EACH_MACHINE:
         return _on_each_machine(problem, rule)
-    view = pooled(problem) if rule.view is View.POOLED else problem
+    view = pool_machines(problem) if rule.view is View.POOLED else problem
     scale = rule.exact_scale(view)
     weight = tenant_weights(problem, scale).exact
     filling = proved(view, scale, weight, fill(view, scale, weight))

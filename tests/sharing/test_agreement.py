@@ -1,4 +1,4 @@
-"""What Fairlead allocates is what the reference computes in rational arithmetic."""
+"""Fairlead allocates exactly what the reference computes in rational arithmetic."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def compare(found: Exact, right: Shares, known: Known, about: object) -> None:
 
 
 def compare_shown(answer: Allocation, right: Shares, known: Known, about: object) -> None:
-    """What is shown is the exact answer, rounded."""
+    """An answer shows the exact numbers, rounded."""
     for job in answer.jobs:
         assert shows(job.tasks, right.tasks[job.name]), (about, job, right)
         scale = right.scale[job.name]

@@ -1,4 +1,4 @@
-"""What must not change an answer does not change it; and the same input gives the same bytes."""
+"""Some changes must leave an answer as it is, and the same input gives the same bytes."""
 
 from __future__ import annotations
 

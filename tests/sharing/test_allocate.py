@@ -1,4 +1,4 @@
-"""What a caller from Python may hand over, and what is said of what cannot be shared."""
+"""Arguments that a caller from Python may hand over, and the mistakes in others."""
 
 from __future__ import annotations
 

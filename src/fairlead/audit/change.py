@@ -1,16 +1,15 @@
-"""What a change makes of an input."""
+"""A change is made to an input here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from fairlead.audit.finding import Added, Change, Grown, Input, Left, Lie, Removed, Split
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster, Machine
-from fairlead.model.tenant import Tenant
+from fairlead.model.machine import Machine
+from fairlead.sharing.analysis.input_changes import with_machines
 
 
 def apply(change: Change, given: Input) -> Input:
@@ -27,22 +26,11 @@ def apply(change: Change, given: Input) -> Input:
             return _added(change, given)
         case Grown():
             old = _machine(given, change.machine.name)
-            rest = [machine for machine in given.cluster.machines if machine is not old]
-            return replace(given, cluster=_with(given.cluster, machines=[*rest, change.machine]))
+            rest = tuple(machine for machine in given.cluster.machines if machine is not old)
+            cluster = replace(given.cluster, machines=(*rest, change.machine))
+            return replace(given, cluster=cluster)
         case Removed():
             return _removed(change, given)
-
-
-def _with(
-    cluster: Cluster,
-    machines: Iterable[Machine] | None = None,
-    tenants: Iterable[Tenant] | None = None,
-) -> Cluster:
-    return Cluster(
-        cluster.machines if machines is None else machines,
-        cluster.tenants if tenants is None else tenants,
-        cluster.devices,
-    )
 
 
 def _machine(given: Input, name: str) -> Machine:
@@ -66,8 +54,9 @@ def _lie(change: Lie, given: Input) -> Input:
         for name in names:
             if name not in known:
                 raise _missing(kind, name)
+    changed = tuple(tenants.get(tenant.name, tenant) for tenant in given.cluster.tenants)
     return Input(
-        _with(given.cluster, tenants=(tenants.get(t.name, t) for t in given.cluster.tenants)),
+        replace(given.cluster, tenants=changed),
         tuple(claimed.get(job.name, job) for job in given.jobs),
     )
 
@@ -81,12 +70,12 @@ def _split(change: Split, given: Input) -> Input:
         raise _missing("tenant", change.tenant)
     tenants = [tenant for tenant in cluster.tenants if tenant.name != change.tenant]
     jobs = [job for job in given.jobs if job.name not in mine]
-    return Input(_with(cluster, tenants=[*tenants, *change.tenants]), (*jobs, *change.jobs))
+    return Input(replace(cluster, tenants=(*tenants, *change.tenants)), (*jobs, *change.jobs))
 
 
 def _left(change: Left, given: Input) -> Input:
     gone = {change.tenant}
-    tenants = list(given.cluster.tenants)
+    tenants = given.cluster.tenants
     while below := [t.name for t in tenants if t.parent in gone and t.name not in gone]:
         gone.update(below)
     jobs = tuple(job for job in given.jobs if (job.tenant or job.name) not in gone)
@@ -94,7 +83,8 @@ def _left(change: Left, given: Input) -> Input:
         raise _missing("tenant with jobs", change.tenant)
     if not jobs:
         raise InputError(Mistake(f"nobody is left when {change.tenant} leaves"))
-    return Input(_with(given.cluster, tenants=[t for t in tenants if t.name not in gone]), jobs)
+    left = tuple(tenant for tenant in tenants if tenant.name not in gone)
+    return Input(replace(given.cluster, tenants=left), jobs)
 
 
 def _added(change: Added, given: Input) -> Input:
@@ -104,25 +94,17 @@ def _added(change: Added, given: Input) -> Input:
     if like is not None:
         _machine(given, like)
 
-    def listed(names: tuple[str, ...]) -> tuple[str, ...]:
-        return (*names, new) if like in names else names
-
-    jobs = tuple(
-        replace(
-            job,
-            machines=None if job.machines is None else listed(job.machines),
-            exclude=(*job.exclude, new) if change.closed else listed(job.exclude),
-        )
-        for job in given.jobs
-    )
-    return Input(_with(given.cluster, machines=[*given.cluster.machines, change.machine]), jobs)
+    cluster, jobs = with_machines(given.cluster, given.jobs, [(change.machine, like)])
+    if change.closed:
+        jobs = tuple(replace(job, exclude=(*job.exclude, new)) for job in jobs)
+    return Input(cluster, jobs)
 
 
 def _removed(change: Removed, given: Input) -> Input:
     gone = frozenset(change.machines)
     for name in change.machines:
         _machine(given, name)
-    machines = [machine for machine in given.cluster.machines if machine.name not in gone]
+    machines = tuple(machine for machine in given.cluster.machines if machine.name not in gone)
     if not machines:
         raise InputError(Mistake("no machine is left", "leave at least one"))
 
@@ -133,9 +115,7 @@ def _removed(change: Removed, given: Input) -> Input:
     for tenant in given.cluster.tenants:
         if tenant.pool is not None and gone & set(tenant.pool):
             # An empty pool is refused here, with its sentence.
-            tenant = Tenant(
-                tenant.name, pool=left(tenant.pool), parent=tenant.parent, limit=tenant.limit
-            )
+            tenant = replace(tenant, pool=left(tenant.pool))
         tenants.append(tenant)
     jobs: list[Job] = []
     for job in given.jobs:
@@ -150,4 +130,5 @@ def _removed(change: Removed, given: Input) -> Input:
         jobs.append(job)
     if not jobs:
         raise InputError(Mistake("no job is left"))
-    return Input(_with(given.cluster, machines, tenants), tuple(jobs))
+    cluster = replace(given.cluster, machines=machines, tenants=tuple(tenants))
+    return Input(cluster, tuple(jobs))

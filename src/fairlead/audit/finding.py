@@ -1,4 +1,4 @@
-"""What an audit finds: a verdict on each property, and a witness for each violation."""
+"""The findings of an audit: a verdict on each property, and a witness for each violation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlead.model.tenant import Tenant
 
 
 class Verdict(Enum):
-    """What is known about a property on an input. The values are those of `fairlead.audit/1`."""
+    """The knowledge about a property on an input. The values are those of `fairlead.audit/1`."""
 
     HOLDS = "holds"  # computed exactly, for this input
     VIOLATED = "violated"  # there is a witness
@@ -87,7 +87,7 @@ class Removed:
 
 
 Change = Lie | Split | Left | Added | Grown | Removed
-"""What is done to an input to see a violation; None where the allocation itself shows it."""
+"""A change of an input that shows a violation; None where the allocation itself shows it."""
 
 
 @dataclass(frozen=True)

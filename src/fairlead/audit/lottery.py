@@ -16,7 +16,7 @@ BEFORE = "Before the draw: "
 AFTER = "If that is drawn which has the probability {}: "
 
 
-def asked(known: Property, outcome: Outcome, options: Options) -> Iterator[Finding]:
+def ask(known: Property, outcome: Outcome, options: Options) -> Iterator[Finding]:
     """The findings on one property: of a lottery the one before the draw, and the one after it
     where the property is about an allocation; of anything else one."""
     if outcome.moment is None:
@@ -27,7 +27,7 @@ def asked(known: Property, outcome: Outcome, options: Options) -> Iterator[Findi
         yield _after(known, outcome, options)
 
 
-def measured(
+def measure_at(
     known: Property,
     outcome: Outcome,
     changed: Outcome | None,
@@ -83,13 +83,13 @@ def _before(finding: Finding) -> Finding:
     return replace(
         finding,
         lottery=Moment.EX_ANTE,
-        witness=None if finding.witness is None else _told(finding.witness, BEFORE),
+        witness=None if finding.witness is None else _with_lead(finding.witness, BEFORE),
         others=tuple(BEFORE + text for text in finding.others),
-        apart=tuple(_told(one, BEFORE) for one in finding.apart),
+        apart=tuple(_with_lead(one, BEFORE) for one in finding.apart),
     )
 
 
-def _told(witness: Witness, lead: str, moment: Moment = Moment.EX_ANTE) -> Witness:
+def _with_lead(witness: Witness, lead: str, moment: Moment = Moment.EX_ANTE) -> Witness:
     return replace(witness, sentence=lead + witness.sentence, lottery=moment)
 
 
@@ -113,7 +113,7 @@ def _after(known: Property, outcome: Outcome, options: Options) -> Finding:
     return replace(
         worst,
         lottery=Moment.EX_POST,
-        witness=_told(worst.witness, _lead(one), Moment.EX_POST),
+        witness=_with_lead(worst.witness, _lead(one), Moment.EX_POST),
         others=tuple(_lead(one) + text for text in worst.others),
         note="; ".join(text for text in (worst.note, note) if text),
         counts=_added(found),

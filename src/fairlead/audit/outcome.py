@@ -20,8 +20,8 @@ from fairlead.sharing.whole_tasks.registry import is_whole, parse_whole
 
 @dataclass(frozen=True)
 class InWhole:
-    """What shares whole tasks: a policy or mechanism whose exact shares are rounded, or (`of` is
-    None) a mechanism for whole tasks."""
+    """A rule that shares whole tasks: a policy or mechanism whose exact shares are rounded, or
+    (`of` is None) a mechanism for whole tasks."""
 
     spec: str
     of: Policy | Mechanism | None
@@ -35,9 +35,9 @@ SHOWN = 2e-11
 
 @dataclass(frozen=True)
 class Options:
-    """How long to search: at most so many changes are tried for each property that tries changes,
-    drawn with the seed where there are more to choose from. Of the smallest lies `smallest` are
-    tried beside them, or as many as the size of the input allows."""
+    """The length of a search: at most so many changes are tried for each property that tries
+    changes, drawn with the seed where there are more to choose from. Of the smallest lies
+    `smallest` are tried beside them, or as many as the size of the input allows."""
 
     trials: int = 20
     seed: int = 1
@@ -46,7 +46,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rule gives to the jobs of an input.
+    """An input, a rule, and the allocation that the rule gives.
 
     The allocation may also be one that somebody else made (a test, a simulation): a property that
     looks at it alone then judges that one. `drawn`: the probability with which a lottery gives it,

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.audit.finding import Finding, Input
-from fairlead.audit.lottery import asked
+from fairlead.audit.lottery import ask
 from fairlead.audit.outcome import Options, Outcome, Rule, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.errors import InputError, Mistake
-from fairlead.model.machine import Cluster
-from fairlead.model.tenant import Tenant
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def judge(
     for name, known in PROPERTIES.items():
         if name in properties:
             progress(f"{outcome.rule.spec}: {name}")
-            yield from asked(known, outcome, options)
+            yield from ask(known, outcome, options)
 
 
 def with_pools(given: Input, pools: Sequence[tuple[str, tuple[str, ...]]]) -> Input:
@@ -68,14 +66,11 @@ def with_pools(given: Input, pools: Sequence[tuple[str, tuple[str, ...]]]) -> In
         if name not in known:
             right = f"the tenants are {', '.join(sorted(known)[:8]) or 'not declared'}"
             raise InputError(Mistake(f"there is no tenant {name}", right))
-    tenants = [
-        Tenant(name, pool=wanted[name], parent=old.parent, limit=old.limit)
-        if name in wanted
-        else old
+    tenants = tuple(
+        replace(old, weight=None, pool=wanted[name]) if name in wanted else old
         for name, old in known.items()
-    ]
-    cluster = Cluster(given.cluster.machines, tenants, given.cluster.devices)
-    return replace(given, cluster=cluster)
+    )
+    return replace(given, cluster=replace(given.cluster, tenants=tenants))
 
 
 def _unknown(name: str) -> Mistake:

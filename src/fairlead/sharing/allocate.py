@@ -31,7 +31,7 @@ from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.mechanism import Mechanism
 from fairlead.sharing.rules.registry import parse
-from fairlead.sharing.rules.views import one_class, pooled
+from fairlead.sharing.rules.views import one_class, pool_machines
 from fairlead.sharing.whole_tasks.registry import is_whole
 
 MAY_NOT_FIT = (
@@ -57,7 +57,7 @@ def allocate(
     """
     if tasks not in [kind for each in Tasks for kind in (each, each.value)]:
         raise InputError(Mistake(f"tasks are not {tasks!r}", "use 'divisible' or 'whole'"))
-    jobs = _given(cluster, jobs, policy)
+    jobs = _check_arguments(cluster, jobs, policy)
     cluster = with_implied_tenants(cluster, jobs)
     check(cluster, jobs)
     if isinstance(policy, str) and is_whole(policy):
@@ -68,7 +68,7 @@ def allocate(
     return _allocated(cluster, jobs, rule, Tasks(tasks))
 
 
-def _given(cluster: object, given: object, policy: object) -> tuple[Job, ...]:
+def _check_arguments(cluster: object, given: object, policy: object) -> tuple[Job, ...]:
     """The jobs; all that was given is seen to be what it should, since not everybody who calls from
     Python has it looked at by a type checker."""
     if not isinstance(cluster, Cluster):
@@ -116,8 +116,8 @@ def _allocated(
 
 @dataclass(frozen=True)
 class _Found:
-    """What a rule found. `scale` is None where no one scale holds for all machines; shares are then
-    tasks over `alone`. `pooled`: there is one machine, and no placements."""
+    """The answer of a rule. `scale` is None where no one scale holds for all machines; shares are
+    then tasks over `alone`. `pooled`: there is one machine, and no placements."""
 
     names: Names
     tasks: Floats  # (J, C)
@@ -135,7 +135,7 @@ class _Found:
 def _by_policy(cluster: Cluster, problem: Problem, policy: Policy) -> _Found:
     """One filling of the whole cluster, as the policy sees it."""
     is_pooled = policy.view is View.POOLED
-    view = pooled(problem) if is_pooled else problem
+    view = pool_machines(problem) if is_pooled else problem
     scale = policy.exact_scale(view)
     weights = tenant_weights(problem, scale)
     filling = fill(view, scale, weights.exact)
@@ -212,7 +212,7 @@ def _by_each_machine(cluster: Cluster, problem: Problem, policy: Policy) -> _Fou
 
 
 def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _Found:
-    """What a mechanism gives: it has no scale, no levels and nothing to prove."""
+    """The answer of a mechanism: it has no scale, no levels and nothing to prove."""
     weights = tenant_weights(problem, alone(problem))
     outcome = mechanism.allocate(problem, weights.weight)
     names = _names(cluster, problem)
@@ -241,7 +241,7 @@ def _by_mechanism(cluster: Cluster, problem: Problem, mechanism: Mechanism) -> _
 def _in_words(
     cluster: Cluster, jobs: Sequence[Job], problem: Problem, spec: str, found: _Found
 ) -> Allocation:
-    """What was found, by name. The certificate is still to come."""
+    """The answer by name. Its certificate is still to come."""
     names, tasks = found.names, found.tasks
     by_itself = alone(problem)
     unit = by_itself if found.scale is None else found.scale

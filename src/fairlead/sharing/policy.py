@@ -1,4 +1,4 @@
-"""What a policy is: a scale, and what the cluster looks like to it."""
+"""A policy is a scale, and a view of the cluster."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from flint import fmpq
 
 REFUSED = 10
-"""How many jobs a refusal names: whoever mends those finds the others."""
+"""A refusal names so many jobs: whoever mends those finds the others."""
 
 
 class View(Enum):
-    """What the cluster looks like to a policy."""
+    """The cluster as a policy sees it."""
 
     MACHINES = "machines"  # machines and constraints as they are
     POOLED = "pooled"  # one machine that holds everything, open to every job
@@ -28,7 +28,7 @@ class View(Enum):
 
 
 class Sees(Enum):
-    """What a scale knows of the machines: what it does not know need not be told apart."""
+    """The machines as far as a scale knows them: what it does not know need not be told apart."""
 
     EACH = "each"  # which of them a job may use, and what each of these holds
     THEIR_SUM = "their sum"  # what those that a job may use hold together

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from fairlead.audit.finding import Input, Verdict
-from fairlead.audit.holdings.dealt_pools import dealt
+from fairlead.audit.holdings.dealing import deal_pools
 from fairlead.model.eligibility import holds, may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -30,7 +30,7 @@ JOBS = [
 
 
 def pools(what: Input) -> dict[str, tuple[str, ...]]:
-    """What each tenant brought."""
+    """The machines that each tenant brought."""
     return {t.name: t.pool for t in what.cluster.tenants if t.pool is not None}
 
 
@@ -38,7 +38,7 @@ def pools(what: Input) -> dict[str, tuple[str, ...]]:
 @drawn_from(seed=st.integers(0, 2**32))
 def test_pools_are_disjoint_usable_and_all_that_anybody_can_use(seed: int) -> None:
     before = given(NODES, JOBS)
-    after, notes = dealt(before, seed)
+    after, notes = deal_pools(before, seed)
     owned = pools(after)
     everything = [name for pool in owned.values() for name in pool]
     assert sorted(everything) == sorted(m.name for m in NODES if m.name != "dust")
@@ -56,13 +56,15 @@ def test_pools_are_disjoint_usable_and_all_that_anybody_can_use(seed: int) -> No
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_machine_goes_to_who_has_fewest(seed: int) -> None:
-    sizes = {name: len(pool) for name, pool in pools(dealt(given(NODES, JOBS), seed)[0]).items()}
+    sizes = {
+        name: len(pool) for name, pool in pools(deal_pools(given(NODES, JOBS), seed)[0]).items()
+    }
     # `scan` could use every machine: nobody got one while having more than it.
     assert max(sizes["train"], sizes["index"]) <= sizes["scan"] + 1
 
 
 def test_the_seed_decides() -> None:
-    first, again, other = (pools(dealt(given(NODES, JOBS), seed)[0]) for seed in (1, 1, 2))
+    first, again, other = (pools(deal_pools(given(NODES, JOBS), seed)[0]) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
@@ -74,7 +76,7 @@ def test_tenants_with_several_jobs_keep_their_limits() -> None:
         Job("y", {"gpu": 1}, tenant="a"),
         Job("z", {"cpu": 1}, tenant="b"),
     ]
-    after, _ = dealt(given(NODES, jobs, tenants), 5)
+    after, _ = deal_pools(given(NODES, jobs, tenants), 5)
     a = next(t for t in after.cluster.tenants if t.name == "a")
     assert a.limit == {"cpu": 5}
     assert [job.tenant for job in after.jobs] == ["a", "a", "b"]
@@ -84,6 +86,6 @@ def test_tenants_with_several_jobs_keep_their_limits() -> None:
 def test_what_cannot_be_dealt_is_refused() -> None:
     tree = [Tenant("a"), Tenant("b", parent="a")]
     with pytest.raises(InputError, match="b is below a"):
-        dealt(given(NODES, [Job("x", {"cpu": 1}, tenant="b")], tree), 1)
+        deal_pools(given(NODES, [Job("x", {"cpu": 1}, tenant="b")], tree), 1)
     with pytest.raises(InputError, match="nobody could run a whole task"):
-        dealt(given(NODES, [Job("x", {"cpu": 99})]), 1)
+        deal_pools(given(NODES, [Job("x", {"cpu": 99})]), 1)

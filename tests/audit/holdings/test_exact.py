@@ -1,4 +1,4 @@
-"""What is promised and what comes out are compared exactly: by how little they may differ, and that
+"""Promises and outcomes are compared exactly: by how little they may differ, and that
 what is equal is equal however far apart the numbers around it are."""
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from fairlead.audit.finding import Finding, Input, Moment, Verdict
-from fairlead.audit.lottery import after_draw, asked
+from fairlead.audit.lottery import after_draw, ask
 from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.eligibility import may_use
@@ -38,7 +38,7 @@ def tasks_of(outcome: Outcome) -> np.ndarray:
 
 
 def finding(name: str, outcome: Outcome, moment: Moment | None) -> Finding:
-    (found,) = (one for one in asked(PROPERTIES[name], outcome, Options()) if one.lottery is moment)
+    (found,) = (one for one in ask(PROPERTIES[name], outcome, Options()) if one.lottery is moment)
     return found
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Change, Finding, Input, Lie, Moment, Verdict
-from fairlead.audit.lottery import measured
+from fairlead.audit.lottery import measure_at
 from fairlead.audit.outcome import InWhole, Options, Outcome, Shown, rule_of, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.strategy_lies import directed, scene_of, too_small
@@ -58,7 +58,7 @@ def found(name: str, outcome: Outcome, options: Options = FEW) -> Finding:
 def told(what: Input, rule: str, change: Change, *who: str) -> Shown:
     before = whole(what, rule)
     after = solve(apply(change, what), before.rule)
-    shown = measured(PROPERTIES["strategy-proofness"], before, after, who, before.moment)
+    shown = measure_at(PROPERTIES["strategy-proofness"], before, after, who, before.moment)
     assert shown is not None
     return shown
 

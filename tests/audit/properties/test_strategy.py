@@ -14,7 +14,7 @@ from fairlead.audit.finding import Change, Finding, Input, Lie, Split, Verdict
 from fairlead.audit.outcome import Options, Shown, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.strategy_least import MOST, least, room_for
-from fairlead.audit.properties.strategy_lies import directed, scaled, scene_of
+from fairlead.audit.properties.strategy_lies import directed, scale_tasks, scene_of
 from fairlead.audit.properties.strategy_value import claims_of, gets
 from fairlead.audit.table.instances import Family, instance
 from fairlead.audit.witness.file import witness_from_json, witness_json
@@ -363,8 +363,8 @@ def test_lies_of_every_kind_are_directed() -> None:
     lies = directed(scene, scene.liars[0])
     assert mine not in lies
     assert len(lies) == len(set(lies))
-    assert scaled(mine, Fraction(2)) in lies
-    assert scaled(mine, Fraction(1, 2)) in lies
+    assert scale_tasks(mine, Fraction(2)) in lies
+    assert scale_tasks(mine, Fraction(1, 2)) in lies
     assert any(lie.where != mine.where and not lie.where and lie.machines is None for lie in lies)
     assert any(lie.machines == ("m2",) for lie in lies)
     assert any(lie.demand["b"] > 1 and lie.demand["a"] == 2 for lie in lies)
@@ -374,8 +374,8 @@ def test_lies_of_every_kind_are_directed() -> None:
 
 def test_merged_and_split_tasks_are_as_much_work() -> None:
     mine = job("u", 2, 1, tasks=5)
-    assert scaled(mine, Fraction(2)) == job("u", 4, 2, tasks=3)
-    assert scaled(mine, Fraction(1, 2)) == job("u", 1, "1/2", tasks=10)
+    assert scale_tasks(mine, Fraction(2)) == job("u", 4, 2, tasks=3)
+    assert scale_tasks(mine, Fraction(1, 2)) == job("u", 1, "1/2", tasks=10)
 
 
 def test_tenants_whose_lies_cannot_be_counted_are_not_tried() -> None:

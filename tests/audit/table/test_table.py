@@ -44,7 +44,7 @@ KNOWN = {
     "2df": ["sharing-incentive-split", "strategy-proofness", "envy-freeness"],
     "independent": ["sharing-incentive-pools", "pareto-optimality"],
 }
-"""What the papers, and FACTS, know to be violated."""
+"""The papers, and FACTS, know these to be violated."""
 
 
 def table_of(policy: str, names: Iterable[str], trials: int, seed: int = 1) -> Table:

@@ -1,4 +1,4 @@
-"""What to buy: by hand, never worse than the naive purchase, and catalogues with mistakes."""
+"""Purchases: by hand, never worse than the naive purchase, and catalogues with mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What-if: changes by hand, inverses, names of new machines, and bottlenecks that move."""
+"""Comparisons: changes by hand, inverses, names of new machines, and bottlenecks that move."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import solve
-from fairlead.audit.whatif.compare import Kind, WhatIf, compared, what_if
+from fairlead.audit.whatif.compare import Kind, WhatIf, compare, what_if
 from fairlead.audit.whatif.edits import (
     Add,
     Demand,
@@ -19,7 +19,7 @@ from fairlead.audit.whatif.edits import (
     Limit,
     Remove,
     Weight,
-    edited,
+    apply_edits,
     new_names,
 )
 from fairlead.audit.whatif.parse import read_edits
@@ -155,7 +155,7 @@ def test_only_what_is_not_there_is_none(policy: str) -> None:
         for tenant in found.tenants:
             assert None not in (tenant.before, tenant.after, tenant.compared)
     fewer = solve(made(machines, jobs[:1], [Tenant("s")]), policy)
-    there = {job.name: job for job in compared(solve(what, policy), fewer).jobs}
+    there = {job.name: job for job in compare(solve(what, policy), fewer).jobs}
     assert there["listed"].after is not None
     assert [there[name].after for name in ("own", "lost", "free")] == [None, None, None]
     assert [there[name].scale[1] for name in ("own", "lost", "free")] == [None, None, None]
@@ -175,7 +175,7 @@ def test_a_gain_of_a_ten_billionth_is_one_and_a_difference_of_rounding_is_none()
     assert [job.part for job in crumb.jobs] == pytest.approx([1e-10, 1e-10])
     # The same cluster in ten machines of 0.1 cpu.
     tenth = [Machine(f"m{i}", {"cpu": "0.1"}) for i in range(10)]
-    parts = compared(solve(what, "tsf"), solve(made(tenth, what.jobs), "tsf"))
+    parts = compare(solve(what, "tsf"), solve(made(tenth, what.jobs), "tsf"))
     assert [moved.change for moved in (*parts.jobs, *parts.tenants)] == [0, 0, 0, 0]
     assert not any(tenant.rescaled for tenant in parts.tenants)
 
@@ -191,7 +191,7 @@ def test_the_weight_of_a_pool_is_not_written_over() -> None:
     tenants = [Tenant("s", pool=["m1"]), Tenant("t", pool=["m2"])]
     jobs = [Job("a", {"cpu": 1}, tenant="s"), Job("b", {"cpu": 1}, tenant="t")]
     with pytest.raises(InputError, match="s has a pool, which says its weight"):
-        edited(made(machines, jobs, tenants), [Weight("s", Fraction(2))])
+        apply_edits(made(machines, jobs, tenants), [Weight("s", Fraction(2))])
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_new_machine_is_on_the_lists_of_its_model() -> None:
         Job("b", {"cpu": 1}, machines=["m2"]),
         Job("c", {"cpu": 1}, exclude=["m1"]),
     ]
-    after = edited(made(machines, jobs), [Add(1, machines[0], "m1")]).input.jobs
+    after = apply_edits(made(machines, jobs), [Add(1, machines[0], "m1")]).input.jobs
     assert [(job.machines, job.exclude) for job in after] == [
         (("m1", "m3"), ()),
         (("m2",), ()),
@@ -240,8 +240,10 @@ def test_a_range_that_is_not_alike_is_no_model() -> None:
 
 def test_two_inputs_are_the_same_either_way_round() -> None:
     one = solve(two_zones(), "tsf")
-    other = solve(edited(two_zones(), [Remove(("e1",)), Weight("t", Fraction(2))]).input, "tsf")
-    there, back = compared(one, other), compared(other, one)
+    other = solve(
+        apply_edits(two_zones(), [Remove(("e1",)), Weight("t", Fraction(2))]).input, "tsf"
+    )
+    there, back = compare(one, other), compare(other, one)
     assert [(j.after, j.before) for j in there.jobs] == [(j.before, j.after) for j in back.jobs]
     assert there.made.removed == back.made.added == ("e1",)
     swapped = {(b.kind, b.machines, b.resource): (b.after, b.before) for b in there.bottlenecks}
@@ -292,18 +294,18 @@ def test_a_change_and_its_inverse_give_the_same_allocation(
         Limit("s", "cpu", s.limit["cpu"] * amount),
         Demand(job.name, "cpu", job.demand["cpu"] * amount),
     ]
-    changed = edited(what, there)
+    changed = apply_edits(what, there)
     back: list[Edit] = [
         Remove(changed.added),
         Weight("s", s.weight),
         Limit("s", "cpu", s.limit["cpu"]),
         Demand(job.name, "cpu", job.demand["cpu"]),
     ]
-    again = edited(changed.input, back).input
+    again = apply_edits(changed.input, back).input
     assert again == what
     first, second = solve(what, "tsf"), solve(again, "tsf")
     assert first.allocation.to_json() == second.allocation.to_json()
-    assert all(job.change == 0 for job in compared(first, second).jobs)
+    assert all(job.change == 0 for job in compare(first, second).jobs)
 
 
 @given(inputs())
@@ -317,7 +319,7 @@ def test_more_of_the_same_machines_leaves_the_shares_and_doubles_the_tasks(what:
     what = Input(Cluster(what.cluster.machines, what.cluster.tenants), what.jobs)
     edits: list[Edit] = [Add(1, one, one.name) for one in what.cluster.machines]
     edits.append(Limit("s", "cpu", 2 * limited))
-    twice = edited(what, edits).input
+    twice = apply_edits(what, edits).input
     before = solve(what, "tsf").allocation
     after = solve(Input(twice.cluster, tuple(jobs)), "tsf").allocation
     for one, two in zip(before.jobs, after.jobs, strict=True):

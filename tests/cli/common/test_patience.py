@@ -10,7 +10,7 @@ import pytest
 
 from fairlead import Cluster, Job, Machine, allocate
 from fairlead.cli.common import patience
-from fairlead.sharing.filling.watched import watched
+from fairlead.sharing.filling.watcher import watch
 
 MACHINES = [Machine("a", {"cpu": 1}), Machine("b", {"cpu": 5}), Machine("c", {"cpu": 9})]
 JOBS = [Job(name, {"cpu": 1}, machines=[name]) for name in "abc"]
@@ -29,7 +29,7 @@ class Screen(io.StringIO):
 
 def test_each_round_is_told() -> None:
     told: list[tuple[int, int]] = []
-    with watched(lambda settled, jobs: told.append((settled, jobs))):
+    with watch(lambda settled, jobs: told.append((settled, jobs))):
         allocate(Cluster(MACHINES), JOBS)
     allocate(Cluster(MACHINES), JOBS)
     assert told == [(0, 3), (1, 3), (2, 3)]

@@ -1,4 +1,4 @@
-"""What an explanation says is so: prices, holders, effective weights, changes that were tried."""
+"""An explanation tells the truth: prices, holders, effective weights, changes that were tried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 from fairlead.sharing.analysis.explanation import Explanation, explain, stops_of
-from fairlead.sharing.analysis.improvements import Change, Kind, apply, changes, counterfactuals
+from fairlead.sharing.analysis.improvements import Again, Change, Kind, apply, counterfactuals
 from tests.tolerances import close
 
 
@@ -28,7 +28,12 @@ def explained(cluster: Cluster, jobs: list[Job], name: str, policy: str = "tsf")
 
 def advice(cluster: Cluster, jobs: list[Job], name: str, policy: str = "tsf") -> list[Change]:
     why = explained(cluster, jobs, name, policy)
-    return list(changes(cluster, jobs, why, lambda c, j: allocate(c, j, policy)))
+    return changes(cluster, jobs, why, lambda c, j: allocate(c, j, policy))
+
+
+def changes(cluster: Cluster, jobs: list[Job], why: Explanation, again: Again) -> list[Change]:
+    """The changes that were tried and raise the job."""
+    return [change for change in counterfactuals(cluster, jobs, why, again) if change.raises]
 
 
 def test_what_stopped_a_job_is_full_and_its_holders_add_up() -> None:

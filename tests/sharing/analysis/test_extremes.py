@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fairlead.sharing.analysis.extremes import Face, extremes
-from fairlead.sharing.problem.problem import Floats
+from fairlead.sharing.analysis.improve import Room, extremes
 
 
-def face(draw: np.random.Generator) -> tuple[Face, Floats]:
-    """A face that is not empty: the tasks are those of a placement that fits."""
+def face(draw: np.random.Generator) -> Room:
+    """All placements with the same tasks: there are some, for the tasks are those of one."""
     jobs, classes, resources = (int(draw.integers(1, most)) for most in (5, 5, 4))
     demand = draw.integers(0, 4, (jobs, resources)).astype(float)
     demand[:, 0] += demand.sum(axis=1) == 0
@@ -23,12 +24,13 @@ def face(draw: np.random.Generator) -> tuple[Face, Floats]:
     most = np.where(draw.random(jobs) < 0.3, placed.max(axis=1), np.inf)[:, None]
     most = np.broadcast_to(most, usable.shape)
     worth = np.where(usable, draw.integers(0, 3, usable.shape), 0).astype(float)
-    return Face(demand, usable, capacity, most, placed.sum(axis=1)), worth
+    tasks = placed.sum(axis=1)
+    return Room(demand, usable, capacity, most, floor=tasks, ceiling=tasks, unit=tasks, worth=worth)
 
 
-def by_linprog(given: Face, worth: Floats) -> tuple[float, float]:
+def by_linprog(given: Room) -> tuple[float, float]:
     job, at = np.nonzero(given.usable)
-    equal = (np.arange(len(given.tasks))[:, None] == job[None, :]).astype(float)
+    equal = (np.arange(len(given.floor))[:, None] == job[None, :]).astype(float)
     rows = [
         np.where(at == c, given.demand[job, r], 0.0)
         for c in range(given.capacity.shape[0])
@@ -38,11 +40,11 @@ def by_linprog(given: Face, worth: Floats) -> tuple[float, float]:
     found = []
     for sign in (1, -1):
         solved = linprog(
-            sign * worth[job, at],
+            sign * given.worth[job, at],
             A_ub=np.array(rows),
             b_ub=given.capacity.ravel(),
             A_eq=equal,
-            b_eq=given.tasks,
+            b_eq=given.floor,
             bounds=bounds,
         )
         assert solved.status == 0
@@ -54,13 +56,13 @@ def test_the_extremes_are_those_of_a_plain_program(cases: int) -> None:
     draw = np.random.Generator(np.random.PCG64(4))
     apart = 0
     for _ in range(60 * cases):
-        given, worth = face(draw)
-        least, most = extremes(given, worth)
-        assert (least, most) == pytest.approx(by_linprog(given, worth), rel=1e-6, abs=1e-6)
+        given = face(draw)
+        least, most = extremes(given)
+        assert (least, most) == pytest.approx(by_linprog(given), rel=1e-6, abs=1e-6)
         apart += most - least > 1e-3
     assert apart > 10 * cases  # many faces leave something open
 
 
 def test_what_is_worth_nothing_is_nothing() -> None:
-    given, worth = face(np.random.Generator(np.random.PCG64(1)))
-    assert extremes(given, worth * 0) == (0.0, 0.0)
+    given = face(np.random.Generator(np.random.PCG64(1)))
+    assert extremes(replace(given, worth=given.worth * 0)) == (0.0, 0.0)

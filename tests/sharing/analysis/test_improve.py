@@ -22,7 +22,7 @@ def room(
         "most": np.full((jobs, classes), np.inf),
         "ceiling": np.full(jobs, np.inf),
         "unit": np.ones(jobs),
-        "worth": np.ones(jobs),
+        "worth": np.ones((jobs, classes)),
     }
     return Room(
         demand=np.array(demand, dtype=float),

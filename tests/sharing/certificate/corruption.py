@@ -21,7 +21,7 @@ def corruptions(value: T, part: float, *leave: str) -> Iterator[Corrupt[T]]:
 
 
 def accepted(corrupt: Iterable[Corrupt[T]], check: Callable[[T], object]) -> list[str]:
-    """Where the changes were that the check let pass."""
+    """The places of the changes that the check let pass."""
     found = []
     for path, wrong in corrupt:
         try:

@@ -1,4 +1,4 @@
-"""How to forge a proof: change what it says, then mend it by whatever the check says against it."""
+"""A forger of proofs: it changes one, then mends it by whatever the check says against it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairlead.sharing.allocate import allocate
 Input = tuple[Cluster, tuple[Job, ...]]
 
 PARTS = (Fraction(1, 10**12), Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 3), Fraction(1))
-"""How much of its tasks a job is to lose."""
+"""The part of its tasks that a job is to lose."""
 
 MENDED = 12
 """Objections that an adversary answers before he gives a forgery up."""
@@ -220,8 +220,8 @@ def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]
 
 
 def mended(forged: Proof, check: Callable[[Proof], object]) -> Proof | None:
-    """What the check accepts in the end, of a proof that is changed as its objections ask for;
-    None where it is never content."""
+    """The answer that the check accepts in the end, of a proof that is changed as its objections
+    ask for; None where it is never content."""
     for _ in range(MENDED):
         try:
             check(forged)

@@ -122,8 +122,8 @@ Checked = tuple[Cluster, tuple[Job, ...], Allocation, Proof]
 def sold(
     cluster: Cluster, jobs: tuple[Job, ...], right: Proof, wrong: Iterable[Corrupt[Proof]]
 ) -> list[str]:
-    """Where a changed proof was believed that gives anybody other tasks than the right one. What
-    says the same in other words (an equation twice, another order) may pass."""
+    """The places where a changed proof was believed that gives anybody other tasks than the right
+    one. What says the same in other words (an equation twice, another order) may pass."""
     tasks = dict(right.tasks)
     other = [(path, proof) for path, proof in wrong if dict(proof.tasks) != tasks]
     same = [(path, proof) for path, proof in wrong if dict(proof.tasks) == tasks]

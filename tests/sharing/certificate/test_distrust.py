@@ -1,4 +1,5 @@
-"""What is nearly a proof: a policy spelled otherwise, amounts beyond doubles, tasks too many."""
+"""Things that are nearly a proof: a policy spelled otherwise, amounts beyond doubles, tasks too
+many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a filling claims, proved again in rationals from its structure.
+"""A filling's claims, proved again in rationals from its structure.
 
 A round says who froze, what was scarce, and which jobs had several classes that cost the same. The
 prices follow from that alone, and with them the level, whoever freezes, and the places that are
@@ -42,7 +42,7 @@ def filled(problem: Problem, *, merge: bool = True) -> Filling:
 
 
 def rates(problem: Problem, weight: Sequence[fmpq], active: Iterable[int]) -> dict[int, fmpq]:
-    """How fast each active job rises: a tenant's rate is split among its active children."""
+    """The rate of each active job: a tenant's rate is split among its active children."""
     tree = problem.tree
     children: dict[int, dict[tuple[str, int], fmpq]] = {}
     for job in active:
@@ -70,7 +70,7 @@ def rates(problem: Problem, weight: Sequence[fmpq], active: Iterable[int]) -> di
 
 @dataclass
 class _Proof:
-    """How far the rounds are proved."""
+    """The rounds as far as they are proved."""
 
     problem: Problem
     scale: list[fmpq]
@@ -91,7 +91,7 @@ class _Proof:
         self.level = NONE
 
     def there_is(self, row: tuple[str, int, int]) -> fmpq:
-        """How much there is of a row."""
+        """The amount that there is of a row."""
         kind, first, second = row
         amounts = self.problem.amounts
         if kind == "on":

@@ -58,7 +58,7 @@ TRUSTED: dict[int, list[tuple[fmpq, ...]]] = {}
 
 @pytest.fixture(autouse=True)
 def trusted(cases: int) -> int:
-    """How many problems; what the filling gives as it is, is known then."""
+    """The number of problems; what the filling gives as it is, is known then."""
     number = 60 * cases
     if number not in TRUSTED:
         TRUSTED[number] = [

@@ -16,11 +16,18 @@ from fairlead.sharing.filling.climb import Climb
 from fairlead.sharing.filling.rounds import Filling
 from fairlead.sharing.problem.problem import Problem
 from fairlead.sharing.solvers import interior, simplex
-from fairlead.sharing.solvers.step import StepProblem, rise_at_once
+from fairlead.sharing.solvers.step import StepProblem, StepSolution, rise_at_once
 from tests.sharing.draws import drawn, few_classes, ties
 from tests.sharing.filling import proof as filling_proof
 
 NEVER, ALWAYS = 10**9, -1
+
+
+def highest(problem: StepProblem) -> StepSolution:
+    """The highest level of a single problem, by the simplex."""
+    found = simplex.Simplex().rise(problem)
+    assert found is not None
+    return found
 
 
 def filled(problem: Problem, monkeypatch: pytest.MonkeyPatch, **switches: float) -> Filling:
@@ -96,13 +103,13 @@ def rise(seed: int) -> StepProblem:
 def test_the_places_that_are_likely_reach_nearly_the_first_level() -> None:
     for seed in range(5):
         asked = rise(seed)
-        level = simplex.rise(asked).level
+        level = highest(asked).level
         found = list(interior.likely(asked))
         assert [each.last for each in found] == [False] * (len(found) - 1) + [True]
         for each, near in zip(found[-2:], (1e-3, 1e-6)[-len(found) :], strict=True):
             assert not (each.places & ~asked.pairs).any()
             few = replace(asked, pairs=each.places, basis=each.start)
-            assert simplex.rise(few).level == pytest.approx(level, rel=near)
+            assert highest(few).level == pytest.approx(level, rel=near)
 
 
 @pytest.mark.usefixtures("no_climb")
@@ -130,7 +137,7 @@ def test_a_single_class_or_group_needs_no_program(jobs: int, classes: int) -> No
         )
         at_once = rise_at_once(asked)
         assert at_once is not None
-        assert at_once.level == pytest.approx(simplex.rise(asked).level, rel=1e-12)
+        assert at_once.level == pytest.approx(highest(asked).level, rel=1e-12)
         # The prices prove it: no pair costs less than its share is worth, and the bound is tight.
         assert (problem.demand @ at_once.price.T >= at_once.group[:, None] * (1 - 1e-12)).all()
         bound = (at_once.price * problem.capacity).sum() - at_once.group @ asked.base
@@ -161,7 +168,7 @@ def test_too_many_pivots_end_the_simplex_and_the_next_program_is_not_the_worse_f
     assert program.rise(rise(1), most_pivots=0.01) is None
     found = program.rise(rise(1))
     assert found is not None
-    assert found.level == simplex.rise(rise(1)).level
+    assert found.level == highest(rise(1)).level
 
 
 def test_where_the_simplex_takes_too_long_the_interior_point_method_goes_on(
@@ -191,7 +198,7 @@ def test_what_nobody_may_use_is_not_used_up() -> None:
     asked = StepProblem(
         use, problem.usable, problem.capacity, None, base=np.zeros(6), rate=problem.tree.weight
     )
-    basis = simplex.rise(asked).basis
+    basis = highest(asked).basis
     assert basis is not None
     assert basis.slack[:, 1].all()
     others = np.count_nonzero(basis.pairs) - 6
@@ -210,7 +217,7 @@ def test_a_program_without_an_optimum_is_an_error_with_its_status_and_gap() -> N
         least=1.0,
     )
     with pytest.raises(SolverError, match=r"ended as .*infeasibility .* gap"):
-        simplex.rise(asked)
+        highest(asked)
 
 
 def test_small_problems_import_no_scipy() -> None:

@@ -1,4 +1,4 @@
-"""What every mechanism promises, whatever it divides by."""
+"""The promises of every mechanism, whatever it divides by."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def prices_of(outcome: Outcome) -> Floats:
 
 
 def cost(problem: Problem, prices: Floats, job: int, cls: int) -> float:
-    """What a task costs on a machine of a class."""
+    """The cost of a task on a machine of a class."""
     return sum(
         float(problem.demand[job, r] * prices[cls, r]) for r in range(len(problem.resources))
     )

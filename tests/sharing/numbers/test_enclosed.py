@@ -1,4 +1,4 @@
-"""What doubles enclose is never farther from the solution than they say."""
+"""The numbers that doubles enclose are never farther from the solution than they say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from flint import fmpq, fmpz_mat
 
-from fairlead.sharing.numbers.enclosed import enclosed
+from fairlead.sharing.numbers.enclosure import enclose
 
 
 def cells_of(matrix: list[list[int]]) -> list[tuple[int, int, int]]:
@@ -41,7 +41,7 @@ def test_the_solution_is_within_what_is_said(seed: int) -> None:
         for i in range(size)
     ]
     right = [fmpq(random.randint(-most, most), random.randint(1, 10**9)) for _ in range(size)]
-    found = enclosed(cells_of(matrix), right)
+    found = enclose(cells_of(matrix), right)
     if found is None:
         # Only where the system is singular or nearly so, which these rarely are.
         assert size < 3 or most == 10 or few < 1.0
@@ -53,7 +53,7 @@ def test_the_solution_is_within_what_is_said(seed: int) -> None:
     assert radius < fmpq(1, 10**20) * (1 + largest)
     # And where the right-hand sides are known less well.
     off = [fmpq(random.randint(0, 10), 10 ** random.randint(0, 70)) for _ in right]
-    vague = enclosed(cells_of(matrix), right, off)
+    vague = enclose(cells_of(matrix), right, off)
     assert vague is not None
     for sign in (-1, 1):
         moved = [each + sign * far for each, far in zip(right, off, strict=True)]
@@ -63,11 +63,11 @@ def test_the_solution_is_within_what_is_said(seed: int) -> None:
 
 def test_of_systems_without_a_solution_or_nearly_so_nothing_is_said() -> None:
     one = fmpq(1)
-    assert enclosed(cells_of([[1, 2], [2, 4]]), [one, one]) is None
+    assert enclose(cells_of([[1, 2], [2, 4]]), [one, one]) is None
     # Its determinant is 1, and doubles take it for singular.
-    assert enclosed(cells_of([[10**9, 10**9 + 1], [10**9 - 1, 10**9]]), [one, one]) is None
+    assert enclose(cells_of([[10**9, 10**9 + 1], [10**9 - 1, 10**9]]), [one, one]) is None
     common = lcm(*range(1, 32))
     hilbert = [[common // (i + j + 1) for j in range(16)] for i in range(16)]
-    assert enclosed(cells_of(hilbert), [one] * 16) is None
-    assert enclosed(cells_of([[10**400]]), [one]) is None
-    assert enclosed(cells_of([[1]]), [fmpq(10**400)]) is None
+    assert enclose(cells_of(hilbert), [one] * 16) is None
+    assert enclose(cells_of([[10**400]]), [one]) is None
+    assert enclose(cells_of([[1]]), [fmpq(10**400)]) is None

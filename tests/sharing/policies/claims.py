@@ -1,4 +1,4 @@
-"""What the contract suites expect of every registered policy and mechanism."""
+"""The claims that the contract suites test of every registered policy and mechanism."""
 
 from __future__ import annotations
 

@@ -165,7 +165,8 @@ def placements(case: Case, found: Allocation) -> tuple[np.ndarray, list[list[int
 
 
 def most_beyond(case: Case, found: list[float], *, pooled: bool) -> float:
-    """How many tasks more are possible while nobody has less, by a linear program of its own."""
+    """The tasks that are possible beside these while nobody has less, by a linear program of its
+    own."""
     there = capacity(case)
     if pooled:
         there = there.sum(axis=0, keepdims=True)

@@ -16,7 +16,7 @@ from fairlead.sharing.policy import Policy, View
 from fairlead.sharing.problem.problem import Floats, Problem, tasks_that_fit
 from fairlead.sharing.rules import registry
 from fairlead.sharing.rules.registry import parse
-from fairlead.sharing.rules.views import one_class, pooled
+from fairlead.sharing.rules.views import one_class, pool_machines
 from tests.sharing.build import build
 from tests.sharing.policies.claims import POLICIES, Claims
 
@@ -35,7 +35,7 @@ def policy_of(claims: Claims) -> Policy:
 def scales(policy: Policy, problem: Problem) -> list[Floats]:
     """The scale as the policy is asked for it: once, or for each class of machines."""
     if policy.view is View.POOLED:
-        return [policy.scale(pooled(problem))]
+        return [policy.scale(pool_machines(problem))]
     if policy.view is View.EACH_MACHINE:
         return [policy.scale(one_class(problem, c)) for c in range(len(problem.count))]
     return [policy.scale(problem)]

@@ -1,4 +1,4 @@
-"""What a user writes for a policy: the grammar, the hints, and policies of their own."""
+"""Policies as users write them: the grammar, the hints, and policies of their own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TWO = build([[1, 1], [2, 1]], [[4, 4]])
 
 @pytest.fixture
 def registered() -> Iterator[None]:
-    """What the test registers is forgotten after it; what is built in stays."""
+    """A test's policies are forgotten after it; those that are built in stay."""
     yield
     everybodys = registry._everybodys  # noqa: SLF001  there is no other way to forget
     for name in set(everybodys) - set(registry.BUILT_IN):

@@ -26,7 +26,7 @@ def counted(cluster: Cluster, jobs: Sequence[Job]) -> Counts:
 
 @dataclass(frozen=True)
 class Draw:
-    """What the drawn problems have beside machines and jobs."""
+    """The traits of drawn problems beside machines and jobs."""
 
     finite: bool = False
     weights: bool = False

@@ -1,4 +1,5 @@
-"""What whole tasks close to the lottery's mean promise, also with limits and jobs that run out."""
+"""The promises of whole tasks close to the lottery's mean, also with limits and jobs that run
+out."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from fairlead.sharing.whole_tasks.approximations import gim_cdrf, kept, shapley_folkman
+from fairlead.sharing.whole_tasks.approximations import gim_cdrf, keep_limits, shapley_folkman
 from fairlead.sharing.whole_tasks.capped import keeps
 from fairlead.sharing.whole_tasks.counts import Counts
 from fairlead.sharing.whole_tasks.outcome import WholeOutcome
@@ -57,7 +58,7 @@ def test_what_is_cut_is_not_below_the_mean_by_a_task(what: Draw, cases: int) -> 
         jobs = len(counts.demand)
         goal = np.array([each.__floor__() for each in point.tasks])
         before = sum((n * np.array(row) for _, row, n in machines), np.zeros(jobs, np.int64))
-        after = kept(counts, point, tuple(machines))
+        after = keep_limits(counts, point, tuple(machines))
         has = sum((int(n) * np.array(row) for _, row, n in after), np.zeros(jobs, np.int64))
         assert keeps(counts, has.tolist()), seed
         assert (has <= before).all(), seed

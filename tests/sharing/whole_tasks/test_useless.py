@@ -41,7 +41,7 @@ def useless(jobs: tuple[Job, ...], draw: np.random.Generator) -> list[Machine]:
 
 
 def shown(answer: Allocation) -> object:
-    """What is given, without the numbers of the classes."""
+    """The answer without the numbers of the classes."""
     whole = answer.whole
     assert whole is not None
     number = {each.index: each.machines for each in answer.classes}

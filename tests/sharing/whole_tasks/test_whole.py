@@ -165,8 +165,8 @@ def test_every_whole_mechanism_fits_and_says_what_it_is(name: str, cases: int) -
 
 
 def part_of_row(cluster: Cluster, jobs: Sequence[Job]) -> dict[str, int]:
-    """What the moving knife promises: an n-th, rounded down, of what the job could run alone on the
-    machines that it may use, and no more than its number and its tenant's limits allow."""
+    """The promise of the moving knife: an n-th, rounded down, of what the job could run alone on
+    the machines that it may use, and no more than its number and its tenant's limits allow."""
     limit = {tenant.name: tenant.limit for tenant in cluster.tenants}
     alone: dict[str, int] = {}
     allowed: dict[str, int] = {}

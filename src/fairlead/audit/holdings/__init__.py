@@ -1,1 +1,1 @@
-"""Who holds what, and what anybody could run with it."""
+"""The resources that everybody holds, and what anybody could run with them."""

@@ -1,4 +1,4 @@
-"""What a tenant could run with other resources than it has: a pool, a part of each machine, what
+"""The tasks that a tenant could run with other resources: a pool, a part of each machine, what
 somebody else holds.
 
 Divisible tasks take any part of what is on a machine. Whole tasks run in *rooms*, whole machines or
@@ -24,14 +24,14 @@ from fairlead.sharing.analysis.improve_whole import Rooms, best_mean, best_whole
 from fairlead.sharing.certificate.arrays import Bools, Floats, Ints
 
 SURE = 1e-6
-"""What doubles say is apart by more than this, relative, is apart: sums of up to 100,000 terms
-without signs, of numbers that are shown with 12 digits."""
+"""Numbers that doubles have further apart than this, relative, are apart: sums of up to 100,000
+terms without signs, of numbers that are shown with 12 digits."""
 
 LARGE = 4000
 """More places than this are too many for a linear program in rationals."""
 
 TINY = 1e-9
-"""What rounding leaves of a whole number that was multiplied by a part."""
+"""Rounding takes less than this of a whole number that was multiplied by a part."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Bundles:
     rooms: Floats | None = None  # (E,) None where tasks are divisible
 
     def of(self, owner: int) -> Bundles:
-        """What one of them has, as the only owner."""
+        """The entries of one of them, as the only owner."""
         mine = np.flatnonzero(self.owner == owner)
         rooms = None if self.rooms is None else self.rooms[mine]
         return Bundles(
@@ -71,7 +71,8 @@ def whole_part(amount: Floats) -> Floats:
 
 
 def held_bundles(held: Held, tasks: Floats) -> Bundles:
-    """What each party holds. With whole tasks that is a container for each, as large as claimed."""
+    """The bundle that each party holds. With whole tasks that is a container for each, as large as
+    claimed."""
     if held.drawn:
         return _containers(held, tasks)
     owner, at, amount = [], [], []
@@ -216,6 +217,7 @@ def _nearly_better(held: Held, party: Party, bundle: Bundles) -> float | None:
     size = np.maximum(floor, np.minimum(fits, ceiling) / len(jobs))
     size[size <= 0] = 1.0
     spread = held.seen.spread[jobs]
+    worth = 1.0 / held.unit[jobs] / float((1.0 / held.unit[jobs] * size).max())
     found = best(
         Room(
             demand=demand,
@@ -225,7 +227,7 @@ def _nearly_better(held: Held, party: Party, bundle: Bundles) -> float | None:
             floor=floor * (1 - SURE),
             ceiling=ceiling,
             unit=size,
-            worth=1.0 / held.unit[jobs] / float((1.0 / held.unit[jobs] * size).max()),
+            worth=np.broadcast_to(worth[:, None], usable.shape),
             caps=caps(held, jobs),
         )
     )

@@ -1,4 +1,5 @@
-"""What a job could run with what somebody has, in rationals: where doubles are too close to tell.
+"""The tasks that a job could run with what somebody has, in rationals: where doubles are too close
+to tell.
 
 Amounts are in parts of each resource: demands and capacities are whole numbers of them.
 """
@@ -20,8 +21,8 @@ NONE = Fraction(0)
 
 @dataclass(frozen=True)
 class Entry:
-    """What somebody has on the `machines` of a class together; with whole tasks in rooms that are
-    alike."""
+    """The amounts that somebody has on the `machines` of a class together; with whole tasks in
+    rooms that are alike."""
 
     at: int
     amount: tuple[Fraction, ...]  # (R,)
@@ -33,7 +34,7 @@ Has = tuple[Entry, ...]
 
 
 def what_holds(held: Held, party: Party) -> Has:
-    """What a party holds. Whole tasks: the mean of what may be drawn."""
+    """The amounts that a party holds. Whole tasks: the mean of what may be drawn."""
     if held.drawn:
         return tuple(
             entry

@@ -1,4 +1,4 @@
-"""Who holds what, in arrays: the jobs of each tenant, on which machines, with which weight.
+"""Holdings in arrays: the jobs of each tenant, on which machines, with which weight.
 
 Everything is made from the model and from the allocation, never from a solver's arrays.
 """
@@ -86,7 +86,7 @@ class Held:
 
     @cached_property
     def _where(self) -> tuple[Placed, Fraction]:
-        """Where tasks are, and to what part of itself that is known."""
+        """The places of tasks, and to what part of itself that is known."""
         shown: Placed = {}
         if self.tasks is not None:
             for j, c in np.argwhere(self.tasks > 0).tolist():
@@ -254,8 +254,8 @@ def _parties(tenant: Sequence[str], runs: Bools) -> tuple[Party, ...]:
 def _parts(
     tenants: Sequence[TenantShare], weight: Mapping[str, Fraction], parties: Sequence[Party]
 ) -> tuple[Fraction, ...]:
-    """What part of the whole each party's weights make its own: a tenant's weight is split among
-    its children that have jobs, its own jobs counting 1 each."""
+    """The part of the whole that each party's weights make its own: a tenant's weight is split
+    among its children that have jobs, its own jobs counting 1 each."""
     known = {tenant.name: tenant for tenant in tenants}
     own = {party.name: len(party.jobs) for party in parties}
     children: dict[str | None, dict[str, None]] = {}

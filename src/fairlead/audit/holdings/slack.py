@@ -17,7 +17,7 @@ def shortfall(promised: Fraction, found: Fraction, within: Fraction) -> float:
 
 
 def difference(one: Fraction, other: Fraction, within: Fraction) -> float:
-    """How far two amounts are apart, relative to the larger."""
+    """The difference of two amounts, relative to the larger."""
     less, more = sorted((one, other))
     return _part(more, less) if compared(one, other, within) else 0.0
 

@@ -73,13 +73,13 @@ def all_drawn(allocation: Allocation, seen: Seen, classes: Classes) -> tuple[Dra
     whole = allocation.whole
     assert whole is not None  # what shares whole tasks says where they are
     if not whole.lottery:
-        return (_drawn(Fraction(1), whole.packings, seen, classes),)
+        return (_read_drawn(Fraction(1), whole.packings, seen, classes),)
     return tuple(
-        _drawn(chance.probability, chance.packings, seen, classes) for chance in whole.lottery
+        _read_drawn(chance.probability, chance.packings, seen, classes) for chance in whole.lottery
     )
 
 
-def _drawn(
+def _read_drawn(
     probability: Fraction, packings: Sequence[Packing], seen: Seen, classes: Classes
 ) -> Drawn:
     tasks = np.zeros(classes.usable.shape)

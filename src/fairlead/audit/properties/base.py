@@ -1,4 +1,4 @@
-"""What a property is: a promise, a check of an outcome, and the two numbers it compares."""
+"""A property is a promise, a check of an outcome, and the two numbers it compares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairlead.audit.finding import Change, Finding, Verdict, Witness
 from fairlead.audit.outcome import Measure, Options, Outcome, Shown
 
 MOST_OTHERS = 20
-"""How many violations beside the worst are told in a sentence each: more are counted."""
+"""So many violations beside the worst get a sentence each: more are counted."""
 
 
 @dataclass(frozen=True)

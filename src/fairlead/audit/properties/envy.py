@@ -88,7 +88,7 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
         (
             (names[i], names[j]),
             None,
-            _shown(held, i, j, could, runs, float(weight[i] / weight[j]), -slack),
+            _show(held, i, j, could, runs, float(weight[i] / weight[j]), -slack),
         )
         for slack, i, j, could, runs in sorted(worst)[: MOST_OTHERS + 1]
     ]
@@ -151,7 +151,7 @@ def _whole_tasks(held: Held, unsure: list[int]) -> Iterator[Against]:
             continue
         found, pairs = [], []
         for j in others.tolist():
-            bundle = _scaled(held, together.of(j), float(times[j]))
+            bundle = _scale(held, together.of(j), float(times[j]))
             if not may_hold(held, party, bundle)[0]:
                 continue
             found.append(j)
@@ -206,13 +206,13 @@ class _Pairs:
         return found
 
     def envious_of_more(self, i: int, theirs: Ints, could: Floats, runs: float) -> int:
-        """How many of them hold what would be more than a task more."""
+        """The number of them that hold what would be more than a task more."""
         several = np.flatnonzero(could > runs + 1 - SURE * (could + 1)).tolist()
         pairs = (self._exactly(i, int(theirs[k])) for k in several)
         return sum(more > has + 1 for more, has in pairs)
 
     def _exactly(self, i: int, j: int) -> tuple[Fraction, Fraction]:
-        """What the first could run with what the second holds, and what it runs."""
+        """The tasks that the first could run with what the second holds, and those that it runs."""
         held = self._held
         job = int(held.parties[i].jobs[0])
         kind, has = self._what(j)
@@ -231,7 +231,7 @@ class _Pairs:
         return self._known[key]
 
     def _what(self, j: int) -> tuple[object, Has]:
-        """What a party holds, and the same for the comparison with others."""
+        """A party's holdings, and a key by which those of others are compared with them."""
         if j not in self._holds:
             held = self._held
             if held.drawn:
@@ -243,8 +243,8 @@ class _Pairs:
 
 
 def could_with(held: Held, i: int, j: int, has: Has) -> Fraction:
-    """What the only job of a party could run with what another holds, exactly. Whole tasks: in its
-    containers, their mean over what may be drawn."""
+    """The tasks that the only job of a party could run with what another holds, exactly. Whole
+    tasks: in its containers, their mean over what may be drawn."""
     job = int(held.parties[i].jobs[0])
     factor = held.part[i] / held.part[j]
     if not held.drawn:
@@ -270,7 +270,7 @@ def _in_containers(
     return found
 
 
-def _scaled(held: Held, bundle: Bundles, times: float) -> Bundles:
+def _scale(held: Held, bundle: Bundles, times: float) -> Bundles:
     return bundle.times(times) if held.ex_ante else bundle.times(times, whole_part)
 
 
@@ -279,7 +279,7 @@ def measure(
     changed: Outcome | None,  # noqa: ARG001  the property is about no change
     who: tuple[str, ...],
 ) -> Shown | None:
-    """What the first could have with what the second holds, and what it has."""
+    """The tasks or share that the first could have with the second's holdings, and has."""
     held = hold(outcome)
     place = {party.name: i for i, party in enumerate(held.parties)}
     if held.tasks is None or len(who) != 2 or not set(who) <= place.keys():
@@ -290,16 +290,16 @@ def measure(
         has = () if held.drawn else exact.what_holds(held, held.parties[j])
         could, runs = could_with(held, i, j, has), held.runs(int(party.jobs[0]))
         slack = shortfall(could, runs, held.within)
-        return _shown(held, i, j, float(could), float(runs), times, slack)
-    bundle = _scaled(held, held_bundles(held, held.tasks).of(j), times)
+        return _show(held, i, j, float(could), float(runs), times, slack)
+    bundle = _scale(held, held_bundles(held, held.tasks).of(j), times)
     now = float(held.worth(party.jobs, [held.runs(job) for job in party.jobs.tolist()]))
     if satisfied(held, party) or not may_hold(held, party, bundle)[0]:
-        return _shown(held, i, j, now, now, times, 0.0)
+        return _show(held, i, j, now, now, times, 0.0)
     share, slack = _several(held, i, j, bundle)
-    return _shown(held, i, j, share, now, times, slack)
+    return _show(held, i, j, share, now, times, slack)
 
 
-def _shown(
+def _show(
     held: Held, i: int, j: int, could: float, runs: float, times: float, slack: float
 ) -> Shown:
     me, other = held.parties[i].name, held.parties[j].name

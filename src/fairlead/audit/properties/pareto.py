@@ -64,7 +64,7 @@ def check(outcome: Outcome, options: Options) -> Finding:  # noqa: ARG001  exact
     found: list[tuple[tuple[str, ...], None, Shown]] = []
     for party in gaining:
         more = _most_for(held, party, better) if len(gaining) <= MOST_ASKED else better
-        shown = _shown(held, party.name, more)
+        shown = _show(held, party.name, more)
         if shown is not None and shown.slack > 0:
             found.append(((party.name,), None, shown))
     counts = (("tenants", len(held.parties)), ("could gain", len(found)))
@@ -81,12 +81,12 @@ def measure(
     changed: Outcome | None,  # noqa: ARG001  the property is about no change
     who: tuple[str, ...],
 ) -> Shown | None:
-    """What the tenant would run in the better allocation, and what it runs."""
+    """The tasks that the tenant would run in the better allocation, and those that it runs."""
     held = hold(outcome)
     party = next((each for each in held.parties if (each.name,) == who), None)
     if held.tasks is None or party is None:
         return None
-    return _shown(held, party.name, _most_for(held, party, None))
+    return _show(held, party.name, _most_for(held, party, None))
 
 
 def proved_fair(held: Held) -> bool:
@@ -241,7 +241,7 @@ def _nearly_improved(held: Held) -> Floats:
             floor=floor,
             ceiling=np.maximum(together(seen.tasks), floor),
             unit=unit,
-            worth=1.0 / unit,
+            worth=np.broadcast_to(1.0 / unit[:, None], placed.shape),
             caps=_caps(held, runs, of_job, count),
         ),
         (placed > 0) | _free(held, used)[None, :],
@@ -302,7 +302,7 @@ def _free(held: Held, used: Floats) -> Bools:
     return free
 
 
-def _shown(held: Held, tenant: str, better: Tasks) -> Shown | None:
+def _show(held: Held, tenant: str, better: Tasks) -> Shown | None:
     party = next((each for each in held.parties if each.name == tenant), None)
     if party is None:
         return None

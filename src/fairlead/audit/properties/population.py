@@ -6,7 +6,7 @@ from fairlead.audit.finding import Finding, Left
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.properties.base import Property, holds, not_applicable, not_found, violated
 from fairlead.audit.properties.tenant_shares import falls, standing
-from fairlead.audit.properties.try_changes import sampled, tried
+from fairlead.audit.properties.try_changes import sample, try_changes
 
 NAME = "population-monotonicity"
 
@@ -20,8 +20,8 @@ def check(outcome: Outcome, options: Options) -> Finding:
     tenants = list(standing(outcome).tasks)
     if len(tenants) < 2:
         return not_applicable(NAME, outcome, "there is nobody else")
-    leaving = sampled(tenants, options.trials, options.seed)
-    done = tried(outcome, [Left(tenant) for tenant in leaving], _when)
+    leaving = sample(tenants, options.trials, options.seed)
+    done = try_changes(outcome, [Left(tenant) for tenant in leaving], _when)
     whole = done.trials == len(tenants)
     counts = (("tenants", len(tenants)), ("left", done.trials), ("violations", len(done.found)))
     seed = None if whole else options.seed
@@ -34,7 +34,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
 
 
 def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
-    """What the tenant had before the other left, and what it has after."""
+    """The tenant's tasks or share before the other left, and after."""
     return None if changed is None else _when(outcome, changed, who[0])
 
 

@@ -33,7 +33,7 @@ def reduction(name: str, promise: str, simpler: Simpler) -> Property:
         except InputError as error:
             return not_applicable(name, outcome, f"{policy} cannot be applied: {error}")
         tenants = list(standing(outcome).tasks)
-        shown = {tenant: _shown(outcome, reference, tenant, why) for tenant in tenants}
+        shown = {tenant: _show(outcome, reference, tenant, why) for tenant in tenants}
         found = [((t,), None, s) for t, s in shown.items() if s.slack > 0]
         counts = (("tenants", len(tenants)), ("differ", len(found)))
         if found:
@@ -48,12 +48,12 @@ def reduction(name: str, promise: str, simpler: Simpler) -> Property:
         policy, why = simpler(outcome)
         if outcome.whole or policy is None or who[0] not in standing(outcome).tasks:
             return None
-        return _shown(outcome, outcome.under(policy), who[0], why)
+        return _show(outcome, outcome.under(policy), who[0], why)
 
     return Property(name, promise, check, measure)
 
 
-def _shown(outcome: Outcome, reference: Outcome, tenant: str, why: str) -> Shown:
+def _show(outcome: Outcome, reference: Outcome, tenant: str, why: str) -> Shown:
     first, second = standing(reference), standing(outcome)
     should, has, unit = first.of(tenant, second)
     gets, gives = amounts(has, should, unit)

@@ -1,4 +1,4 @@
-"""Where the properties are found, by the names of `fairlead.audit/1`."""
+"""All properties by their names in `fairlead.audit/1`."""
 
 from __future__ import annotations
 

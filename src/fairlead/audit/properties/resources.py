@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fairlead.audit.finding import Added, Change, Finding, Grown, Input
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.properties.base import Property, not_found, violated
 from fairlead.audit.properties.tenant_shares import falls
-from fairlead.audit.properties.try_changes import sampled, tried
+from fairlead.audit.properties.try_changes import sample, try_changes
 from fairlead.audit.properties.useless_machines import demanded, new_name, shapes_of
 from fairlead.model.machine import Machine
 
@@ -19,7 +20,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
     """Whether anybody falls when there is one more machine like one that there is, or when one of
     the machines gets twice as much of a resource."""
     changes = list(_more(outcome.input))
-    done = tried(outcome, sampled(changes, options.trials, options.seed), _when)
+    done = try_changes(outcome, sample(changes, options.trials, options.seed), _when)
     seed = None if len(changes) <= options.trials else options.seed
     note = "" if seed is None else f"{done.trials} of {len(changes)} ways to add were tried"
     counts = (("changes", done.trials), ("violations", len(done.found)))
@@ -31,7 +32,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
 
 
 def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
-    """What the tenant had before there was more, and what it has after."""
+    """The tenant's tasks or share before there was more, and after."""
     return None if changed is None else _when(outcome, changed, who[0])
 
 
@@ -48,7 +49,7 @@ def _more(given: Input) -> Iterator[Change]:
     name = new_name(given)
     shapes = shapes_of(given)
     for machine in shapes:
-        yield Added(Machine(name, machine.capacity, machine.labels), like=machine.name)
+        yield Added(replace(machine, name=name), like=machine.name)
     for machine in shapes:
         for resource in demanded(given):
             if resource in machine.capacity:

@@ -72,7 +72,7 @@ def measure(
     changed: Outcome | None,  # noqa: ARG001  the property is about no change
     who: tuple[str, ...],
 ) -> Shown | None:
-    """What the tenant could run with what is its own, and what it runs."""
+    """The tasks that the tenant could run with what is its own, and those that it runs."""
     held = hold(outcome)
     for own in own_parts(held):
         if (own.party.name,) == who:
@@ -124,7 +124,7 @@ def own_parts(held: Held) -> list[Own]:
 
 
 def compare(held: Held, mine: Own, unsure: list[str]) -> Shown:
-    """What the party could run with what is its own, and what it runs. `unsure` is told of a party
+    """A comparison of what the party could run with its own and what it runs. `unsure` gets a party
     for which that could not be decided."""
     party, within = mine.party, held.numbers.within
     if len(party.jobs) == 1:

@@ -26,7 +26,7 @@ from fairlead.audit.properties.strategy_lies import (
     Liar,
     Scene,
     directed,
-    drawn,
+    draw_lie,
     larger_pools,
     lie_of,
     scene_of,
@@ -36,7 +36,7 @@ from fairlead.audit.properties.strategy_lies import (
     unusable_pools,
 )
 from fairlead.audit.properties.strategy_value import Range, claims_of, gets, own_job
-from fairlead.audit.properties.try_changes import sampled
+from fairlead.audit.properties.try_changes import sample
 from fairlead.model.eligibility import may_use
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -56,8 +56,8 @@ Violation = tuple[tuple[str, ...], Change | None, Shown]
 
 
 class _Smallest(NamedTuple):
-    """How many of the smallest lies were tried (the policy refuses what some of them make of the
-    input), how many there are, and how many there was room for."""
+    """The number of the smallest lies that were tried (the policy refuses what some of them make of
+    the input), how many there are, and how many there was room for."""
 
     tried: int
     there: int
@@ -66,7 +66,7 @@ class _Smallest(NamedTuple):
 
 @dataclass(frozen=True)
 class _Gain:
-    """What a lie brings to one liar."""
+    """The gain of one liar by a lie."""
 
     tenant: str
     truth: Fraction
@@ -91,7 +91,7 @@ class _Gain:
 
 @dataclass
 class _Search:
-    """What has been tried so far, and the best of it."""
+    """The lies that were tried so far, and the best of them."""
 
     outcome: Outcome
     trials: int = 0
@@ -111,20 +111,20 @@ class _Search:
             if change in self.known or (self.outcome.whole and _of_no_use(change, scene)):
                 continue
             self.known.add(change)
-            sure = self.told(change, change.liars)
+            sure = self.tell(change, change.liars)
             if sure is not None and sure >= self.best and claim is not None:
                 self.nearest = claim
 
-    def told(self, change: Change, who: tuple[str, ...]) -> float | None:
+    def tell(self, change: Change, who: tuple[str, ...]) -> float | None:
         """Tells the lie: by how much it pays those who tell it, at least; None where it cannot
         be told."""
-        gains = _told(self.outcome, change, who)
+        gains = _tell(self.outcome, change, who)
         if gains is None:
             return None
         self.trials += 1
         sure = min(gain.sure for gain in gains[1])
         self.best = max(self.best, sure)
-        shown = _shown(self.outcome, gains[0], gains[1])
+        shown = _show(self.outcome, gains[0], gains[1])
         if shown.slack > 0:
             self.found.append((who, change, shown))
         else:
@@ -152,7 +152,7 @@ def check(outcome: Outcome, options: Options) -> Finding:
         return not_applicable(NAME, outcome, "no tenant has just one job that runs")
     search = _Search(outcome)
     draw = np.random.Generator(np.random.PCG64(options.seed))
-    liars = sampled(scene.liars, MOST_LIARS, options.seed)
+    liars = sample(scene.liars, MOST_LIARS, options.seed)
     smallest = least(scene, liars)
     room = room_for(scene, options.trials) if options.smallest is None else options.smallest
     search.tell_all(scene, chosen(smallest, room, options.seed), room)
@@ -199,7 +199,7 @@ def _lies(
     if len(first) > half:
         # A few of the first, and some of all.
         head = first[: half // 2]
-        first = head + sampled(first[half // 2 :], half - len(head), int(draw.integers(2**31)))
+        first = head + sample(first[half // 2 :], half - len(head), int(draw.integers(2**31)))
     yield from first
     for turn in range(20 * options.trials + 20):
         liar = liars[int(draw.integers(len(liars)))]
@@ -208,16 +208,16 @@ def _lies(
             pair = [
                 (each, known[each.tenant][int(draw.integers(len(known[each.tenant])))])
                 if known[each.tenant] and draw.random() < 0.7
-                else (each, drawn(scene, each, draw))
+                else (each, draw_lie(scene, each, draw))
                 for each in (liar, other)
             ]
             yield lie_of(*pair), None
         elif turn % 3 == 1 and search.nearest is not None:
             liar, claim = search.nearest
-            near = drawn(scene, Liar(liar.tenant, claim, liar.price, liar.cost, liar.own), draw)
+            near = draw_lie(scene, Liar(liar.tenant, claim, liar.price, liar.cost, liar.own), draw)
             yield lie_of((liar, near)), (liar, near)
         else:
-            claim = drawn(scene, liar, draw)
+            claim = draw_lie(scene, liar, draw)
             yield lie_of((liar, claim)), (liar, claim)
 
 
@@ -230,8 +230,8 @@ def _of_no_use(lie: Lie, scene: Scene) -> bool:
 def _apart(
     scene: Scene, liars: list[Liar], outcome: Outcome, most: int
 ) -> tuple[tuple[Witness, ...], int]:
-    """What pays under most policies: the best way found to come as two, and the best machine that
-    is not one's own; and how many ways were tried."""
+    """Lies that pay under most policies: the best way found to come as two, and the best machine
+    that is not one's own; and how many ways were tried."""
     kinds: list[list[tuple[Change, str]]] = [
         [(change, liar.tenant) for liar in liars for change in splits(scene, liar)],
         [(lie, liar.tenant) for liar in liars for lie in larger_pools(scene, liar)],
@@ -240,7 +240,7 @@ def _apart(
     for ways in kinds:
         search = _Search(outcome)
         for change, tenant in ways[-most:] if len(ways) > most else ways:
-            search.told(change, (tenant,))
+            search.tell(change, (tenant,))
         trials += search.trials
         if search.found:
             who, change_, shown = min(search.found, key=lambda one: -one[2].slack)
@@ -249,7 +249,7 @@ def _apart(
 
 
 def _note(scene: Scene, search: _Search, small: _Smallest, apart: Iterable[Witness]) -> str:
-    """What must be known to read the verdict right."""
+    """Sentences that a reader needs to read the verdict right."""
     parts = []
     if small.tried:
         parts.append((SOME_SMALLEST if small.room < small.there else ALL_SMALLEST).format(*small))
@@ -271,14 +271,14 @@ def _note(scene: Scene, search: _Search, small: _Smallest, apart: Iterable[Witne
 
 
 def measure(outcome: Outcome, changed: Outcome | None, who: tuple[str, ...]) -> Shown | None:
-    """What the liar who gains least runs by the truth, and what it can run by the lie."""
+    """The tasks that the liar who gains least runs by the truth, and can run by the lie."""
     if changed is None:
         return None
     gains = _gains(outcome, changed, who)
-    return None if gains is None else _shown(outcome, changed, gains)
+    return None if gains is None else _show(outcome, changed, gains)
 
 
-def _told(
+def _tell(
     outcome: Outcome, change: Change, who: tuple[str, ...]
 ) -> tuple[Outcome, list[_Gain]] | None:
     try:
@@ -290,7 +290,7 @@ def _told(
 
 
 def _gains(before: Outcome, after: Outcome, who: tuple[str, ...]) -> list[_Gain] | None:
-    """What each liar has of it; None where it is not a tenant whose lies can be counted."""
+    """The gain of each liar; None where one is not a tenant whose lies can be counted."""
     gains = []
     for tenant in who:
         true = own_job(before.input, tenant)
@@ -304,7 +304,7 @@ def _gains(before: Outcome, after: Outcome, who: tuple[str, ...]) -> list[_Gain]
     return gains
 
 
-def _shown(before: Outcome, after: Outcome, gains: list[_Gain]) -> Shown:
+def _show(before: Outcome, after: Outcome, gains: list[_Gain]) -> Shown:
     """The numbers of the liar who gains least."""
     worst = min(gains, key=lambda gain: (gain.slack, gain.sure, gain.tenant))
     first = counted(float(worst.truth), "task")

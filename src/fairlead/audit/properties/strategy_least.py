@@ -12,12 +12,12 @@ from fairlead.audit.properties.strategy_lies import (
     Claimed,
     Liar,
     Scene,
-    changed,
     labels,
     lie_of,
     too_small,
+    with_amounts,
 )
-from fairlead.audit.properties.try_changes import sampled
+from fairlead.audit.properties.try_changes import sample
 from fairlead.model.constraint import Operator, Requirement, Selector
 from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
@@ -30,12 +30,12 @@ WORK = 50_000
 fewer than others."""
 
 RAISED = Fraction(2)
-"""What one resource of the demand is multiplied by; half of what is most needed where it is not
+"""A lie multiplies one resource of the demand by this; half of what is most needed where it is not
 needed at all."""
 
 
 def room_for(scene: Scene, trials: int) -> int:
-    """How many of the smallest lies are tried."""
+    """The number of the smallest lies that are tried."""
     size = len(scene.given.jobs) * len(scene.members)
     return max(trials, min(MOST, WORK // size))
 
@@ -60,8 +60,8 @@ def chosen(lies: tuple[list[Claimed], list[Claimed]], room: int, seed: int) -> l
     """So many of them, drawn with the seed where there are more: those that differ in one thing
     before the others."""
     one, two = lies
-    some = sampled(one, room, seed)
-    return some + sampled(two, room - len(some), seed)
+    some = sample(one, room, seed)
+    return some + sample(two, room - len(some), seed)
 
 
 def _smallest(scene: Scene, liar: Liar) -> tuple[list[Job], list[Job]]:
@@ -130,11 +130,11 @@ def _demands(scene: Scene, job: Job) -> Iterator[Job]:
     needed = {r: need for r, need in job.demand.items() if need}
     for r in scene.seen.resources:
         if r in needed:
-            yield changed(job, {r: needed[r] * RAISED})
+            yield with_amounts(job, {r: needed[r] * RAISED})
             if len(needed) > 1:
-                yield changed(job, {r: Fraction(0)})
+                yield with_amounts(job, {r: Fraction(0)})
         else:
-            yield changed(job, {r: max(needed.values()) / 2})
+            yield with_amounts(job, {r: max(needed.values()) / 2})
 
 
 def _numbers(job: Job) -> Iterator[Job]:

@@ -22,7 +22,8 @@ from fairlead.model.values import FrozenMap
 from fairlead.sharing.certificate.arrays import Classes, Floats, Seen, see
 
 FACTORS = tuple(map(Fraction, ("2", "1/2", "3/2", "9/10", "11/10", "2/3", "4/3", "3", "1/3")))
-"""What a component of a demand, or all of it, is multiplied by: small steps and large ones."""
+"""A lie multiplies a component of a demand, or all of it, by one of these: small steps and large
+ones."""
 
 MOST_BESIDE, MOST_STEPS = 8, 12
 """So many tasks beside each other are thought of, and so many claims of each resource made."""
@@ -49,7 +50,7 @@ Claimed = tuple[Lie, tuple[Liar, Job] | None]
 
 @dataclass(frozen=True)
 class Scene:
-    """What lies are made from."""
+    """The input as lies are made from it."""
 
     given: Input
     seen: Seen
@@ -60,7 +61,8 @@ class Scene:
 
 
 def scene_of(outcome: Outcome) -> Scene:
-    """Who may lie: the tenants with one job that can run and does not spread."""
+    """The input with those who may lie: the tenants with one job that can run and does not
+    spread."""
     given = outcome.input
     seen = see(given.cluster, given.jobs)
     kinds = seen.all_kinds()
@@ -176,19 +178,19 @@ def _demands(scene: Scene, liar: Liar) -> Iterator[Job]:
     }
     most = max(part.values())
     for factor in FACTORS[:2]:
-        yield scaled(job, factor)
+        yield scale_tasks(job, factor)
     for r, own in part.items():
         amount = most * Fraction(float(total[scene.seen.resource[r]]))
         amount = amount.limit_denominator(1000) or Fraction(1, 1000)
         if own < most:
-            yield changed(job, {r: amount})
-            yield changed(job, {r: (job.demand.get(r, Fraction(0)) + amount) / 2})
+            yield with_amounts(job, {r: amount})
+            yield with_amounts(job, {r: (job.demand.get(r, Fraction(0)) + amount) / 2})
     for factor in FACTORS:
         for r in part:
             if job.demand.get(r):
-                yield changed(job, {r: job.demand[r] * factor})
+                yield with_amounts(job, {r: job.demand[r] * factor})
     for factor in FACTORS[2:]:
-        yield scaled(job, factor)
+        yield scale_tasks(job, factor)
 
 
 def too_small(claim: Job, true: Job) -> bool:
@@ -215,25 +217,25 @@ def _steps(scene: Scene, liar: Liar) -> Iterator[Job]:
                     left = has - number * need
                     found |= {left / k for k in range(1, int(left / own) + 1)[:MOST_BESIDE]}
                     found |= {left / k for k in range(1, int(left / own) + 1)[-MOST_BESIDE:]}
-        rows.append([changed(job, {r: it}) for it in sorted(found - {own})[:MOST_STEPS]])
+        rows.append([with_amounts(job, {r: it}) for it in sorted(found - {own})[:MOST_STEPS]])
     # One of each resource after the other, so that the first ones are of every resource.
     for step in range(MOST_STEPS):
         yield from (row[step] for row in rows if step < len(row))
 
 
-def changed(job: Job, amounts: dict[str, Fraction]) -> Job:
+def with_amounts(job: Job, amounts: dict[str, Fraction]) -> Job:
     """The job with these components of its demand instead."""
     return replace(job, demand=FrozenMap({**job.demand, **amounts}))
 
 
-def scaled(job: Job, factor: Fraction) -> Job:
+def scale_tasks(job: Job, factor: Fraction) -> Job:
     """As much work in tasks of another size: below 1 each task is split, above 1 tasks merge."""
     tasks = None if job.tasks is None else Fraction(ceil(job.tasks / factor))
     demand = FrozenMap({r: need * factor for r, need in job.demand.items()})
     return replace(job, demand=demand, tasks=tasks)
 
 
-def drawn(scene: Scene, liar: Liar, draw: np.random.Generator) -> Job:
+def draw_lie(scene: Scene, liar: Liar, draw: np.random.Generator) -> Job:
     """A lie at random about several things at once."""
     job = liar.job
     if draw.random() < 0.6:
@@ -242,9 +244,9 @@ def drawn(scene: Scene, liar: Liar, draw: np.random.Generator) -> Job:
             if draw.random() < 0.5:
                 now = amounts.get(r) or Fraction(int(draw.integers(1, 5)), 4)
                 amounts[r] = now * FACTORS[int(draw.integers(len(FACTORS)))]
-        job = changed(job, amounts)
+        job = with_amounts(job, amounts)
     if draw.random() < 0.3:
-        job = scaled(job, FACTORS[int(draw.integers(len(FACTORS)))])
+        job = scale_tasks(job, FACTORS[int(draw.integers(len(FACTORS)))])
     if draw.random() < 0.5 or job == liar.job:
         kept = [k for k in range(len(scene.members)) if draw.random() < 0.5]
         kept = kept or [int(draw.integers(len(scene.members)))]
@@ -269,7 +271,7 @@ def smaller_pools(liar: Liar) -> Iterator[Lie]:
     if own is not None and own.pool is not None and len(own.pool) > 1:
         for name in own.pool[:MOST_KINDS]:
             rest = tuple(other for other in own.pool if other != name)
-            yield lie_of((liar, liar.job), tenants=(_with_pool(own, rest),))
+            yield lie_of((liar, liar.job), tenants=(replace(own, pool=rest),))
 
 
 def larger_pools(scene: Scene, liar: Liar) -> Iterator[Lie]:
@@ -285,11 +287,7 @@ def larger_pools(scene: Scene, liar: Liar) -> Iterator[Lie]:
         if name not in owned
     ]
     for name in free[:2]:
-        yield lie_of((liar, liar.job), tenants=(_with_pool(own, (*own.pool, name)),))
-
-
-def _with_pool(own: Tenant, pool: tuple[str, ...]) -> Tenant:
-    return Tenant(own.name, pool=pool, parent=own.parent, limit=own.limit)
+        yield lie_of((liar, liar.job), tenants=(replace(own, pool=(*own.pool, name)),))
 
 
 def unusable_pools(scene: Scene) -> list[str]:

@@ -1,5 +1,5 @@
-"""What a liar has of its lie: the true tasks that it can run with what it gets, whichever of the
-optimal placements comes out; with whole tasks those that fit into its containers."""
+"""The value of a lie to its liar: the true tasks that it can run with what it gets, whichever of
+the optimal placements comes out; with whole tasks those that fit into its containers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairlead.model.eligibility import may_use
 from fairlead.model.errors import SolverError
 from fairlead.model.job import Job
 from fairlead.model.unrounded import EXACT, IN_DOUBLES
-from fairlead.sharing.analysis.extremes import Face, extremes
+from fairlead.sharing.analysis.improve import Room, extremes
 from fairlead.sharing.analysis.improve_exact import Space, most_of
 from fairlead.sharing.certificate.arrays import Bools, Classes, Floats, Seen, see
 from fairlead.sharing.policy import Policy, View
@@ -48,7 +48,8 @@ def own_job(given: Input, tenant: str) -> Job | None:
 
 
 def claims_of(before: Input, after: Input, true: Job) -> list[Job]:
-    """What stands for the job after a lie: the job of its name, or all jobs that are new."""
+    """The jobs that stand for the job after a lie: the job of its name, or all jobs that are
+    new."""
     same = [job for job in after.jobs if job.name == true.name]
     known = {job.name for job in before.jobs}
     return same or [job for job in after.jobs if job.name not in known]
@@ -137,7 +138,7 @@ def _in_containers(true: Job, claims: list[Job], after: Outcome) -> Range:
 
 
 def _of_so_many(each: list[tuple[Fraction, Fraction]], machines: int) -> Fraction:
-    """What the first so many machines have together."""
+    """The tasks that the first so many machines have together."""
     total, left = NONE, Fraction(machines)
     for tasks, number in each:
         total += tasks * min(number, left)
@@ -198,14 +199,20 @@ def _over_the_face(
         for row, j in enumerate(jobs):
             if j in worth:
                 valued[row, really] = float(worth[j])
-        face = Face(
-            demand=seen.demand[jobs],
-            usable=usable,
-            capacity=kinds.total,
-            most=np.where(seen.spread[jobs][:, None], kinds.count[None, :], np.inf),
-            tasks=np.array([float(each) for each in amount]),
+        tasks = np.array([float(each) for each in amount])
+        near = _nearly(
+            Room(
+                demand=seen.demand[jobs],
+                usable=usable,
+                capacity=kinds.total,
+                most=np.where(seen.spread[jobs][:, None], kinds.count[None, :], np.inf),
+                floor=tasks,
+                ceiling=tasks,
+                unit=tasks,
+                worth=valued,
+            ),
+            large=large,
         )
-        near = _nearly(face, valued, large=large)
         # They leave a hundred millionth of what others have open, which is much to who has little.
         room = DOUBT * float((valued * usable * kinds.holds[jobs] * kinds.count).sum())
         if near is not None and (large or (truth is not None and near[0] + room < truth)):
@@ -232,9 +239,9 @@ def _over_the_face(
     return found[0], found[1], EXACT
 
 
-def _nearly(face: Face, worth: Floats, *, large: bool) -> tuple[float, float] | None:
+def _nearly(room: Room, *, large: bool) -> tuple[float, float] | None:
     try:
-        return extremes(face, worth)
+        return extremes(room)
     except SolverError:
         if large:
             raise

@@ -1,4 +1,4 @@
-"""What each tenant has, before and after a change, in numbers that can be compared."""
+"""Each tenant's tasks or share, before and after a change, in numbers that can be compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Standing:
     within: Fraction  # to what part of themselves the numbers are known
 
     def of(self, tenant: str, after: Standing) -> tuple[Fraction, Fraction, str]:
-        """What the tenant has here, what it has there, and what is counted."""
+        """The tenant's number here, its number there, and the unit of both."""
         mine, then = self.tasks[tenant], after.tasks.get(tenant, {})
         mine = {job: has for job, has in mine.items() if job in self.able} or mine
         if len(mine) == 1:
@@ -39,7 +39,7 @@ class Standing:
 
 
 def standing(outcome: Outcome) -> Standing:
-    """What each tenant has."""
+    """The tasks of each tenant, and the units of its share."""
     numbers = outcome.numbers
     tasks: dict[str, dict[str, Fraction]] = {}
     for job in outcome.allocation.jobs:
@@ -66,15 +66,15 @@ def amounts(first: Fraction, then: Fraction, unit: str) -> tuple[str, str]:
 
 def falls(before: Outcome, after: Outcome, tenant: str, when: str) -> Shown | None:
     """By how much the tenant falls; None where it is not in both."""
-    return _compared(before, after, tenant, f"{tenant} falls from {{}} to {{}} {when}.", fall=True)
+    return _compare(before, after, tenant, f"{tenant} falls from {{}} to {{}} {when}.", fall=True)
 
 
 def moves(before: Outcome, after: Outcome, tenant: str, when: str) -> Shown | None:
     """By how much what the tenant has changes, either way; None where it is not in both."""
-    return _compared(before, after, tenant, f"{tenant} goes from {{}} to {{}} {when}.", fall=False)
+    return _compare(before, after, tenant, f"{tenant} goes from {{}} to {{}} {when}.", fall=False)
 
 
-def _compared(
+def _compare(
     before: Outcome, after: Outcome, tenant: str, sentence: str, *, fall: bool
 ) -> Shown | None:
     first, second = standing(before), standing(after)

@@ -21,13 +21,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Tried:
-    """How many changes could be made, and each violation."""
+    """The number of changes that could be made, and each violation."""
 
     trials: int
     found: tuple[Hurt, ...]
 
 
-def tried(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Tried:
+def try_changes(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Tried:
     """Makes each change, solves again, and compares what each tenant has. A change that cannot be
     made, or whose result the policy refuses, is no trial."""
     trials, found = 0, []
@@ -45,7 +45,7 @@ def tried(outcome: Outcome, changes: Iterable[Change], compare: Compare) -> Trie
     return Tried(trials, tuple(found))
 
 
-def sampled(items: Sequence[T], most: int, seed: int) -> list[T]:
+def sample(items: Sequence[T], most: int, seed: int) -> list[T]:
     """The items, or so many of them drawn with the seed, in their order."""
     if len(items) <= most:
         return list(items)

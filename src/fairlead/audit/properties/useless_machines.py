@@ -15,7 +15,7 @@ from fairlead.audit.finding import Added, Change, Finding, Input, Removed
 from fairlead.audit.outcome import Options, Outcome, Shown
 from fairlead.audit.properties.base import Property, not_applicable, not_found, violated
 from fairlead.audit.properties.tenant_shares import moves
-from fairlead.audit.properties.try_changes import sampled, tried
+from fairlead.audit.properties.try_changes import sample, try_changes
 from fairlead.model.eligibility import holds as holds_tasks
 from fairlead.model.eligibility import may_use
 from fairlead.model.job import Job
@@ -56,11 +56,11 @@ def _property(name: str, kind: Kind, shapes: Callable[[Input, bool], Iterator[Ch
         if there and len(there) < len(given.cluster.machines):
             changes.append(Removed(there))
         more = list(shapes(given, whole))
-        changes += sampled(more, options.trials - len(changes), options.seed)
+        changes += sample(more, options.trials - len(changes), options.seed)
         seed = None if len(more) <= options.trials else options.seed
         if not changes:
             return not_applicable(name, outcome, "no machine of this kind can be made")
-        done = tried(outcome, changes, _when)
+        done = try_changes(outcome, changes, _when)
         counts = (("changes", done.trials), ("violations", len(done.found)))
         note = f"the input has {len(there)} such machines" if there else ""
         if done.found:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.audit.finding import Finding, Input, Split, Verdict, Witness
-from fairlead.audit.lottery import asked
+from fairlead.audit.lottery import ask
 from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.strategy_lies import scene_of, unusable_pools
@@ -45,7 +45,7 @@ class Part:
 
 @dataclass
 class Cell:
-    """What is known of one property of one policy.
+    """The knowledge about one property of one policy.
 
     `judged` are the inputs that the property says something about and that did not violate it,
     `refused` those that the policy does not take; `trials` the changes tried, `best` the largest
@@ -75,7 +75,7 @@ class Cell:
 
 @dataclass
 class Counts:
-    """How hard the inputs of a family were."""
+    """The hardness of the inputs of a family."""
 
     instances: int = 0
     constrained: int = 0
@@ -94,7 +94,7 @@ class Counts:
 
 @dataclass
 class Judged:
-    """What came of a part."""
+    """The result of a part."""
 
     family: Family
     counts: Counts = field(default_factory=Counts)
@@ -193,7 +193,7 @@ def judge_part(part: Part) -> Judged:
                     open_[policy, name].silent = "nothing is drawn"
                     continue
                 if row.property not in said:
-                    said[row.property] = list(asked(PROPERTIES[row.property], outcome, options))
+                    said[row.property] = list(ask(PROPERTIES[row.property], outcome, options))
                 # Of a lottery the first is before the draw, and a second after it.
                 finding = said[row.property][0 if row.ante else -1]
                 _count(open_[policy, name], finding, row, number)
@@ -206,7 +206,7 @@ def rows_of(tasks: Tasks) -> Sequence[Row]:
 
 
 def _count(cell: Cell, finding: Finding, row: Row, number: int) -> None:
-    """What one finding says of a cell."""
+    """The cell that one finding makes."""
     if finding.verdict is Verdict.NOT_APPLICABLE:
         cell.silent = finding.note
         return

@@ -50,9 +50,9 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class Traits:
-    """What makes an input hard. `constrained`: a constraint keeps a job from a machine on which it
-    would fit; `contended`: some job that runs has fewer tasks than it could have alone on the
-    machines that it may use; `levels`: TSF's allocation stops at more than one share."""
+    """The traits that make an input hard. `constrained`: a constraint keeps a job from a machine on
+    which it would fit; `contended`: some job that runs has fewer tasks than it could have alone on
+    the machines that it may use; `levels`: TSF's allocation stops at more than one share."""
 
     constrained: bool
     contended: bool
@@ -71,7 +71,7 @@ def instance(family: Family, seed: int, number: int, unlimited: bool = False) ->
     draw = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, place, number])))
     hard = number % HARD == 0 and family not in (Family.ONE_MACHINE, Family.WHOLE_OPEN)
     for _ in range(DRAWS):
-        given = _drawn(family, draw)
+        given = _draw_input(family, draw)
         if given is not None and unlimited:
             given = replace(given, jobs=tuple(replace(job, tasks=None) for job in given.jobs))
         if given is not None and _is_of(family, given, hard):
@@ -80,7 +80,7 @@ def instance(family: Family, seed: int, number: int, unlimited: bool = False) ->
 
 
 def traits(outcome: Outcome) -> Traits:
-    """What makes the input hard, by its outcome under TSF."""
+    """The traits that make the input hard, by its outcome under TSF."""
     given = outcome.input
     fits = [(job, m) for job in given.jobs for m in given.cluster.machines if holds(job, m) > 0]
     contended = False
@@ -117,7 +117,7 @@ def _is_of(family: Family, given: Input, hard: bool) -> bool:
     return not hard or traits(outcome).hard
 
 
-def _drawn(family: Family, draw: np.random.Generator) -> Input | None:
+def _draw_input(family: Family, draw: np.random.Generator) -> Input | None:
     pools = family in (Family.POOLS, Family.UNUSABLE_POOLS)
     whole = family in (Family.WHOLE_OPEN, Family.WHOLE)
     resources = "abc"[: 1 if family is Family.ONE_RESOURCE else _one(draw, (1, 2, 2, 3, 3))]

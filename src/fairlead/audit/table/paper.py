@@ -1,4 +1,4 @@
-"""What the papers say of the properties: TSF's Table I, and what the k-DF paper claims."""
+"""The papers' claims about the properties: TSF's Table I, and what the k-DF paper claims."""
 
 from __future__ import annotations
 

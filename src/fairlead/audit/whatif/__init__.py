@@ -1,1 +1,1 @@
-"""What would change: edits, catalogues, and both sides compared."""
+"""Edits of an input, catalogues, and what they change: both sides compared."""

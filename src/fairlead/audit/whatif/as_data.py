@@ -1,4 +1,4 @@
-"""What would change, as data."""
+"""A what-if as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which machines to buy for so much money: found by solving again, ordered by the prices.
+"""The machines to buy for so much money: found by solving again, ordered by the prices.
 
 What is raised is the smallest share, or a named tenant's, counted in the units of today (tasks ÷
 today's scale): buying machines changes the scales, and a share can fall while its tasks rise. Where
@@ -16,7 +16,7 @@ from fairlead.audit.outcome import Outcome, Rule, solve
 from fairlead.audit.whatif.buy_value import cheapest_first, scarcest, values
 from fairlead.audit.whatif.catalogue import Offer
 from fairlead.audit.whatif.compare import WhatIf, what_if
-from fairlead.audit.whatif.edits import Add, edited
+from fairlead.audit.whatif.edits import Add, apply_edits
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.hints import Known
 from fairlead.model.quantity import written_plain
@@ -31,7 +31,7 @@ MANY = 10_000
 """Machines of one offer that the money may buy: each is one to be shared."""
 
 Counts = tuple[int, ...]
-"""How many of each offer."""
+"""The number of machines of each offer."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Buying:
 
     @property
     def rank(self) -> int | None:
-        """Which of the shares, counted from the smallest, is the first that the purchase raises;
-        None where it raises none."""
+        """The number of the share, counted from the smallest, that is the first that the purchase
+        raises; None where it raises none."""
         pairs = zip(self.nothing.shares, self.best.shares, strict=True)
         for index, ((_, before), (_, after)) in enumerate(pairs):
             if compared(before, after, self.within) > 0:
@@ -134,7 +134,7 @@ def buy(
 
 
 def _most(offer: Offer, money: Fraction) -> int:
-    """How many of it the money allows."""
+    """The number of its machines that the money allows."""
     assert offer.price is not None  # buy() has refused it
     most = int(money // offer.price)
     return most if offer.at_most is None else min(most, offer.at_most)
@@ -163,12 +163,12 @@ class _Search:
             all_of_them = self._with(tuple(_most(o, budget) for o in offers))
             wide = solve(all_of_them, before.rule).allocation.unrounded.unit
             self._unit = {name: unit or wide[name] for name, unit in self._unit.items()}
-        self._nothing = self._solved((0,) * len(offers))
+        self._nothing = self._solve((0,) * len(offers))
         self._valued = self._by_value()
         self._order = [self._offers.index(each.offer) for each in self._valued if each.tried]
 
     def _with(self, counts: Counts) -> Input:
-        return edited(self._before.input, self._edits(counts)).input
+        return apply_edits(self._before.input, self._edits(counts)).input
 
     def _edits(self, counts: Counts) -> list[Add]:
         return [
@@ -183,7 +183,7 @@ class _Search:
             cost += count * (offer.price or 0)
         return cost
 
-    def _solved(self, counts: Counts) -> Bought:
+    def _solve(self, counts: Counts) -> Bought:
         """The purchase, solved."""
         if counts not in self._known:
             now = self._before
@@ -241,8 +241,8 @@ class _Search:
             budget=self._budget,
             offers=self._valued,
             nothing=self._nothing,
-            best=self._solved(best),
-            naive=self._solved(naive),
+            best=self._solve(best),
+            naive=self._solve(naive),
             scarcest=resource,
             exact=exact,
             spent=not exact and self._left <= 0,
@@ -283,7 +283,7 @@ class _Search:
         """By how much each share is above that of another purchase, from the smallest up; what is
         no difference is 0."""
         for (_, then), (_, now) in zip(
-            self._solved(over).shares, self._solved(counts).shares, strict=True
+            self._solve(over).shares, self._solve(counts).shares, strict=True
         ):
             yield Fraction(0) if compared(then, now, self._within) == 0 else now - then
 

@@ -1,4 +1,4 @@
-"""What an offer is worth by the prices of an allocation, and what one would buy without them.
+"""The worth of an offer by the prices of an allocation, and what one would buy without them.
 
 Both only say where to look: what is bought is decided by solving again.
 """
@@ -18,7 +18,7 @@ from fairlead.sharing.analysis.yardstick import amounts_held
 
 
 def values(outcome: Outcome, tenant: str, offers: Sequence[Offer]) -> dict[str, float]:
-    """What one machine of each offer is worth by the prices of what stops the tenant: the tasks of
+    """The worth of one machine of each offer by the prices of what stops the tenant: the tasks of
     a job that may use it and that it holds, times what a task of that job costs today by these
     prices; of several jobs the one that makes most of it. 0 where the prices say nothing."""
     jobs = {job.name: job for job in outcome.input.jobs}
@@ -49,7 +49,7 @@ def _running(outcome: Outcome) -> list[JobShare]:
 def _cost(
     share: JobShare, demand: Mapping[str, Fraction], worth: Mapping[tuple[int, str], float]
 ) -> float:
-    """What a task of the job costs where it runs cheapest."""
+    """The cost of a task of the job where it runs cheapest."""
     if share.placements is None:
         classes = sorted({index for index, _ in worth})
     else:

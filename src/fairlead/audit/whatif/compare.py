@@ -1,4 +1,4 @@
-"""What would change: an input and the same with a change made, both solved, side by side."""
+"""A what-if: an input and the same with a change made, both solved, side by side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from fairlead.audit.finding import Input
 from fairlead.audit.outcome import Outcome, Rule, solve
-from fairlead.audit.whatif.edits import Edit, Edited, edited
+from fairlead.audit.whatif.edits import Edit, Edited, apply_edits
 from fairlead.model.allocation import Allocation
 from fairlead.model.shares import JobShare
 from fairlead.model.unrounded import change, rise
@@ -20,7 +20,7 @@ from fairlead.sharing.analysis.yardstick import shares_by
 
 @dataclass(frozen=True)
 class Moved:
-    """What a job (its tasks) or a tenant (its weighted share) has before and after; None where it
+    """A job's tasks, or a tenant's weighted share, before and after; None where it
     is not there, and only there: a job that can run nowhere runs 0 tasks.
 
     `change` is 1 where it gains, -1 where it loses, 0 where it has exactly as much; `by` how much
@@ -44,7 +44,7 @@ class Moved:
 
 
 class Kind(Enum):
-    """What can stop a level. The values are those of `fairlead.whatif/1`."""
+    """The kinds of things that can stop a level. The values are those of `fairlead.whatif/1`."""
 
     RESOURCE = "resource"  # on machines, or in the whole cluster where a policy pools it
     LIMIT = "limit"  # of a tenant
@@ -96,12 +96,12 @@ def what_if(given: Input, edits: Iterable[Edit], rule: str | Rule) -> WhatIf:
     """The input beside the input with the changes, each solved. Raises InputError where a change
     cannot be made, or the policy refuses one of the two."""
     edits = tuple(edits)
-    made = edited(given, edits)
+    made = apply_edits(given, edits)
     before = solve(given, rule)
-    return _compared(before, solve(made.input, before.rule), made, edits)
+    return _compare(before, solve(made.input, before.rule), made, edits)
 
 
-def compared(before: Outcome, after: Outcome) -> WhatIf:
+def compare(before: Outcome, after: Outcome) -> WhatIf:
     """Two outcomes side by side; the change is whatever differs between their inputs."""
     names = [{machine.name for machine in one.input.cluster.machines} for one in (before, after)]
     made = Edited(
@@ -109,10 +109,10 @@ def compared(before: Outcome, after: Outcome) -> WhatIf:
         added=tuple(m.name for m in after.input.cluster.machines if m.name not in names[0]),
         removed=tuple(m.name for m in before.input.cluster.machines if m.name not in names[1]),
     )
-    return _compared(before, after, made, ())
+    return _compare(before, after, made, ())
 
 
-def _compared(before: Outcome, after: Outcome, made: Edited, edits: tuple[Edit, ...]) -> WhatIf:
+def _compare(before: Outcome, after: Outcome, made: Edited, edits: tuple[Edit, ...]) -> WhatIf:
     return WhatIf(
         before,
         after,
@@ -187,7 +187,7 @@ def _tenants(before: Allocation, after: Allocation, stranded: Collection[str]) -
 
 @dataclass(frozen=True)
 class _Key:
-    """What is scarce, machine by machine, so that two allocations can be compared whose classes
+    """A scarce thing, machine by machine, so that two allocations can be compared whose classes
     differ."""
 
     kind: Kind
@@ -223,7 +223,7 @@ def _bottlenecks(before: Outcome, after: Outcome) -> tuple[Bottleneck, ...]:
 
 
 def _order(one: Bottleneck) -> tuple[float, float, str, tuple[str, ...]]:
-    """What stops first before comes first, then what stops first after."""
+    """A key that puts first what stops first before, then what stops first after."""
     far = float("inf")
     return (
         one.before.share if one.before else far,
@@ -234,7 +234,7 @@ def _order(one: Bottleneck) -> tuple[float, float, str, tuple[str, ...]]:
 
 
 def _stops(outcome: Outcome) -> Mapping[_Key, Level]:
-    """What stops levels, each with the first level that it stops."""
+    """The things that stop levels, each with the first level that it stops."""
     allocation = outcome.allocation
     machines = {group.index: group.machines for group in allocation.classes}
     pooled = any(job.placements is None for job in allocation.jobs)

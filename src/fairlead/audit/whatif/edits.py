@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,10 +12,14 @@ from fairlead.audit.finding import Input, Removed
 from fairlead.model.check import with_implied_tenants
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster, Machine
-from fairlead.model.quantity import quantities
+from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
-from fairlead.sharing.analysis.improvements import without
+from fairlead.sharing.analysis.input_changes import (
+    with_demand,
+    with_limit,
+    with_machines,
+    without,
+)
 
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,18})")
 
@@ -86,7 +90,7 @@ class Edited:
     stranded: tuple[str, ...] = ()
 
 
-def edited(given: Input, edits: Iterable[Edit]) -> Edited:
+def apply_edits(given: Input, edits: Iterable[Edit]) -> Edited:
     """The input with all these changes made as one. Every name is one of the input as given, so
     their order does not matter. Raises InputError where one cannot be made."""
     edits = tuple(edits)
@@ -97,18 +101,16 @@ def edited(given: Input, edits: Iterable[Edit]) -> Edited:
             case Weight():
                 now = _weighted(now, edit)
             case Limit():
-                now = _limited(now, edit)
+                more = with_limit(now.cluster, edit.tenant, edit.resource, edit.amount)
+                now = replace(now, cluster=more)
             case Drop():
                 now = _with_job(now, without(_job(now, edit.job), edit.part))
             case Demand():
-                job = _job(now, edit.job)
-                now = _with_job(
-                    now, replace(job, demand=quantities({**job.demand, edit.resource: edit.amount}))
-                )
+                job = with_demand(_job(now, edit.job), edit.resource, edit.amount)
+                now = _with_job(now, job)
             case _:
                 continue
-    adds = [edit for edit in edits if isinstance(edit, Add)]
-    now, added = _grown(now, adds)
+    now, added = _grown(now, [edit for edit in edits if isinstance(edit, Add)])
     gone = tuple(
         dict.fromkeys(name for edit in edits if isinstance(edit, Remove) for name in edit.machines)
     )
@@ -123,35 +125,13 @@ def edited(given: Input, edits: Iterable[Edit]) -> Edited:
 def _grown(given: Input, adds: Iterable[Add]) -> tuple[Input, tuple[str, ...]]:
     """The input with the new machines, and their names."""
     taken = {machine.name for machine in given.cluster.machines}
-    machines = list(given.cluster.machines)
-    added: list[str] = []
-    beside: dict[str, list[str]] = {}
+    more: list[tuple[Machine, str | None]] = []
     for edit in adds:
         names = new_names(edit, taken)
-        machines += [Machine(name, edit.model.capacity, edit.model.labels) for name in names]
-        added += names
+        more += [(replace(edit.model, name=name), edit.like) for name in names]
         taken.update(names)
-        if edit.like is not None:
-            beside.setdefault(edit.like, []).extend(names)
-    if not added:
-        return given, ()
-
-    def listed(names: tuple[str, ...]) -> tuple[str, ...]:
-        more = [new for name in names for new in beside.get(name, ())]
-        return (*names, *more) if more else names
-
-    jobs = tuple(
-        replace(
-            job,
-            machines=None if job.machines is None else listed(job.machines),
-            exclude=listed(job.exclude),
-        )
-        if job.machines is not None or job.exclude
-        else job
-        for job in given.jobs
-    )
-    cluster = Cluster(machines, given.cluster.tenants, given.cluster.devices)
-    return Input(cluster, jobs), tuple(added)
+    cluster, jobs = with_machines(given.cluster, given.jobs, more)
+    return Input(cluster, jobs), tuple(machine.name for machine, _ in more)
 
 
 def new_names(edit: Add, taken: Iterable[str]) -> tuple[str, ...]:
@@ -189,22 +169,18 @@ def _with_job(given: Input, changed: Job) -> Input:
     return replace(given, jobs=jobs)
 
 
-def _with_tenants(given: Input, tenants: Sequence[Tenant], jobs: Sequence[Job]) -> Input:
-    cluster = Cluster(given.cluster.machines, tenants, given.cluster.devices)
-    return Input(cluster, tuple(jobs))
-
-
 def _weighted(given: Input, edit: Weight) -> Input:
     tenants = given.cluster.tenants
     if any(tenant.name == edit.tenant for tenant in tenants):
-        changed = [_heavier(t, edit) if t.name == edit.tenant else t for t in tenants]
-        return _with_tenants(given, changed, given.jobs)
+        changed = tuple(_heavier(t, edit) if t.name == edit.tenant else t for t in tenants)
+        return replace(given, cluster=replace(given.cluster, tenants=changed))
     # A job without a tenant is its own; to have a weight it needs one that is declared.
-    jobs = [
+    jobs = tuple(
         replace(job, tenant=edit.tenant) if job.name == edit.tenant and job.tenant is None else job
         for job in given.jobs
-    ]
-    return _with_tenants(given, [*tenants, Tenant(edit.tenant, weight=edit.weight)], jobs)
+    )
+    declared = (*tenants, Tenant(edit.tenant, weight=edit.weight))
+    return Input(replace(given.cluster, tenants=declared), jobs)
 
 
 def _heavier(tenant: Tenant, edit: Weight) -> Tenant:
@@ -215,22 +191,4 @@ def _heavier(tenant: Tenant, edit: Weight) -> Tenant:
                 "give an input with another pool, with --to",
             )
         )
-    return Tenant(
-        tenant.name, weight=edit.weight, pool=tenant.pool, parent=tenant.parent, limit=tenant.limit
-    )
-
-
-def _limited(given: Input, edit: Limit) -> Input:
-    def changed(tenant: Tenant) -> Tenant:
-        if tenant.name != edit.tenant:
-            return tenant
-        limit = {**tenant.limit, edit.resource: edit.amount}
-        return Tenant(
-            tenant.name,
-            weight=tenant.weight,
-            pool=tenant.pool,
-            parent=tenant.parent,
-            limit=limit,
-        )
-
-    return _with_tenants(given, [changed(t) for t in given.cluster.tenants], given.jobs)
+    return replace(tenant, weight=edit.weight)

@@ -1,4 +1,4 @@
-"""What people write for a change (`4 x h100-node`, `vision=3`, `train:cpu=2`), read against the
+"""Changes as people write them (`4 x h100-node`, `vision=3`, `train:cpu=2`), read against the
 input that it is about."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fairlead.model.quantity import exact, quantities
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.model.tenant import positive
 from fairlead.model.words import listing
-from fairlead.sharing.analysis.improvements import parts
+from fairlead.sharing.analysis.input_changes import parts
 
 _TIMES = re.compile(r"\s*(?P<count>[0-9]+)\s+[x×*]\s+(?P<what>\S.*?)\s*")
 _ALMOST = re.compile(r"(?P<count>[0-9]+)\s*[x×*]?\s*(?P<what>\S+)")
@@ -63,7 +63,7 @@ def read_edits(
 
 
 def _twice(edits: Iterable[Edit]) -> list[str]:
-    """What two of the changes set."""
+    """The values that two of the changes set."""
     seen: dict[str, int] = {}
     for edit in edits:
         match edit:

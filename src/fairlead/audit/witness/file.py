@@ -34,7 +34,7 @@ Tree = dict[str, object]
 
 @dataclass(frozen=True)
 class Written:
-    """What a witness file says: the two inputs as they are in it, and what it claims."""
+    """The content of a witness file: the two inputs as they are in it, and what it claims."""
 
     property: str
     policy: str
@@ -76,7 +76,7 @@ def witness_json(witness: Witness) -> str:
 
 
 def witness_from_json(text: str, file: str = "the witness") -> Written:
-    """What a witness file says. Raises InputError where it is none."""
+    """The content of a witness file. Raises InputError where it is none."""
     tree = json_tree(text, file, "give a witness file")
     if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
         raise InputError(
@@ -141,7 +141,7 @@ def _text(given: Input) -> str:
 
 
 def _change_tree(change: Change) -> Tree:
-    """What was done, in short: `changed` is what came of it."""
+    """The change in short; the file's `changed` is the input with it made."""
     match change:
         case Lie():
             return {"kind": "lie", "liars": list(change.liars)}

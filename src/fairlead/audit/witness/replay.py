@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fairlead.audit.lottery import measured
+from fairlead.audit.lottery import measure_at
 from fairlead.audit.outcome import Shown, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.witness.file import Written
@@ -18,7 +18,7 @@ that."""
 
 
 class Again(Enum):
-    """What came of it."""
+    """The results that a replay can have."""
 
     SAME = "the same numbers"
     OTHER = "other numbers"
@@ -27,7 +27,7 @@ class Again(Enum):
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of it, and the numbers of now (None where the question cannot be asked)."""
+    """The result of a replay, and the numbers of now (None where the question cannot be asked)."""
 
     again: Again
     shown: Shown | None
@@ -45,7 +45,7 @@ def replay(written: Written) -> Replayed:
             Mistake(f"{written.policy} shares whole tasks, and the witness is about divisible ones")
         )
     second = None if written.changed is None else solve(written.changed, first.rule)
-    shown = measured(PROPERTIES[written.property], first, second, written.who, written.lottery)
+    shown = measure_at(PROPERTIES[written.property], first, second, written.who, written.lottery)
     if shown is None or not shown.slack > 0:
         return Replayed(Again.GONE, shown)
     # A promise of 0 is never broken, so that the larger of the two numbers is positive.

@@ -9,14 +9,14 @@ from typing import TypeVar
 
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Added, Change, Grown, Input, Removed, Witness
-from fairlead.audit.lottery import measured
+from fairlead.audit.lottery import measure_at
 from fairlead.audit.outcome import Shown, solve
 from fairlead.audit.properties.base import witness_of
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.constraint import Selector
 from fairlead.model.errors import InputError, SolverError
 from fairlead.model.job import Job
-from fairlead.model.machine import Cluster, Machine
+from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 
@@ -70,7 +70,7 @@ def _shows(witness: Witness, candidate: Candidate, enough: float) -> Witness | N
     try:
         first = solve(given, witness.policy, witness.tasks)
         second = None if change is None else solve(apply(change, given), first.rule)
-        shown: Shown | None = measured(
+        shown: Shown | None = measure_at(
             PROPERTIES[witness.property], first, second, witness.who, witness.lottery
         )
     except (InputError, SolverError):  # what is left is no input, or too odd a one: not smaller
@@ -91,13 +91,6 @@ def _chunks(items: Sequence[T]) -> Iterator[list[T]]:
         size //= 2
 
 
-def _with(given: Input, machines: Sequence[Machine] | None = None) -> Cluster:
-    cluster = given.cluster
-    return Cluster(
-        cluster.machines if machines is None else machines, cluster.tenants, cluster.devices
-    )
-
-
 def _fewer_jobs(witness: Witness) -> Iterator[Candidate]:
     given = witness.input
     if len(given.jobs) > 1:
@@ -106,28 +99,14 @@ def _fewer_jobs(witness: Witness) -> Iterator[Candidate]:
                 yield _tidy(Input(given.cluster, tuple(jobs))), witness.change
     for tenant in given.cluster.tenants:
         if tenant.limit:
-            yield (
-                _retenanted(
-                    given,
-                    tenant,
-                    Tenant(
-                        tenant.name, weight=tenant.weight, pool=tenant.pool, parent=tenant.parent
-                    ),
-                ),
-                witness.change,
-            )
+            yield _with_tenant(given, replace(tenant, limit=FrozenMap(), user=None)), witness.change
         if tenant.weight is not None:
-            yield (
-                _retenanted(
-                    given, tenant, Tenant(tenant.name, parent=tenant.parent, limit=tenant.limit)
-                ),
-                witness.change,
-            )
+            yield _with_tenant(given, replace(tenant, weight=None, user=None)), witness.change
 
 
-def _retenanted(given: Input, old: Tenant, new: Tenant) -> Input:
-    tenants = [new if tenant is old else tenant for tenant in given.cluster.tenants]
-    return replace(given, cluster=Cluster(given.cluster.machines, tenants, given.cluster.devices))
+def _with_tenant(given: Input, new: Tenant) -> Input:
+    tenants = tuple(new if old.name == new.name else old for old in given.cluster.tenants)
+    return replace(given, cluster=replace(given.cluster, tenants=tenants))
 
 
 def _tidy(given: Input) -> Input:
@@ -139,8 +118,8 @@ def _tidy(given: Input) -> Input:
         while at is not None and at in parent:
             needed[at] = None
             at = parent[at]
-    tenants = [tenant for tenant in given.cluster.tenants if tenant.name in needed]
-    return replace(given, cluster=Cluster(given.cluster.machines, tenants, given.cluster.devices))
+    tenants = tuple(tenant for tenant in given.cluster.tenants if tenant.name in needed)
+    return replace(given, cluster=replace(given.cluster, tenants=tenants))
 
 
 def _fewer_machines(witness: Witness) -> Iterator[Candidate]:
@@ -182,14 +161,12 @@ def _fewer_resources(witness: Witness) -> Iterator[Candidate]:
         yield replace(given, jobs=jobs), witness.change
     unseen = {r for m in given.cluster.machines for r in m.capacity} - set(resources)
     for resource in sorted(unseen):
-        machines = [
+        machines = tuple(
             _amounts(m, {**m.capacity, resource: Fraction(0)}) for m in given.cluster.machines
-        ]
-        devices = given.cluster.devices - {resource}
-        yield (
-            replace(given, cluster=Cluster(machines, given.cluster.tenants, devices)),
-            witness.change,
         )
+        devices = given.cluster.devices - {resource}
+        fewer = replace(given.cluster, machines=machines, devices=devices)
+        yield replace(given, cluster=fewer), witness.change
 
 
 def _amounts(machine: Machine, capacity: dict[str, Fraction]) -> Machine:
@@ -225,14 +202,14 @@ def _plainer(witness: Witness) -> Iterator[Candidate]:
     """Machines without labels that no job asks for."""
     given = witness.input
     keys = {part.key for job in given.jobs for part in job.where.requirements}
-    machines = [
+    machines = tuple(
         Machine(m.name, m.capacity, {k: v for k, v in m.labels.items() if k in keys})
         for m in given.cluster.machines
-    ]
+    )
     if any(
         old.labels != new.labels for old, new in zip(given.cluster.machines, machines, strict=True)
     ):
-        yield replace(given, cluster=_with(given, machines)), witness.change
+        yield replace(given, cluster=replace(given.cluster, machines=machines)), witness.change
 
 
 def _rounder(witness: Witness) -> Iterator[Candidate]:
@@ -242,10 +219,11 @@ def _rounder(witness: Witness) -> Iterator[Candidate]:
         for machine in given.cluster.machines:
             rounded = {r: _round(a, digits) for r, a in machine.capacity.items()}
             if rounded != dict(machine.capacity):
-                machines = [
+                machines = tuple(
                     _amounts(m, rounded) if m is machine else m for m in given.cluster.machines
-                ]
-                yield replace(given, cluster=_with(given, machines)), witness.change
+                )
+                plainer = replace(given.cluster, machines=machines)
+                yield replace(given, cluster=plainer), witness.change
         for job in given.jobs:
             demand = FrozenMap({r: _round(a, digits) for r, a in job.demand.items()})
             if demand != job.demand:

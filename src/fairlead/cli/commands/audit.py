@@ -224,9 +224,9 @@ def _given(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
         raise InputError(
             Mistake("--deal and --pool both say who brought what", "write one of them")
         )
-    from fairlead.audit.holdings.dealt_pools import dealt
+    from fairlead.audit.holdings.dealing import deal_pools
 
-    given, told = dealt(given, args.seed)
+    given, told = deal_pools(given, args.seed)
     return given, notes + told
 
 

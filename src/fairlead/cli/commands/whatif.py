@@ -123,13 +123,13 @@ def _changed(args: argparse.Namespace, given: Input) -> WhatIf:
     """The comparison that the options ask for."""
     from fairlead.audit.finding import Input
     from fairlead.audit.outcome import solve
-    from fairlead.audit.whatif.compare import compared, what_if
+    from fairlead.audit.whatif.compare import compare, what_if
     from fairlead.audit.whatif.parse import read_edits
 
     if args.to is not None:
         other = Input(*read(args.to))
         before = solve(given, args.policy)
-        return compared(before, solve(other, before.rule))
+        return compare(before, solve(other, before.rule))
     offers = () if args.catalogue is None else _catalogue(args.catalogue)
     asked = {name: getattr(args, name) for name in CHANGES}
     return what_if(given, read_edits(given, catalogue=offers, **asked), args.policy)

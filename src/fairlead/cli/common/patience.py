@@ -18,7 +18,7 @@ def patience() -> Iterator[None]:
         return
     from tqdm import tqdm
 
-    from fairlead.sharing.filling.watched import watched
+    from fairlead.sharing.filling.watcher import watch
 
     form = "{n_fmt} of {total_fmt} jobs have their shares, {elapsed}"
     with tqdm(
@@ -34,7 +34,7 @@ def patience() -> Iterator[None]:
         shown.daemon = True
         shown.start()
         try:
-            with watched(seen):
+            with watch(seen):
                 yield
         finally:
             shown.cancel()

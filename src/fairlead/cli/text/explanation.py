@@ -21,7 +21,8 @@ from fairlead.model.words import (
     sentence,
 )
 from fairlead.sharing.analysis.explanation import Explanation, Scarce
-from fairlead.sharing.analysis.improvements import SPREAD, Change, Kind
+from fairlead.sharing.analysis.improvements import Change, Kind
+from fairlead.sharing.analysis.input_changes import SPREAD
 
 _DIGITS = 4  # significant digits of what is held and of what would be gained
 _STOPS = 6  # stops that are told one by one

@@ -16,7 +16,7 @@ from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy, Sees, View
 from fairlead.sharing.problem.problem import Bools, Floats, Problem, Tree
 from fairlead.sharing.rules.registry import scaled
-from fairlead.sharing.rules.views import pooled
+from fairlead.sharing.rules.views import pool_machines
 
 Names = np.ndarray[tuple[int], np.dtype[np.object_]]
 
@@ -217,4 +217,6 @@ class Scaler:
                 limits=(),
             ),
         )
-        return self.policy.scale(pooled(problem) if self.policy.view is View.POOLED else problem)
+        return self.policy.scale(
+            pool_machines(problem) if self.policy.view is View.POOLED else problem
+        )

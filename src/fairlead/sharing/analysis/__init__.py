@@ -1,1 +1,1 @@
-"""What follows from an allocation: why it is so, and what would raise a job."""
+"""Conclusions from an allocation: why it is so, and what would raise a job."""

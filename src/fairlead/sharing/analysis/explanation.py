@@ -42,13 +42,13 @@ class Scarce:
 
     @property
     def held(self) -> float:
-        """How much of it is held."""
+        """The amount of it that is held."""
         return sum(holder.amount for holder in self.holders)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What there is to say about one job.
+    """All that there is to say about one job.
 
     `usable_machines` are those that it can run on; `excluded` counts what keeps it from the other
     machines; `rate` is its effective weight when it froze, None where there are no levels.
@@ -137,7 +137,7 @@ def fits(job: Job, machine: Machine) -> bool:
 
 
 def about(stop: Stop) -> Stop:
-    """What the stop is about, whatever its price."""
+    """The stop without its price: two with the same subject are equal."""
     return replace(stop, price=0.0)
 
 
@@ -221,7 +221,7 @@ def component(
 
 
 class _Concerned:
-    """Which stops concern which job: one more task of it would take some of what they are about.
+    """The stops that concern a job: one more task of it would take some of what they are about.
 
     It remembers what it found: with thousands of jobs, most are like some other one.
     """

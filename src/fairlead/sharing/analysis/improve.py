@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _LOSS = 1e-9
 """A reduced cost below this is none: worths are of the order of 1, and so are the rows."""
 
+_LESS = 1e-8
+"""A part of each job's tasks that may be missing of an allocation that was rounded."""
+
 
 @dataclass(frozen=True)
 class Cap:
@@ -27,11 +30,11 @@ class Cap:
 
 @dataclass(frozen=True)
 class Room:
-    """What is there, and what each job must get at least and may get at most.
+    """The capacities, and what each job must get at least and may get at most.
 
     `capacity` is that of all machines of a class together; `most` the tasks of one job on a class,
     inf where its demand alone decides. `unit` is a number of tasks of the order of what the job
-    gets; a task of job j is worth `worth[j]`.
+    gets; a task of job j on class c is worth `worth[j, c]`.
     """
 
     demand: Floats  # (J, R)
@@ -41,7 +44,7 @@ class Room:
     floor: Floats  # (J,)
     ceiling: Floats  # (J,)
     unit: Floats  # (J,)
-    worth: Floats  # (J,)
+    worth: Floats  # (J, C)
     caps: Sequence[Cap] = ()
 
 
@@ -65,9 +68,8 @@ def best(room: Room, start: Bools | None = None) -> Floats | None:
         job, at = np.nonzero(entering)
         columns.append((job, at))
         chosen |= entering
-        starts, row, value = rows.entries(job, at)
         upper = np.minimum(room.most[job, at] / room.unit[job], INFINITY)
-        program.add_columns(-(room.worth * room.unit)[job], upper, starts, row, value)
+        program.add_entries(-room.worth[job, at] * room.unit[job], upper, *rows.entries(job, at))
         solution = program.solve()
         entering = room.usable & ~chosen & (rows.reduced(solution.row_dual) < -_LOSS)
         if not entering.any():
@@ -79,6 +81,22 @@ def best(room: Room, start: Bools | None = None) -> Floats | None:
     return tasks
 
 
+def extremes(room: Room) -> tuple[float, float]:
+    """The least and the largest worth of an allocation that gives every job its floor, where one is
+    known. It was rounded: a hundred millionth of each floor may be missing. Raises SolverError
+    where there is no such allocation."""
+    size = float(np.abs(room.worth * room.unit[:, None])[room.usable].max(initial=0.0))
+    if size == 0:
+        return 0.0, 0.0
+    loose = replace(room, floor=room.floor * (1 - _LESS), capacity=room.capacity * (1 + _LOSS))
+    found = []
+    for sign in (-1.0, 1.0):
+        tasks = best(replace(loose, worth=sign / size * room.worth), room.usable)
+        assert tasks is not None  # where it starts, that there are some is not asked
+        found.append(float((tasks * room.worth).sum()))
+    return found[0], found[1]
+
+
 def _reaches(room: Room) -> bool:
     """Is there an allocation that gives every job its floor? The largest part, up to 1, of all
     floors at once."""
@@ -86,23 +104,18 @@ def _reaches(room: Room) -> bool:
 
     program, rows = _program(room, np.zeros(len(room.floor)))
     job, at = np.nonzero(room.usable)
-    starts, row, value = rows.entries(job, at)
     upper = np.minimum(room.most[job, at] / room.unit[job], INFINITY)
-    program.add_columns(np.zeros(len(job)), upper, starts, row, value)
+    program.add_entries(np.zeros(len(job)), upper, *rows.entries(job, at))
     wanted = np.flatnonzero(room.floor > 0)
-    program.add_columns(
-        np.array([-1.0]),
-        np.ones(1),
-        np.zeros(1, dtype=np.int64),
-        rows.job_row[wanted],
-        -(room.floor / room.unit)[wanted],
+    program.add_column(
+        rows.job_row[wanted], -(room.floor / room.unit)[wanted], cost=-1.0, upper=1.0
     )
     return bool(program.solve().column_value[-1] > 1 - _LOSS)
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Where each thing that is scarce stands among the rows, -1 where it has none."""
+    """The row of each thing that is scarce, -1 where it has none."""
 
     room: Room
     job_row: Ints  # (J,)
@@ -112,7 +125,7 @@ class _Rows:
     cap_scale: Floats  # (K,)
 
     def entries(self, job: Ints, at: Ints) -> tuple[Ints, Ints, Floats]:
-        """The entries of the columns of these pairs: starts, rows, values."""
+        """The entries of the columns of these pairs: columns, rows, values."""
         room = self.room
         column = [np.arange(len(job))]
         row = [self.job_row[job]]
@@ -128,20 +141,18 @@ class _Rows:
             column.append(takes)
             row.append(np.full(len(takes), self.cap_row[k]))
             value.append(cap.need[job[takes]] * room.unit[job[takes]] / self.cap_scale[k])
-        columns, rows = np.concatenate(column), np.concatenate(row)
-        order = np.lexsort((rows, columns))
-        starts = np.searchsorted(columns[order], np.arange(len(job)))
-        return starts, rows[order], np.concatenate(value)[order]
+        return np.concatenate(column), np.concatenate(row), np.concatenate(value)
 
     def reduced(self, dual: Floats) -> Floats:
         """(J, C) the reduced costs by these multipliers."""
         room = self.room
         price = np.where(self.capacity_row >= 0, dual[self.capacity_row], 0.0) / self.capacity_scale
         cost = -(room.demand @ price.T)
-        per_job = room.worth.copy()
+        per_job = np.zeros(len(room.floor))
         for k, cap in enumerate(room.caps):
             per_job += cap.need * dual[self.cap_row[k]] / self.cap_scale[k]
-        found: Floats = (cost - per_job[:, None]) * room.unit[:, None] - dual[self.job_row][:, None]
+        cost -= room.worth + per_job[:, None]
+        found: Floats = cost * room.unit[:, None] - dual[self.job_row][:, None]
         return found
 
 

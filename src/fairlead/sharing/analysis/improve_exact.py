@@ -1,4 +1,4 @@
-"""What some jobs could have at best, each at least its floor: a linear program in rationals."""
+"""Some jobs' best, each having at least its floor: a linear program in rationals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NONE = fmpq(0)
 
 @dataclass(frozen=True)
 class Space:
-    """What is there, and what each job must get at least and may get at most.
+    """The capacities, and what each job must get at least and may get at most.
 
     `capacity` is that of all machines of a class together, and `most` the tasks of one job on a
     class, where its demand alone does not decide. A task of a job is worth `worth` there. `caps`
@@ -42,14 +42,14 @@ def most_of(space: Space) -> dict[Pair, Fraction] | None:
     more that all are reached, which is the case from some number on.
     """
     if any(floor > 0 for floor in space.floor):
-        reached = _solved(space, fmpq(1), beyond=False)
+        reached = _solve(space, fmpq(1), beyond=False)
         if _short(space, reached):
             return None
     else:
-        return _solved(space, fmpq(1), beyond=True)
+        return _solve(space, fmpq(1), beyond=True)
     dearer = fmpq(2**10)
     while True:
-        found = _solved(space, dearer, beyond=True)
+        found = _solve(space, dearer, beyond=True)
         if not _short(space, found):
             return found
         dearer *= dearer
@@ -62,7 +62,7 @@ def _short(space: Space, found: Mapping[Pair, Fraction]) -> bool:
     return any(has < floor for has, floor in zip(total, space.floor, strict=True))
 
 
-def _solved(space: Space, dearer: fmpq, *, beyond: bool) -> dict[Pair, Fraction]:
+def _solve(space: Space, dearer: fmpq, *, beyond: bool) -> dict[Pair, Fraction]:
     from fairlead.sharing.solvers.exact_program import maximise
 
     bound: list[fmpq] = []

@@ -37,7 +37,8 @@ _SURE = 1e-6
 
 @dataclass(frozen=True)
 class Rooms:
-    """What whole tasks are packed into, and what each job must get at least and may get at most.
+    """The rooms that whole tasks are packed into, and what each job must get at least and may get
+    at most.
 
     A room of kind k holds the tasks that fit into `capacity[k]` together, of job j `most[j, k]` at
     most; there are `count[k]` of them. A task of job j more than its floor is worth `worth[j]`.
@@ -136,7 +137,7 @@ def best_whole(rooms: Rooms, start: Sequence[tuple[int, Row]] = ()) -> Better:
 def _some(rooms: Rooms, hull: _Hull) -> tuple[bool, list[tuple[int, Row]]]:
     """Every packing to which nothing can be added; where they are too many those that prices asked
     for. And which of the two it is."""
-    listed = [_listed(rooms, k) for k in range(len(rooms.count))]
+    listed = [_list_packings(rooms, k) for k in range(len(rooms.count))]
     rows = [(k, row) for k, each in enumerate(listed) for row in each or ()]
     if all(each is not None for each in listed) and len(rows) <= MOST_ROWS:
         return True, rows
@@ -144,7 +145,7 @@ def _some(rooms: Rooms, hull: _Hull) -> tuple[bool, list[tuple[int, Row]]]:
 
 
 def _integer(rooms: Rooms, rows: Sequence[tuple[int, Row]]) -> Better:
-    """How many rooms of each packing, by branch and cut; the numbers are then whole ones, and are
+    """The rooms of each packing, by branch and cut; the numbers are then whole ones, and are
     counted again."""
     from fairlead.sharing.solvers.whole.program import whole_program
 
@@ -180,7 +181,7 @@ def _integer(rooms: Rooms, rows: Sequence[tuple[int, Row]]) -> Better:
     return Better(tasks, found.proved) if kept else Better(None, proved=False)
 
 
-def _listed(rooms: Rooms, kind: int) -> list[Row] | None:
+def _list_packings(rooms: Rooms, kind: int) -> list[Row] | None:
     """Every packing of a room to which no task can be added; None if they are too many."""
     order = [int(j) for j in np.flatnonzero(rooms.most[:, kind])]
     found: list[Row] = []
@@ -301,7 +302,9 @@ class _Hull:
                 [self._entries(k, row) for k, row in entering],
             )
             solution = program.solve()
-            entering = [each for each in self._priced(solution.row_dual) if each not in known]
+            entering = [
+                each for each in self._price_packings(solution.row_dual) if each not in known
+            ]
             if not entering:
                 return np.maximum(solution.column_value[:jobs], 0.0)
             known.update(entering)
@@ -313,7 +316,7 @@ class _Hull:
         found = {j: number * count / float(self.unit[j]) for j, number in enumerate(row) if number}
         return found | {len(self.unit) + kind: 1.0}
 
-    def _priced(self, dual: Floats) -> Iterator[tuple[int, Row]]:
+    def _price_packings(self, dual: Floats) -> Iterator[tuple[int, Row]]:
         """The packing of each kind that is worth most by these multipliers, if it is worth it."""
         from fairlead.sharing.solvers.whole.packing import LOOKS
 

@@ -8,26 +8,27 @@ from enum import Enum
 from fractions import Fraction
 
 from fairlead.model.allocation import Allocation
-from fairlead.model.constraint import Selector
-from fairlead.model.eligibility import EXCLUDE, MACHINES, excluded_by
+from fairlead.model.eligibility import excluded_by
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
-from fairlead.model.quantity import quantities
 from fairlead.model.shares import MachineClass
-from fairlead.model.tenant import Tenant
 from fairlead.model.unrounded import compared
-from fairlead.model.values import FrozenMap
 from fairlead.sharing.analysis.explanation import Explanation, fits
+from fairlead.sharing.analysis.input_changes import (
+    SPREAD,
+    parts,
+    with_demand,
+    with_limit,
+    with_machines,
+    without,
+)
 
 MOST = {"resource": 3, "machine": 3, "limit": 2, "constraint": 6, "spread": 1, "demand": 2}
-"""How many changes of each kind are worth a reader's time, and are tried at most."""
+"""So many changes of each kind are worth a reader's time, and are tried at most."""
 
 LESS = Fraction(9, 10)
 """A demand that is a little smaller is this part of it."""
-
-SPREAD = "spread"
-"""How `spread` is called where the parts of a constraint are named."""
 
 NEAR = 1e-9
 """Relative: prices are doubles that say where to look, and places whose costs are this close cost
@@ -35,7 +36,7 @@ the same. What a change brings is decided by sharing again, in rationals."""
 
 
 class Kind(Enum):
-    """What is changed."""
+    """The thing that a change is about."""
 
     RESOURCE = "resource"  # one more unit of a resource on machines
     MACHINE = "machine"  # one more machine
@@ -71,15 +72,6 @@ class Change:
 Again = Callable[[Cluster, Sequence[Job]], Allocation]
 
 
-def changes(
-    cluster: Cluster, jobs: Sequence[Job], why: Explanation, again: Again | None
-) -> tuple[Change, ...]:
-    """Changes that would raise the job, the best of each kind first. With `again` each one is
-    tried, and those that would not help, or that the policy would refuse, are left out."""
-    found = counterfactuals(cluster, jobs, why, again)
-    return found if again is None else tuple(change for change in found if change.raises)
-
-
 def counterfactuals(
     cluster: Cluster, jobs: Sequence[Job], why: Explanation, again: Again | None
 ) -> tuple[Change, ...]:
@@ -99,14 +91,14 @@ def counterfactuals(
         # What the job uses itself comes first: that is what its owner would think of.
         best = sorted(candidates, key=lambda c: (not c.own, -(c.slope or 0.0)))[: MOST[kind.value]]
         if again is not None:
-            results = [_tried(cluster, jobs, why, change, again) for change in best]
+            results = [_try(cluster, jobs, why, change, again) for change in best]
             best = [change for change in results if change.tasks is not None]
         found += best
     return tuple(found)
 
 
 def unit(total: float) -> Fraction:
-    """How much more is worth talking about: one, or for bytes one Gi, Mi or Ki."""
+    """The amount that is worth talking about: one, or for bytes one Gi, Mi or Ki."""
     for size in (2**30, 2**20, 2**10):
         if total >= 64 * size and size * 64 >= 2**20:
             return Fraction(size)
@@ -216,7 +208,7 @@ def _smaller_demands(cluster: Cluster, why: Explanation) -> Iterator[Change]:
 
 
 def _cost(why: Explanation, index: int) -> float:
-    """What a task costs on a class, by the prices of the stops."""
+    """The cost of a task on a class, by the prices of the stops."""
     resources = sum(
         price * float(why.job.demand.get(resource, 0))
         for (at, resource), price in why.worth.items()
@@ -241,7 +233,7 @@ def _tasks(why: Explanation, rise: float) -> float | None:
     return rise * why.rate * why.share.scale
 
 
-def _tried(
+def _try(
     cluster: Cluster, jobs: Sequence[Job], why: Explanation, change: Change, again: Again
 ) -> Change:
     """The change with what the job would run; no tasks where it would be refused."""
@@ -261,21 +253,22 @@ def apply(
     cluster: Cluster, jobs: Sequence[Job], job: Job, change: Change
 ) -> tuple[Cluster, Sequence[Job]]:
     """The input with the change made."""
-    if change.kind is Kind.RESOURCE:
-        return _with_more(cluster, change), jobs
-    if change.kind is Kind.MACHINE:
-        return _with_machine(cluster, jobs, change)
-    if change.kind is Kind.LIMIT:
-        tenants = tuple(
-            _with_limit(tenant, change) if tenant.name == change.subject else tenant
-            for tenant in cluster.tenants
-        )
-        return Cluster(cluster.machines, tenants, cluster.devices), jobs
-    if change.kind is Kind.DEMAND:
-        assert change.resource is not None and change.amount is not None
-        changed = replace(job, demand=quantities({**job.demand, change.resource: change.amount}))
-    else:
-        changed = without(job, change.subject or None)
+    match change.kind:
+        case Kind.RESOURCE:
+            return _with_more(cluster, change), jobs
+        case Kind.MACHINE:
+            assert change.machines is not None
+            return with_machines(cluster, jobs, [_one_more(cluster, change.machines)])
+        case Kind.LIMIT:
+            assert change.resource is not None and change.amount is not None
+            limits = (t.limit[change.resource] for t in cluster.tenants if t.name == change.subject)
+            most = next(limits) + change.amount
+            return with_limit(cluster, change.subject, change.resource, most), jobs
+        case Kind.DEMAND:
+            assert change.resource is not None and change.amount is not None
+            changed = with_demand(job, change.resource, change.amount)
+        case _:
+            changed = without(job, change.subject or None)
     return cluster, [changed if other.name == job.name else other for other in jobs]
 
 
@@ -296,68 +289,12 @@ def _with_more(cluster: Cluster, change: Change) -> Cluster:
         else m
         for m in cluster.machines
     ]
-    return Cluster(machines, cluster.tenants, cluster.devices)
+    return replace(cluster, machines=tuple(machines))
 
 
-def _with_machine(
-    cluster: Cluster, jobs: Sequence[Job], change: Change
-) -> tuple[Cluster, Sequence[Job]]:
-    """One more machine like those of the class: on every list that names the first of them, in
-    nobody's pool."""
-    assert change.machines is not None
-    model = next(m for m in cluster.machines if m.name == change.machines.machines[0])
+def _one_more(cluster: Cluster, like: MachineClass) -> tuple[Machine, str]:
+    """A machine as those of the class are, with a name of its own, and the first of them."""
     taken = {m.name for m in cluster.machines}
+    model = next(m for m in cluster.machines if m.name == like.machines[0])
     name = next(n for i in range(len(taken) + 1) if (n := f"{model.name}-{i + 2}") not in taken)
-    machines = [*cluster.machines, Machine(name, model.capacity, model.labels)]
-
-    def listed(names: tuple[str, ...]) -> tuple[str, ...]:
-        return (*names, name) if model.name in names else names
-
-    changed = [
-        replace(
-            job,
-            machines=None if job.machines is None else listed(job.machines),
-            exclude=listed(job.exclude),
-        )
-        for job in jobs
-    ]
-    return Cluster(machines, cluster.tenants, cluster.devices), changed
-
-
-def _with_limit(tenant: Tenant, change: Change) -> Tenant:
-    assert change.resource is not None and change.amount is not None
-    limit = {**tenant.limit, change.resource: tenant.limit[change.resource] + change.amount}
-    return replace_limit(tenant, limit)
-
-
-def replace_limit(tenant: Tenant, limit: dict[str, Fraction]) -> Tenant:
-    """The tenant with another limit."""
-    return Tenant(
-        tenant.name,
-        weight=tenant.weight,
-        pool=tenant.pool,
-        parent=tenant.parent,
-        limit=FrozenMap(limit),
-    )
-
-
-def parts(job: Job) -> tuple[str, ...]:
-    """The parts of the job's constraint: requirements as written, `machines`, `exclude`; and
-    `spread` where it spreads."""
-    found = list(dict.fromkeys(str(part) for part in job.where.requirements))
-    found += [MACHINES] * (job.machines is not None) + [EXCLUDE] * bool(job.exclude)
-    return (*found, *[SPREAD] * job.spread)
-
-
-def without(job: Job, part: str | None) -> Job:
-    """The job without one part of its constraint, or without all of it (`spread` stays)."""
-    if part is None:
-        return replace(job, where=Selector(), machines=None, exclude=())
-    if part == MACHINES:
-        return replace(job, machines=None)
-    if part == EXCLUDE:
-        return replace(job, exclude=())
-    if part == SPREAD:
-        return replace(job, spread=False)
-    left = tuple(one for one in job.where.requirements if str(one) != part)
-    return replace(job, where=Selector(left))
+    return replace(model, name=name), model.name

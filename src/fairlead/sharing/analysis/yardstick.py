@@ -37,7 +37,7 @@ def shares_by(
 
 
 def amounts_held(jobs: Iterable[Job], allocation: Allocation) -> dict[str, Fraction]:
-    """What all tasks hold together of each resource that some job needs."""
+    """The amounts that all tasks hold together of each resource that some job needs."""
     parts: dict[str, list[fmpq]] = {}
     for job in jobs:
         runs = rational(allocation.unrounded.tasks[job.name])

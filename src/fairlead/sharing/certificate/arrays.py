@@ -1,4 +1,4 @@
-"""What the input says, in arrays of the checker's own making: nothing of the solver's is used."""
+"""The input in arrays of the checker's own making: it uses nothing of the solver's."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ UNKNOWN = "`{policy}` is not a policy that I know, so its scales cannot be compu
 
 
 def check_proof(given: Input, proof: Proof, *, as_stated: bool, exact: bool = False) -> Proved:
-    """What the proof establishes for the input; of a policy that is not built in only if its scales
-    are to be taken `as_stated`. `exact`: also where tasks are is solved in rationals. Raises
+    """All that the proof establishes for the input; of a policy that is not built in only if its
+    scales are to be taken `as_stated`. `exact`: also where tasks are is solved in rationals. Raises
     CertificateError with the first thing that does not hold."""
     known = rule(proof.policy)
     if known is not None:

@@ -28,7 +28,7 @@ SCARCE = (
     {"job"},
     {"class", "job"},
 )
-"""What names something that is scarce."""
+"""The keys by which a file names something that is scarce."""
 MOST_DIGITS = 4000  # of a scale that somebody states
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 

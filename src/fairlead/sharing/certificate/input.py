@@ -1,4 +1,4 @@
-"""What the checker starts from, and what it establishes."""
+"""The values that the checker starts from, and those that it establishes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairlead.sharing.certificate.tree import Tree, tree
 
 @dataclass(frozen=True)
 class Input:
-    """What does not depend on a proof."""
+    """All that the checker knows before it reads a proof."""
 
     cluster: Cluster
     seen: Seen
@@ -41,10 +41,10 @@ class Filled:
 
 @dataclass(frozen=True)
 class Proved:
-    """What a proof establishes. `scale` is None where every machine has scales of its own, and
-    `filled` is by the number of the class that is filled by itself; `placed` are the tasks of each
-    job on each class, by its number, in doubles, and `parts` the same in parts of what the job has,
-    of any size: exact where that was asked for."""
+    """The values that a proof establishes. `scale` is None where every machine has scales of its
+    own, and `filled` is by the number of the class that is filled by itself; `placed` are the tasks
+    of each job on each class, by its number, in doubles, and `parts` the same in parts of what the
+    job has, of any size: exact where that was asked for."""
 
     assumed: tuple[str, ...]
     looks: Looks

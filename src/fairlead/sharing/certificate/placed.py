@@ -1,4 +1,4 @@
-"""Where the tasks of an answer are, exactly: as its proof has them."""
+"""The places of an answer's tasks, exactly: as its proof has them."""
 
 from __future__ import annotations
 

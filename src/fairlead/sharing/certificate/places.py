@@ -1,4 +1,5 @@
-"""Where the tasks are: one system of equations says how many, and that they fit is seen exactly."""
+"""The places of the tasks: one system of equations says how many, and that they fit is seen
+exactly."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from fairlead.model.proof import Places, Proof
 from fairlead.sharing.certificate.arithmetic import NONE, Equation, nearest, solution
 from fairlead.sharing.certificate.rounds import Filling, Terms
 from fairlead.sharing.certificate.scarce import Row, Rows, described
-from fairlead.sharing.numbers.enclosed import FEW, NEAR, enclosed
+from fairlead.sharing.numbers.enclosure import FEW, NEAR, enclose
 from fairlead.sharing.numbers.sums import total
 
 # Loads that doubles say are less than what there is by more than this, relative, are less.
@@ -47,7 +48,7 @@ def tasks_of(filling: Filling) -> list[fmpq]:
 
 
 def check_places(filling: Filling, proof: Proof, *, exact: bool = False) -> Amounts:
-    """How many bundles of each entry of the proof are on each class, or (unless they are to be
+    """The bundles of each entry of the proof are on each class, or (unless they are to be
     `exact`) numbers as near to that as doubles can tell. Raises CertificateError where that is not
     said, or not possible."""
     rows = filling.rows
@@ -64,7 +65,7 @@ def check_places(filling: Filling, proof: Proof, *, exact: bool = False) -> Amou
     for row, scarce in zip(full, proof.full, strict=True):
         if row[0] not in ("on", "spread"):
             raise CertificateError(f"what is full: {described(scarce)} says no place")
-    amounts, off = _solved(rows, entries, full, exact=exact)
+    amounts, off = _solve(rows, entries, full, exact=exact)
     used_up = _used_up(filling, full)
     try:
         _fits(rows, entries, amounts, off, used_up)
@@ -72,15 +73,16 @@ def check_places(filling: Filling, proof: Proof, *, exact: bool = False) -> Amou
         if not off:
             raise
         # Too near for doubles to tell, if not wrong.
-        amounts, off = _solved(rows, entries, full, exact=True)
+        amounts, off = _solve(rows, entries, full, exact=True)
         _fits(rows, entries, amounts, off, used_up)
     return amounts
 
 
 def _used_up(filling: Filling, full: Sequence[Row]) -> set[Row]:
-    """What the tasks use up exactly: what they are solved for, and the last row of a round that had
-    a price for each. At its prices tasks cost what they are worth, in places that are open, which
-    in all is what there is (that is what the level says); so what is left costs nothing in all."""
+    """The rows that the tasks use up exactly: what they are solved for, and the last row of a round
+    that had a price for each. At its prices tasks cost what they are worth, in places that are
+    open, which in all is what there is (that is what the level says); so what is left costs nothing
+    in all."""
     found = set(full)
     for rows in filling.priced:
         missing = [row for row in rows if row not in found]
@@ -146,7 +148,7 @@ def _there_is(rows: Rows, row: Row, size: int) -> fmpq:
     return rows.there_is(row) * size if row[0] == "spread" else rows.there_is(row)
 
 
-def _solved(
+def _solve(
     rows: Rows, entries: Sequence[Entry], full: Sequence[Row], exact: bool
 ) -> tuple[Amounts, Amounts]:
     """The bundles in each place, by which all of `full` is used up, and how far off those are that
@@ -219,7 +221,7 @@ def _near(
         for row, equation in enumerate(equations)
         for unknown, factor in equation.items()
     )
-    near = enclosed(cells, right)
+    near = enclose(cells, right)
     return None if near is None else (dict(zip(unknowns, near[0], strict=True)), near[1])
 
 

@@ -82,7 +82,7 @@ class Filling:
             self._places = self.open.sum(axis=1)
 
     def _by_number(self, row: Row) -> dict[int, fmpz]:
-        """What a task of each job is worth where a number is all that is scarce."""
+        """The worth of a task of each job where a number is all that is scarce."""
         if row[0] == "tasks":
             return {row[1]: fmpz(1)}
         return {job: fmpz(need) for job, need in self.rows.tree.caps[row[1]].takes.items()}
@@ -120,7 +120,7 @@ class Filling:
         return {row: sign * price for row, price in zip(rows, found, strict=True)}
 
     def _by_machines(self, price: Mapping[Row, fmpz]) -> tuple[dict[int, fmpz], tuple[Ints, Ints]]:
-        """What a task of each job is worth: what it costs where that is least; and the open places
+        """The worth of a task of each job: what it costs where that is least; and the open places
         (jobs, classes) that cost more. Jobs that are not named are worth nothing."""
         rows = self.rows
         columns = sorted({row[1] for row in price})

@@ -17,7 +17,7 @@ from fairlead.sharing.certificate.arrays import Bools, Classes, Ints, Seen
 
 
 class Looks(Enum):
-    """What the cluster looks like to a policy."""
+    """The machines as a policy looks at them."""
 
     MACHINES = "machines"
     POOLED = "pooled"
@@ -33,7 +33,7 @@ class Rule:
 
     @property
     def looks(self) -> Looks:
-        """What the cluster looks like to it."""
+        """The machines as it looks at them."""
         if self.name == "per-machine-drf":
             return Looks.EACH_MACHINE
         pooled = self.name == "drf" or self.arguments.get("pooled") == "true"

@@ -17,7 +17,7 @@ Row = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Rows:
-    """What can stop a job: machines, numbers of tasks, limits. `number` (J,) is of tasks."""
+    """All that can stop a job: machines, numbers of tasks, limits. `number` (J,) is of tasks."""
 
     seen: Seen
     classes: Classes
@@ -56,7 +56,7 @@ class Rows:
         raise CertificateError(f"{where}: {described(scarce)} is nothing that is scarce")
 
     def there_is(self, row: Row) -> fmpq:
-        """How much there is: in parts of a resource, of tasks, or of machines."""
+        """The amount that there is: in parts of a resource, of tasks, or of machines."""
         kind, first, second = row
         if kind == "on":
             return fmpq(int(self.classes.one[first, second]) * int(self.classes.count[first]))
@@ -69,7 +69,7 @@ class Rows:
         return fmpq(int(self.classes.count[first]))
 
     def takes(self, row: Row, job: int, column: int) -> int:
-        """What a task of a job on a class takes."""
+        """The part of it that a task of a job on a class takes."""
         kind, first, second = row
         if kind == "on":
             return int(self.seen.need[job, second]) if first == column else 0
@@ -111,7 +111,7 @@ class Rows:
 
 
 def described(scarce: Scarce) -> str:
-    """What is meant, for a sentence."""
+    """The scarce thing in words, for a sentence."""
     if scarce.tenant is not None:
         return f"the limit of {scarce.tenant} on {scarce.resource}"
     if scarce.machine_class is None:

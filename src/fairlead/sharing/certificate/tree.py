@@ -42,8 +42,8 @@ class Tree:
     nodes: dict[int, list[int]]  # and the nodes, parents first
 
     def rates(self, weight: Sequence[fmpq], active: set[int], top: int) -> dict[int, fmpq]:
-        """How fast each active job's share rises below this node at the top: every weight is split
-        among the active children in proportion to their weights, jobs counting 1."""
+        """The speed at which each active job's share rises below this node at the top: every weight
+        is split among the active children in proportion to their weights, jobs counting 1."""
         jobs = [job for job in self.under[top] if job in active]
         whole: dict[int, fmpq] = {}
         for job in jobs:

@@ -108,7 +108,7 @@ class Climb:
         self._places, self._tight, self._free = places, list(tight), free
         self._have(self._base, self._rate)
         try:
-            (solved,) = self._solved(self._now())
+            (solved,) = self._solve(self._now())
         except ZeroDivisionError:
             return None
         return solved
@@ -158,14 +158,14 @@ class Climb:
                     held[row] = held.get(row, NONE) + much * part
 
     def _parts(self, g: int, c: int) -> Iterator[tuple[Row, int]]:
-        """What a bundle of a group takes on a class, of each row."""
+        """The rows that a bundle of a group takes of on a class, and how much."""
         for r, need in self._needs[g]:
             yield ("on", c, r), need
         if (g, c) in self._groups.most_on:
             yield ("spread", g, c), 1
 
     def _moved(self, g: int, c: int) -> Iterator[tuple[Row, int]]:
-        """What a bundle takes on a class and, less than 0, no longer in its group's first place."""
+        """The same less what the bundle no longer takes in its group's first place."""
         yield from self._parts(g, c)
         for row, part in self._parts(g, self._places[g][0]):
             yield row, -part
@@ -262,7 +262,7 @@ class Climb:
     def _move(self, enters: Place | Row | None, bound: fmpq | None) -> bool:
         """While the level (None), a place or what is left of a row grows from where it is, until a
         place is empty or a row used up. Whether the bound is reached before."""
-        (level, amount), (up, move) = self._solved(self._now(), self._by(enters))
+        (level, amount), (up, move) = self._solve(self._now(), self._by(enters))
         up += int(enters is None)
         if enters is not None and len(enters) == 2:
             amount[enters], move[enters] = NONE, fmpq(1)
@@ -287,7 +287,7 @@ class Climb:
         return False
 
     def _now(self) -> list[fmpq]:
-        """What those in their first places leave of the rows that are used up."""
+        """The part of the rows that are used up which those in their first places leave."""
         level = NONE if self._free else self.level
         return [
             there_is(self._groups, row)
@@ -297,8 +297,8 @@ class Climb:
         ]
 
     def _by(self, enters: Place | Row | None) -> list[fmpq]:
-        """What of the rows that are used up is taken less for one more of what enters: the level
-        itself (None), a place or what is left of a row."""
+        """The part of the rows that are used up which is free again for one more of what enters:
+        the level itself (None), a place or what is left of a row."""
         if enters is None:
             return [-self._rate_held.get(row, NONE) for row in self._tight]
         if len(enters) == 3:
@@ -309,7 +309,7 @@ class Climb:
                 less[row] -= part
         return [fmpq(each) for each in less.values()]
 
-    def _solved(self, *rights: Sequence[fmpq]) -> list[tuple[fmpq, dict[Place, fmpq]]]:
+    def _solve(self, *rights: Sequence[fmpq]) -> list[tuple[fmpq, dict[Place, fmpq]]]:
         """For each of these right-hand sides the level, as it is known or 0 where it is not free,
         and how much of each group is in each other place."""
         others, size = self._others(), len(self._tight)
@@ -337,7 +337,8 @@ class Climb:
         return found | {(g, self._places[g][0]): much for g, much in rest.items()}
 
     def _load(self, one: fmpq, level: fmpq, amount: Mapping[Place, fmpq]) -> dict[Row, fmpq]:
-        """What base * one + rate * level take of each row, so much of it in other places."""
+        """The amounts that base * one + rate * level take of each row, so much of it in other
+        places."""
         load = {row: held * level for row, held in self._rate_held.items()}
         if one:
             for row, held in self._base_held.items():
@@ -356,8 +357,8 @@ class Climb:
         move: Mapping[Place, fmpq],
         enters: Place | Row | None,
     ) -> tuple[fmpq, Place | Row] | None:
-        """What comes first, and after how much. Those who are in one place only have no less of it
-        when the level rises."""
+        """The variable that is first at its end, and after how much. Those who are in one place
+        only have no less of it when the level rises."""
         found: list[tuple[fmpq, Place | Row]] = []
         there = self._all(fmpq(1), level, amount)
         for place, grows in self._all(NONE, up, move).items():

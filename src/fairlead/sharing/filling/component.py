@@ -34,13 +34,13 @@ _LOWER = 1e-10
 
 @dataclass
 class Settled:
-    """Where groups are: a corner, and the rows that say how much is where."""
+    """The places of groups: a corner, and the rows that say how much is where."""
 
     corner: Corner
     tight: tuple[Row, ...]
 
     def about(self, groups: Ints, classes: Ints) -> Settled:
-        """What of it is about these."""
+        """The part of it that is about these."""
         own, there = set(groups.tolist()), set(classes.tolist())
 
         def about(rows: Iterable[Row]) -> tuple[Row, ...]:

@@ -35,7 +35,7 @@ def connected(pairs: Bools) -> tuple[Ints, Ints]:
 
 
 def indices(piece: Ints) -> list[Ints]:
-    """What is in each piece, in order."""
+    """The members of each piece, in order."""
     order = np.argsort(piece, kind="stable")
     ends = np.searchsorted(piece[order], np.arange(piece.max() + 2))
     return [order[first:last] for first, last in pairwise(ends)]

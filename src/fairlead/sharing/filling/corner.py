@@ -38,7 +38,7 @@ class Corner:
         )
 
     def about(self, groups: Iterable[int], tight: Iterable[Row]) -> Corner:
-        """What of it is about these groups, with these rows."""
+        """The part of it that is about these groups, with these rows."""
         own = list(groups)
         return Corner(
             {g: self.first[g] for g in own if g in self.first},
@@ -58,7 +58,7 @@ class Corner:
 
 
 def takes(groups: Groups, row: Row, g: int, c: int) -> int:
-    """What a bundle of a group on a class takes of a row."""
+    """The amount of a row that a bundle of a group on a class takes."""
     kind, first, second = row
     if kind == "on":
         return int(groups.demand[g, second]) if first == c else 0
@@ -66,7 +66,7 @@ def takes(groups: Groups, row: Row, g: int, c: int) -> int:
 
 
 def there_is(groups: Groups, row: Row) -> int:
-    """How much there is of a row."""
+    """The amount that there is of a row."""
     kind, first, second = row
     if kind == "on":
         return int(groups.capacity[first, second])
@@ -170,8 +170,8 @@ def without_one(groups: Groups, corner: Corner) -> tuple[Row, ...]:
 
 
 def solve(entries: Entries, rows: Sequence[int], right: Sequence[fmpq]) -> list[fmpq] | None:
-    """How much of each of these equations' places makes the rows add up to the right-hand sides,
-    where there are as many equations as rows; None where the rows do not say."""
+    """The amounts in each of these equations' places that make the rows add up to the right-hand
+    sides, where there are as many equations as rows; None where the rows do not say."""
     size = len(rows)
     if size == 0:
         return []

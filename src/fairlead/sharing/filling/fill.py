@@ -21,8 +21,8 @@ from fairlead.sharing.filling.groups import Groups, coalesce
 from fairlead.sharing.filling.prices import Priced, price
 from fairlead.sharing.filling.progress import Progress, Terms
 from fairlead.sharing.filling.rounds import Filling, FillingRound, Telling
-from fairlead.sharing.filling.tasks import Bundles, placed
-from fairlead.sharing.filling.watched import report_progress
+from fairlead.sharing.filling.tasks import Bundles, place_bundles
+from fairlead.sharing.filling.watcher import report_progress
 from fairlead.sharing.numbers.amounts import nearest, rationals
 from fairlead.sharing.numbers.threads import one_thread
 from fairlead.sharing.problem.problem import Floats, Ints, Problem
@@ -60,7 +60,7 @@ def fill(
 
 
 class Doubles(Enum):
-    """What programs in doubles are asked for; each is tried where the one before went wrong."""
+    """The trust in programs in doubles; each is tried where the one before went wrong."""
 
     BELIEVED = auto()
     """Corners that ended well inside are taken to fit; all are seen to in the end."""
@@ -187,7 +187,7 @@ class _State:
             return True
         tight = _without_one(corner, priced)
         wanted = partial(self.progress.terms, level=priced.level)
-        return placed(self.groups, corner, tight, wanted, corner.tight) is not None
+        return place_bundles(self.groups, corner, tight, wanted, corner.tight) is not None
 
     def _climb(self, part: Component, where: tuple[Ints, Ints]) -> Climb:
         progress = self.progress
@@ -287,7 +287,7 @@ class _State:
                 self.settled.append(stood)
 
     def _settle(self, part: Component) -> None:
-        """Where all groups of a component are when numbers stopped the last of them."""
+        """Finds where all groups of a component are when numbers stopped the last of them."""
         has = [g for g in part.groups.tolist() if self.progress.base[g]]
         if not has:
             return
@@ -308,7 +308,7 @@ class _State:
         if corner is not None:
             tight = without_one(self.groups, corner)
             # The level of doubles is nearly 1, so a row that it uses up may be exceeded at 1.
-            if placed(self.groups, corner, tight, self._terms) is not None:
+            if place_bundles(self.groups, corner, tight, self._terms) is not None:
                 self.settled.append(Settled(corner, tight))
                 return
         corner = self._climb(some, self._open(some)).settle()
@@ -322,7 +322,7 @@ class _State:
         groups, progress = self.groups, self.progress
         bundles: Bundles = {}
         for each in self.settled:
-            found = placed(groups, each.corner, each.tight, self._terms, each.corner.tight)
+            found = place_bundles(groups, each.corner, each.tight, self._terms, each.corner.tight)
             if found is None:
                 return None
             bundles |= found

@@ -29,7 +29,7 @@ class Cap:
 
 @dataclass(frozen=True)
 class Groups:
-    """What the rounds work on: G groups, C classes, R resources, all in whole numbers.
+    """The arrays that the rounds work on: G groups, C classes, R resources, all in whole numbers.
 
     A group's tasks are counted in bundles: a task of job j is `size[j]` bundles of its group, and
     a bundle takes `demand[g]`, numbers without a common divisor.

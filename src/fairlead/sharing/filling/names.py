@@ -37,7 +37,7 @@ def rounded(value: float) -> float:
 
 @dataclass(frozen=True)
 class Names:
-    """How a problem's indices are shown: classes are numbered in the order of their machines.
+    """A problem's indices as people see them: classes are numbered in the order of their machines.
 
     `show[c]` is the number of class c.
     """
@@ -66,15 +66,15 @@ def names_of(problem: Problem, machines: Sequence[str]) -> Names:
 def placements(
     names: Names, tasks: Floats, job: int, number: Callable[[float], float] = rounded
 ) -> tuple[Placement, ...]:
-    """Where the tasks of a job run, by class, in the order of the classes' numbers, written by
-    `number`."""
+    """The places where the tasks of a job run, by class, in the order of the classes' numbers,
+    written by `number`."""
     return tuple(
         Placement(names.show[c], number(tasks[job, c])) for c in names.order if tasks[job, c] > 0
     )
 
 
 def scarce(names: Names, row: Row) -> Scarce:
-    """What a row is about, in names."""
+    """The subject of a row, in names."""
     kind, first, second = row
     problem = names.problem
     if kind == "on":
@@ -122,7 +122,7 @@ def freezes(names: Names, filling: Filling, only: int | None = None) -> Iterator
 
 
 def proof_rounds(names: Names, filling: Filling, only: int | None = None) -> Iterator[Round]:
-    """What proves the rounds. `only`: the number of the class that was filled by itself."""
+    """The proofs of the rounds. `only`: the number of the class that was filled by itself."""
     jobs = names.problem.job_names
     for part in filling.rounds:
         yield Round(
@@ -138,7 +138,7 @@ def proof_rounds(names: Names, filling: Filling, only: int | None = None) -> Ite
 
 
 def proof_places(names: Names, filling: Filling) -> Iterator[Places]:
-    """Where tasks are."""
+    """The places of the tasks."""
     for members, classes in filling.places:
         jobs = tuple(sorted(names.problem.job_names[j] for j in members))
         yield Places(jobs, tuple(sorted(names.show[c] for c in classes)))
@@ -266,7 +266,7 @@ def job_shares(
     placed: bool,
     alone: Sequence[float],
 ) -> tuple[JobShare, ...]:
-    """What every job gets, in the order of the file: `total` tasks, in these places."""
+    """The share of every job, in the order of the file: `total` tasks, in these places."""
     problem = names.problem
     at = {name: index for index, level in enumerate(reached) for name in level.jobs}
     index = {name: j for j, name in enumerate(problem.job_names)}

@@ -15,8 +15,8 @@ from fairlead.sharing.problem.problem import Problem, jobs_below
 
 @dataclass(frozen=True)
 class Parts:
-    """What one machine of each class may have of what all machines share: for each class, of each
-    finite job at most so many tasks, and so much of each limit."""
+    """The parts that one machine of each class may have of what all machines share: for each class,
+    of each finite job at most so many tasks, and so much of each limit."""
 
     tasks: tuple[tuple[fmpq | None, ...], ...]  # (C)(J)
     limits: tuple[tuple[fmpq, ...], ...]  # (C)(L)
@@ -66,7 +66,7 @@ class _Machine:
         self._look()
 
     def _look(self) -> None:
-        """How fast everything goes from now on, and until when."""
+        """The speed of everything from now on, and until when."""
         self.speed = {j: self._rates.rate[j] * self.scale[j] for j in self.active}
         self.use = [
             total([speed * int(self.demand[j, r]) for j, speed in self.speed.items()])
@@ -165,7 +165,7 @@ class _Clock:
             del self.tasks[j]
 
     def _sum(self, job: int, what: str) -> fmpq:
-        """What a job holds on all machines, or how fast that grows."""
+        """The amount that a job holds on all machines, or the speed at which that grows."""
         return total(
             [
                 getattr(machine, what)[job] * machine.count

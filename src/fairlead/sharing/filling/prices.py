@@ -122,7 +122,7 @@ def _prices(groups: Groups, corner: Corner) -> dict[Row, fmpz] | None:
 
 
 def _near_costs(groups: Groups, places: tuple[Ints, Ints], prices: Mapping[Row, fmpz]) -> Floats:
-    """What a bundle costs in each place, in parts of the greatest price; infinite where doubles
+    """The cost of a bundle in each place, in parts of the greatest price; infinite where doubles
     cannot say."""
     group, machine_class = places
     top = int(max(prices.values()))
@@ -151,7 +151,7 @@ def _near_costs(groups: Groups, places: tuple[Ints, Ints], prices: Mapping[Row, 
 
 
 class _Costs:
-    """What bundles cost, exactly."""
+    """The exact costs of bundles."""
 
     def __init__(self, groups: Groups, prices: Mapping[Row, fmpz]) -> None:
         self._demand = groups.demand

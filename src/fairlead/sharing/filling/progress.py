@@ -1,4 +1,4 @@
-"""Where a filling stands, and where it goes as long as no machine stops anybody."""
+"""A filling's progress: where it stands, and where it goes until a machine stops somebody."""
 
 from __future__ import annotations
 

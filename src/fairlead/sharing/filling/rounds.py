@@ -59,7 +59,7 @@ class Filling:
 
 
 class Telling:
-    """How the rounds of a filling are told, each with the prices that earlier ones left."""
+    """The rounds of a filling as they are reported, each with the prices that earlier ones left."""
 
     def __init__(self, problem: Problem, groups: Groups, scale: Sequence[fmpq]) -> None:
         self._problem, self._groups = problem, groups

@@ -1,4 +1,5 @@
-"""How much of each group is where, when all shares are known: rationals, and whether they fit."""
+"""The amounts of each group in its places, when all shares are known: rationals, and whether they
+fit."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from fairlead.sharing.filling.corner import (
 from fairlead.sharing.filling.groups import Groups
 from fairlead.sharing.filling.progress import Terms
 from fairlead.sharing.numbers.amounts import nearest
-from fairlead.sharing.numbers.enclosed import FEW, NEAR, enclosed
+from fairlead.sharing.numbers.enclosure import FEW, NEAR, enclose
 from fairlead.sharing.numbers.sums import Rounded, total
 
 # Loads that are less than what there is by more than this, relative, are less as rationals.
@@ -32,7 +33,7 @@ Bundles = dict[tuple[int, int], fmpq]
 """By group and class."""
 
 
-def placed(
+def place_bundles(
     groups: Groups,
     corner: Corner,
     tight: tuple[Row, ...],
@@ -43,7 +44,7 @@ def placed(
     (and `used_up` by construction) are used up and each group has as many as it is wanted to. None
     where the rows do not say, something is below 0, or more is used than there is."""
     found = _Placed(groups, corner, tight, wanted)
-    if found.solved() and found.fits({*tight, *used_up}):
+    if found.solve() and found.fits({*tight, *used_up}):
         return found.bundles
     return None
 
@@ -73,7 +74,7 @@ class _Placed:
         self._off: Bundles = {}  # how far off those are that are not exact
         self._parts: Bundles = {}  # those that were asked for exactly
 
-    def solved(self) -> bool:
+    def solve(self) -> bool:
         """Whether the rows say how many bundles are where."""
         if not all(self._entries):
             return False
@@ -99,8 +100,8 @@ class _Placed:
         return True
 
     @cached_property
-    def _taken(self) -> list[Terms]:
-        """What is taken of each row where all are in their first places."""
+    def _load(self) -> list[Terms]:
+        """The amount that is taken of each row where all are in their first places."""
         taken = [_Sum() for _ in self._tight]
         on = rows_on(self._tight)
         for g, first in self._corner.first.items():
@@ -137,7 +138,7 @@ class _Placed:
         equations, rows = self._blocks[number]
         right, off = [], []
         for row in rows:
-            much, far = self._rounded.total(self._taken[row])
+            much, far = self._rounded.total(self._load[row])
             right.append(there_is(self._groups, self._tight[row]) - much)
             off.append(far)
         if len(rows) < FEW and not any(off):
@@ -148,7 +149,7 @@ class _Placed:
             for column, equation in enumerate(equations)
             for row, value in self._entries[equation].items()
         )
-        near = enclosed(cells, right, off)
+        near = enclose(cells, right, off)
         if near is None:
             return False
         for equation, amount in zip(equations, near[0], strict=True):
@@ -161,7 +162,7 @@ class _Placed:
         equations, rows = self._blocks[number]
         right = [
             there_is(self._groups, self._tight[row]) * self._common
-            - self._exact_total(self._taken[row])
+            - self._exact_total(self._load[row])
             for row in rows
         ]
         found = solve([self._entries[equation] for equation in equations], rows, right)
@@ -222,7 +223,7 @@ class _Placed:
         return True
 
     def _used(self, c: int, there: list[int], needs: list[int]) -> fmpq:
-        """What these groups use of a class, in parts."""
+        """The amount of a class that these groups use, in parts."""
         alone = _Sum()
         found = NONE
         for g, need in zip(there, needs, strict=True):

@@ -13,7 +13,8 @@ OWN_END = -2
 def level(
     demand: Floats, capacity: Floats, unit: Floats, elsewhere: Floats, room: Floats
 ) -> tuple[Floats, Ints]:
-    """What each job gets here, and the resource that stopped it (OWN_END: it has all its room).
+    """The tasks that each job gets here, and the resource that stopped it (OWN_END: it has all its
+    room).
 
     The level rises from 0. A job's share is (elsewhere + what it gets here) / unit; it gets what
     lifts it to the level, from 0 up to its room, until a resource that it demands is used up.

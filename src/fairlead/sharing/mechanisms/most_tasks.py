@@ -6,7 +6,7 @@ import numpy as np
 
 from fairlead.sharing.mechanisms.rows import Rows, rows
 from fairlead.sharing.mechanisms.weights import job_weights, runnable
-from fairlead.sharing.problem.problem import Bools, Floats, Ints, Problem
+from fairlead.sharing.problem.problem import Bools, Floats, Problem
 from fairlead.sharing.rules.mechanism import Outcome
 from fairlead.sharing.rules.registry import mechanism
 from fairlead.sharing.solvers.linear import INFINITY, Program
@@ -49,7 +49,7 @@ def _prices(must: Rows, coefficient: Floats, worth: Floats) -> Floats:
     """The multiplier of each row at the largest worth of all columns together."""
     count = len(must.bound)
     program = Program(np.full(count, -INFINITY), np.ones(count))
-    _add_columns(program, -worth, must.row, must.pair, coefficient)
+    program.add_entries(-worth, np.full(len(worth), INFINITY), must.pair, must.row, coefficient)
     prices: Floats = -program.solve().row_dual
     return prices
 
@@ -70,19 +70,17 @@ def _fairest(
     )
     columns = np.flatnonzero(kept)
     entries = kept[must.pair]
-    _add_columns(
-        program,
+    program.add_entries(
         np.zeros(len(columns)),
-        np.concatenate([must.row[entries], count + of_job[columns]]),
+        np.full(len(columns), INFINITY),
         np.concatenate([np.searchsorted(columns, must.pair[entries]), np.arange(len(columns))]),
+        np.concatenate([must.row[entries], count + of_job[columns]]),
         np.concatenate([coefficient[entries], per_share[columns]]),
     )
     active = np.arange(len(jobs))
     found = np.zeros(0)
     while len(active):
-        step = program.columns
-        ones = np.ones(len(active))
-        _add_columns(program, -np.ones(1), count + active, np.zeros_like(active), -ones)
+        step = program.add_column(count + active, -np.ones(len(active)), cost=-1.0)
         answer = program.solve()
         found = answer.column_value
         program.fix_column(step, float(found[step]))
@@ -91,11 +89,3 @@ def _fairest(
     amount = np.zeros(len(kept))
     amount[columns] = found[: len(columns)]
     return amount
-
-
-def _add_columns(
-    program: Program, cost: Floats, row: Ints, column: Ints, coefficient: Floats
-) -> None:
-    order = np.lexsort((row, column))
-    starts = np.searchsorted(column[order], np.arange(len(cost)))
-    program.add_columns(cost, np.full(len(cost), np.inf), starts, row[order], coefficient[order])

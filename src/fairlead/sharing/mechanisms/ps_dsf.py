@@ -54,7 +54,7 @@ def ps_dsf(problem: Problem, weight: Floats) -> Outcome:
         settled = size <= SETTLED * float(state.tasks.max())
         candidates = [state] if sweep <= FIRST or settled else []
         if sweep <= FIRST or size < tried / 10:
-            candidates += _solved(cluster, state)
+            candidates += _solve(cluster, state)
             tried = size
         for candidate in candidates:
             found = _distance(cluster, candidate.tasks)
@@ -155,7 +155,7 @@ def _swept(cluster: _Cluster, state: _State) -> _State:
 
 
 def _ahead(tasks: Floats, move: Floats, before: Floats) -> Floats:
-    """Where the tasks are heading if two sweeps moved them alike: to the sum of the geometric
+    """The tasks to which it all leads if two sweeps moved them alike: to the sum of the geometric
     series, but not past the point where a job has left a machine. The next sweep mends the rest.
     """
     along = float((move * before).sum())
@@ -170,7 +170,7 @@ def _ahead(tasks: Floats, move: Floats, before: Floats) -> Floats:
     return ahead
 
 
-def _solved(cluster: _Cluster, state: _State) -> list[_State]:
+def _solve(cluster: _Cluster, state: _State) -> list[_State]:
     """The tasks that meet exactly the conditions that the state shows as binding, if any do.
 
     They are linear: whoever holds anything on a machine has the level of what stopped it there,
@@ -246,7 +246,7 @@ def _solved(cluster: _Cluster, state: _State) -> list[_State]:
 
 
 def distance(problem: Problem, weight: Floats, tasks: Floats) -> float:
-    """How far an allocation is from the definition of PS-DSF: 0 if it is exact.
+    """The distance of an allocation from the definition of PS-DSF: 0 if it is exact.
 
     The largest of: how much a capacity, limit, number of tasks or spread is exceeded, relative;
     and for each job and class where it may run, how far the nearest thing is from stopping it: the
@@ -288,7 +288,7 @@ def _distance(cluster: _Cluster, tasks: Floats) -> float:
 
 
 def _unstopped(part: Floats, share: Floats) -> Floats:
-    """How far each is from being stopped by what all hold parts of, given their shares."""
+    """The distance of each from being stopped by what all hold parts of, given their shares."""
     left = 1.0 - part.sum()
     # relative[n, m]: how much larger the share of m is than that of n
     largest = np.maximum(share[None, :], share[:, None])

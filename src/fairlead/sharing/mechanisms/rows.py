@@ -1,4 +1,4 @@
-"""What any allocation has to keep, as linear rows over the (job, class) pairs that may be used."""
+"""Any allocation keeps these linear rows over the (job, class) pairs that may be used."""
 
 from __future__ import annotations
 

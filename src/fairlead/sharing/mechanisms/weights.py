@@ -1,4 +1,4 @@
-"""Who takes part in a mechanism, and with which weight: tenants' weights split down to the jobs."""
+"""The jobs that take part in a mechanism, and their parts of the tenants' weights."""
 
 from __future__ import annotations
 

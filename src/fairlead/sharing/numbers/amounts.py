@@ -138,7 +138,7 @@ def simplest(number: float) -> Fraction:
 
 
 def quotients(numbers: Doubles) -> list[fmpq]:
-    """What these doubles were before they were rounded, as far as they tell."""
+    """These doubles as they were before they were rounded, as far as they tell."""
     return [rational(simplest(number)) for number in numbers.tolist()]
 
 

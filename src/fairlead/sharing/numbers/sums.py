@@ -46,14 +46,14 @@ class Rounded:
         for level, times in terms:
             known = self._known.get(id(level))
             if known is None:
-                known = self._known[id(level)] = level, *_rounded(level)
+                known = self._known[id(level)] = level, *_round_down(level)
             found += known[1] * times
             if known[2]:
                 off += known[2] * abs(times)
         return found, off
 
 
-def _rounded(level: fmpq) -> tuple[fmpq, fmpq]:
+def _round_down(level: fmpq) -> tuple[fmpq, fmpq]:
     if level.q.bit_length() < _LONG:
         return level, NONE
     unit = fmpq(1, 1 << _FINE)

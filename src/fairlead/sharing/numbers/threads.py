@@ -15,7 +15,8 @@ _SUFFIXES = ("64_", "")
 
 @cache
 def _openblas() -> tuple[ctypes._NamedFuncPointer, ctypes._NamedFuncPointer] | None:
-    """How to ask for and set the number of threads; None where NumPy uses something else."""
+    """The functions that ask for and set the number of threads; None where NumPy uses something
+    else."""
     library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
     for prefix in _PREFIXES:
         for suffix in _SUFFIXES:

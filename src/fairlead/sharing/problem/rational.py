@@ -16,7 +16,7 @@ from fairlead.sharing.problem.problem import Bools, Problem
 
 @dataclass(frozen=True)
 class RationalProblem:
-    """What a scale may ask of a problem, its numbers rationals in arrays of objects."""
+    """A problem as a scale may ask for it, its numbers rationals in arrays of objects."""
 
     problem: Problem
 
@@ -37,7 +37,7 @@ class RationalProblem:
 
     @property
     def written(self) -> tuple[int, ...] | None:
-        """Where each job stands in what the user wrote."""
+        """The place of each job in the user's file."""
         return self.problem.written
 
     @cached_property

@@ -1,1 +1,2 @@
-"""What can be shared by, and how it is found: the registry, its grammar, mechanisms, views."""
+"""The rules that one can share by, and how they are found: the registry, its grammar, mechanisms,
+views."""

@@ -1,4 +1,4 @@
-"""What a mechanism is: an allocation that no scale describes, beside the policies."""
+"""A mechanism is an allocation that no scale describes, beside the policies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairlead.sharing.problem.problem import Floats, Problem
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a mechanism gives: tasks of each job on all machines of each class together.
+    """A mechanism's answer: tasks of each job on all machines of each class together.
 
     `prices` are what one unit of each resource on each class costs, where the mechanism is a
     market; a job's budget is its effective weight.

@@ -1,4 +1,4 @@
-"""Where policies and mechanisms are found by what a user writes, as in `kdf(k=3, gpu=2)`."""
+"""The registry finds policies and mechanisms by what a user writes, as in `kdf(k=3, gpu=2)`."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def parse(text: str) -> Policy | Mechanism:
 
 
 def describe(name: str) -> tuple[str, str]:
-    """How a registered name is written, with its parameters, and the first words on what it is."""
+    """The form of a registered name, with its parameters, and the first words on what it is."""
     entry = _find(name)
     first = (inspect.getdoc(entry.function) or "").partition("\n\n")[0]
     return form(Spec(name), _parameters(entry)), " ".join(first.split())
@@ -148,7 +148,7 @@ def mechanism_names() -> tuple[str, ...]:
 
 
 def _parameters(entry: Entry) -> list[inspect.Parameter]:
-    """What a user may write in the brackets."""
+    """The parameters that a user may write in the brackets."""
     leave_out = 1 if entry.view is not None else 2  # problem; problem and weight
     parameters = list(inspect.signature(entry.function).parameters.values())[leave_out:]
     if not entry.poolable:
@@ -161,7 +161,7 @@ def _parameters(entry: Entry) -> list[inspect.Parameter]:
 
 
 def _users_own(spec: str, function: Callable[..., object], *given: object) -> object:
-    """What a user's function gives. Where it fails, that is no failure of ours."""
+    """The value that a user's function gives. Where it fails, that is no failure of ours."""
     try:
         return function(*given)
     except FairleadError:

@@ -20,7 +20,8 @@ _ARGUMENT = re.compile(rf"\s*(?:(?P<key>{_TEXT})=)?\s*(?P<value>{_TEXT})\s*(?:,|
 
 @dataclass(frozen=True)
 class Spec:
-    """What was written: a name, perhaps in a file, and arguments with a key or without ("")."""
+    """A rule as it was written: a name, perhaps in a file, and arguments with a key or without
+    ("")."""
 
     name: str
     arguments: tuple[tuple[str, str], ...] = ()
@@ -33,7 +34,7 @@ class Spec:
 
 
 def read(text: str) -> Spec:
-    """What was written, in parts. `name:value` is short for `name(value)`."""
+    """A written rule in its parts. `name:value` is short for `name(value)`."""
     file, rest = "", text
     if match := _FILE.fullmatch(text):
         file, rest = match["file"], match["rest"]
@@ -140,7 +141,7 @@ def _kind(parameter: inspect.Parameter) -> str:
 
 
 def form(spec: Spec, parameters: Sequence[inspect.Parameter]) -> str:
-    """How it is written, for an error: `kdf(k=K, pooled=false, NAME=WEIGHT)`."""
+    """The form in which it is written, for an error: `kdf(k=K, pooled=false, NAME=WEIGHT)`."""
     parts = []
     for p in parameters:
         if p.kind is p.VAR_KEYWORD:

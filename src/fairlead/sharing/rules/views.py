@@ -1,4 +1,4 @@
-"""What the cluster looks like to a policy that does not look at the machines as they are."""
+"""Views: the cluster as policies see it that do not look at the machines as they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairlead.sharing.numbers.amounts import nearest
 from fairlead.sharing.problem.problem import Problem, Tree, tasks_that_fit
 
 
-def pooled(problem: Problem) -> Problem:
+def pool_machines(problem: Problem) -> Problem:
     """The same jobs on one machine that holds everything.
 
     A job that can run somewhere may use it, whatever its constraint; one that can run nowhere

@@ -1,4 +1,4 @@
-"""What the mechanisms for whole tasks are called, and where they are."""
+"""The names of the mechanisms for whole tasks, and the modules in which they are."""
 
 from __future__ import annotations
 

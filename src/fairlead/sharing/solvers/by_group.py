@@ -56,20 +56,20 @@ class GroupSystem:
         self._half = inverse_root(matrix + REGULAR * np.eye(len(matrix)))
         self.regular = self._half is not None
         if self.regular:
-            self._rate = self._solved(edge)
+            self._rate = self._times_inverse(edge)
 
     def solve(self, b1: Floats, b2: Floats, b3: float) -> tuple[float, Floats, Floats]:
         """The changes of level, prices and groups' prices for these right-hand sides."""
         program, root = self.program, self._root
         known = np.einsum("crq,cr->cq", root, b2)
-        found = self._solved(b1 * self._scale - self._flat @ known.ravel())
+        found = self._times_inverse(b1 * self._scale - self._flat @ known.ravel())
         raised = (b3 - float(self._edge @ found)) / float(self._edge @ self._rate)
         y = (found + raised * self._rate) * self._scale
         right = program.load(self.theta * y[:, None]) - b2
         p = np.einsum("crq,cq->cr", root, np.einsum("crq,cr->cq", root, right))
         return raised - self._times * b3, p, y
 
-    def _solved(self, right: Floats) -> Floats:
+    def _times_inverse(self, right: Floats) -> Floats:
         if self._half is None:
             raise InternalError("a singular system was solved")
         half, matrix = self._half, self._matrix

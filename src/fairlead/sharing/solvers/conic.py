@@ -44,7 +44,7 @@ class _Market:
         return z / u[self.buyer], loss, y / self.weight.sum(), 1.0 - self.rows @ z
 
     def error(self, z: Floats, y: Floats) -> float:
-        """How far the conditions are from holding."""
+        """The distance of the conditions from holding."""
         part, loss, paid, left = self.conditions(z, y)
         return max(_apart(part, loss), _apart(paid, left))
 
@@ -147,7 +147,7 @@ class _Point:
     v: Floats
 
     def room(self, change: _Point) -> float:
-        """How far this can go along the change before something of it is 0, at most 1."""
+        """The length that this can go along the change before something of it is 0, at most 1."""
         pairs = ((self.z, change.z), (self.y, change.y), (self.s, change.s), (self.v, change.v))
         return min(float(np.min(-value[by < 0] / by[by < 0], initial=1.0)) for value, by in pairs)
 
@@ -279,6 +279,6 @@ def _by_signs(market: _Market, amount: Floats, multiplier: Floats) -> tuple[Floa
 
 
 def _apart(value: Floats, other: Floats) -> float:
-    """How far from: both at least 0, one of them 0."""
+    """The distance from: both at least 0, one of them 0."""
     both = np.minimum(np.abs(value), np.abs(other))
     return float(np.max(np.concatenate([both, -value, -other]), initial=0.0))

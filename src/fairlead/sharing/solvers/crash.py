@@ -1,4 +1,4 @@
-"""Where a simplex starts that knows nothing yet: everyone in one place, where there is room."""
+"""A simplex that knows nothing yet starts here: everyone in one place, where there is room."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from fairlead.model.errors import SolverError
 from fairlead.sharing.numbers.amounts import nearest
 
 Column = dict[int, fmpq]
-"""What one unit takes of each row."""
+"""The amount of each row that one unit takes."""
 
 NONE = fmpq(0)
 # What doubles see of a column or of what is left of a row, beyond which they need not be asked.

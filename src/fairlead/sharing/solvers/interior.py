@@ -1,4 +1,4 @@
-"""Where many groups at once are at their highest level, nearly, by an interior point method."""
+"""An interior point method says where many groups at once nearly are at their highest level."""
 
 from __future__ import annotations
 
@@ -57,14 +57,15 @@ class Likely:
 
 
 def likely(problem: StepProblem) -> Iterator[Likely]:
-    """What is likely early on and, where the simplex is lost among that, at the end of the way."""
+    """The places that are likely early on and, where the simplex is lost among that, at the end of
+    the way."""
     program = Program(problem)
     at = _start(program)
     random = np.random.default_rng(_SEED).random(program.pairs.shape)
     tilt = _TILT * random * program.inside
     early: float = _FEW * len(program.use) + program.row.sum()
     for _ in range(_MOST_STEPS):
-        if np.count_nonzero(_held(at)) <= early:
+        if np.count_nonzero(_holding(at)) <= early:
             yield _likely(program, at, _ROUGH, last=False)
             early = 0.0
         if _gap(program, at) < _GAP or not _advance(program, at, tilt):
@@ -77,10 +78,10 @@ def _likely(program: Program, at: _Point, over: float, *, last: bool) -> Likely:
     fullest[np.arange(len(fullest)), at.z.argmax(axis=1)] = True
     cheap = program.pairs & (at.rc < over * at.y[:, None])
     start = Basis(fullest, np.ones(program.row.shape, dtype=np.bool_))
-    return Likely(_held(at) | cheap, start, last)
+    return Likely(_holding(at) | cheap, start, last)
 
 
-def _held(at: _Point) -> Bools:
+def _holding(at: _Point) -> Bools:
     held: Bools = at.z > _LITTLE * at.z.max(axis=1, keepdims=True)
     return held
 
@@ -100,7 +101,7 @@ def _start(program: Program) -> _Point:
 
 
 def _residuals(program: Program, at: _Point, tilt: Floats) -> tuple[Floats, Floats, Floats, float]:
-    """How far the point is from its equations: shares, capacities, prices, their sum."""
+    """The distances of the point from its equations: shares, capacities, prices, their sum."""
     return (
         program.base + program.rate * at.level - at.z.sum(axis=1),
         np.where(program.row, 1.0 - program.load(at.z) - at.s, 0.0),
@@ -110,7 +111,7 @@ def _residuals(program: Program, at: _Point, tilt: Floats) -> tuple[Floats, Floa
 
 
 def _gap(program: Program, at: _Point) -> float:
-    """How far the level may still be from the highest, relative."""
+    """The part by which the level may still be below the highest."""
     products = float((at.z * at.rc).sum() + (at.s * at.p).sum())
     return products / (program.number * at.level)
 
@@ -174,8 +175,8 @@ def _advance(program: Program, at: _Point, tilt: Floats) -> bool:
 
 
 def _lengths(at: _Point, step: _Point, spare: float) -> tuple[float, float]:
-    """How far shares and prices can go before one reaches 0, at most 1; a part `spare` of the
-    pairs may be in the way."""
+    """The lengths that shares and prices can go before one reaches 0, at most 1; a part `spare` of
+    the pairs may be in the way."""
     return (
         min(_length(at.z, step.z, spare), _length(at.s, step.s, 0.0)),
         min(_length(at.rc, step.rc, spare), _length(at.p, step.p, 0.0)),
@@ -203,6 +204,7 @@ def _inside(length: float) -> float:
 
 
 def _outside(product: Floats, aim: float) -> Floats:
-    """What brings products that are far from the aim back to within a factor of ten of it."""
+    """The change that brings products that are far from the aim back to within a factor of ten of
+    it."""
     wanted: Floats = np.clip(product, 0.1 * aim, 10 * aim) - product
     return np.clip(wanted, -10 * aim, 10 * aim)

@@ -7,15 +7,25 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
-from fairlead.model.errors import SolverError
 from fairlead.sharing.problem.problem import Floats, Ints
+from fairlead.sharing.solvers.highs import (
+    Options,
+    add_columns,
+    add_rows,
+    failure,
+    start_highs,
+)
 
 INFINITY = highspy.kHighsInf
-_PRIMAL_SIMPLEX = 4
-# Both solver tolerances. HiGHS accepts nothing finer than 1e-10.
-_TOLERANCE = 1e-9
-# Entries below this are dropped by HiGHS. 1e-12 is the finest that it accepts.
-_SMALLEST_ENTRY = 1e-12
+_OPTIONS: Options = {
+    "presolve": "off",
+    "simplex_strategy": 4,  # primal
+    "simplex_scale_strategy": 0,  # the rows come scaled
+    # HiGHS accepts nothing finer than 1e-10.
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+    "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
+}
 
 
 @dataclass(frozen=True)
@@ -30,37 +40,31 @@ class Program:
     """minimise cost·x, lower <= A x <= upper, with bounds on x. Stays warm between calls."""
 
     def __init__(self, row_lower: Floats, row_upper: Floats) -> None:
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
-        for option, value in (
-            ("output_flag", False),
-            ("presolve", "off"),
-            ("threads", 1),
-            ("simplex_strategy", _PRIMAL_SIMPLEX),
-            ("simplex_scale_strategy", 0),  # the rows come scaled
-            ("primal_feasibility_tolerance", _TOLERANCE),
-            ("dual_feasibility_tolerance", _TOLERANCE),
-            ("small_matrix_value", _SMALLEST_ENTRY),
-        ):
-            self._highs.setOptionValue(option, value)
-        nothing = np.zeros(0, dtype=np.int32)
-        starts = np.zeros(len(row_lower), dtype=np.int32)
-        self._highs.addRows(len(row_lower), row_lower, row_upper, 0, starts, nothing, np.zeros(0))
+        self._highs = start_highs(_OPTIONS)
+        add_rows(self._highs, row_lower, row_upper)
         self.columns = 0
+
+    def add_column(
+        self, rows: Ints, values: Floats, cost: float = 0.0, upper: float = INFINITY
+    ) -> int:
+        """The number of a new column from 0 to `upper` with these entries."""
+        start = np.zeros(1, np.int64)
+        self.add_columns(np.array([cost]), np.array([upper]), start, rows, values)
+        return self.columns - 1
+
+    def add_entries(
+        self, cost: Floats, upper: Floats, column: Ints, row: Ints, value: Floats
+    ) -> None:
+        """Columns from 0 to `upper`, whose entries come in any order."""
+        order = np.lexsort((row, column))
+        starts = np.searchsorted(column[order], np.arange(len(cost)))
+        self.add_columns(cost, upper, starts, row[order], value[order])
 
     def add_columns(
         self, cost: Floats, upper: Floats, starts: Ints, rows: Ints, values: Floats
     ) -> None:
         """Columns from 0 to `upper`; column k has the entries from starts[k] on."""
-        self._highs.addCols(
-            len(cost),
-            cost,
-            np.zeros(len(cost)),
-            upper,
-            len(rows),
-            starts.astype(np.int32),
-            rows.astype(np.int32),
-            values,
-        )
+        add_columns(self._highs, cost, upper, starts, rows, values)
         self.columns += len(cost)
 
     def fix_column(self, column: int, value: float) -> None:
@@ -71,15 +75,7 @@ class Program:
     def solve(self) -> Solution:
         """The optimum. Anything else is a SolverError with the status and the gap."""
         self._highs.run()
-        status = self._highs.getModelStatus()
-        info = self._highs.getInfo()
-        if status != highspy.HighsModelStatus.kOptimal:
-            gap = info.primal_dual_objective_error  # type: ignore[attr-defined]  # not in its stubs
-            raise SolverError(
-                f"the linear program ended as {self._highs.modelStatusToString(status)!r}: "
-                f"primal infeasibility {info.max_primal_infeasibility:.3g}, "
-                f"dual infeasibility {info.max_dual_infeasibility:.3g}, "
-                f"gap {gap:.3g}"
-            )
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise failure(self._highs)
         solution = self._highs.getSolution()
         return Solution(np.array(solution.col_value), np.array(solution.row_dual))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
-from fairlead.model.errors import SolverError
 from fairlead.sharing.problem.problem import Bools, Ints
 from fairlead.sharing.solvers.crash import crash
+from fairlead.sharing.solvers.highs import Options, add_rows, failure, set_options, start_highs
 from fairlead.sharing.solvers.step import Basis, StepProblem, StepSolution
 
 _BASIC = highspy.HighsBasisStatus.kBasic
@@ -21,18 +21,16 @@ _COST = 1e5
 # Tried in turn where the finest has no solution; what is left of it shows in the certificate.
 _FINEST = 1e-10
 _COARSER = (1e-8, 1e-6)
-_OPTIONS: dict[str, bool | int | float | str] = {
+_OPTIONS: Options = {
     "solver": "choose",  # the simplex, for a linear program
-    "output_flag": False,
     "presolve": "off",
-    "threads": 1,
     "simplex_strategy": 4,  # primal: the start is feasible
     "simplex_scale_strategy": 0,  # the rows come scaled
     "primal_feasibility_tolerance": _FINEST,
     "dual_feasibility_tolerance": 1e-8,
     "small_matrix_value": 1e-12,  # the finest that HiGHS accepts; what is smaller it drops
 }
-_INSIDE: dict[str, bool | int | float | str] = {"solver": "ipm", "presolve": "on"}
+_INSIDE: Options = {"solver": "ipm", "presolve": "on"}
 _NO_LIMIT = 2**31 - 1
 _BELOW = 1 - 1e-6
 _TURNS = 64  # at the start
@@ -42,8 +40,7 @@ class Simplex:
     """HiGHS, for one program after another; to set it up takes as long as to solve a small one."""
 
     def __init__(self) -> None:
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
-        _set(self._highs, _OPTIONS)
+        self._highs = start_highs(_OPTIONS)
 
     def rise(self, problem: StepProblem, most_pivots: float | None = None) -> StepSolution | None:
         """The highest level with its proof; None if so many pivots for each row do not suffice.
@@ -78,16 +75,10 @@ class Simplex:
         highs.clearModel()
         most = None if most_pivots is None else int(most_pivots * (size + problem.capacity.size))
         highs.setOptionValue("simplex_iteration_limit", _NO_LIMIT if most is None else most)
-        rows_in_all = size + len(row)
-        none = np.zeros(0, dtype=np.int32)
-        highs.addRows(
-            rows_in_all,
+        add_rows(
+            highs,
             np.concatenate([base, np.full(len(row), -highspy.kHighsInf)]),
             np.concatenate([base, capacity[row] / mean[row]]),
-            0,
-            np.zeros(rows_in_all, dtype=np.int32),
-            none,
-            np.zeros(0),
         )
         # The last column is the level.
         cost, lower, upper = np.zeros(pairs + 1), np.zeros(pairs + 1), np.empty(pairs + 1)
@@ -128,18 +119,6 @@ class Simplex:
         )
 
 
-def _set(highs: highspy.Highs, options: dict[str, bool | int | float | str]) -> None:
-    for option, value in options.items():
-        highs.setOptionValue(option, value)
-
-
-def rise(problem: StepProblem) -> StepSolution:
-    """The highest level of a single problem, as `Simplex.rise` finds it."""
-    risen = Simplex().rise(problem)
-    assert risen is not None
-    return risen
-
-
 def _start(highs: highspy.Highs, pairs: Bools, slack: Bools, size: int) -> None:
     """Shares as they stood; the level waits at its least."""
     basis = highspy.HighsBasis()
@@ -150,7 +129,7 @@ def _start(highs: highspy.Highs, pairs: Bools, slack: Bools, size: int) -> None:
 
 
 def _basis(highs: highspy.Highs, problem: StepProblem, row: Ints, size: int) -> Basis:
-    """Which pairs and which slacks are basic now. HiGHS names row k as -1 - k."""
+    """The pairs and the slacks that are basic now. HiGHS names row k as -1 - k."""
     _, basic = highs.getBasicVariables()  # type: ignore[attr-defined]  # not in its stubs
     group, machine_class = problem.places
     columns = basic[(basic >= 0) & (basic < len(group))]
@@ -182,19 +161,13 @@ def _solve(highs: highspy.Highs) -> bool:
     if status == highspy.HighsModelStatus.kUnknown:
         # Shares that are apart by many powers of ten: no pivot is good enough, a path through the
         # inside is, and it ends in a corner, too.
-        _set(highs, _INSIDE)
+        set_options(highs, _INSIDE)
         highs.clearSolver()
         highs.run()
         status = highs.getModelStatus()
-        _set(highs, {name: _OPTIONS[name] for name in _INSIDE})
+        set_options(highs, {name: _OPTIONS[name] for name in _INSIDE})
     if status == highspy.HighsModelStatus.kIterationLimit:
         return False
     if status != highspy.HighsModelStatus.kOptimal:
-        info = highs.getInfo()
-        gap = info.primal_dual_objective_error  # type: ignore[attr-defined]  # not in its stubs
-        raise SolverError(
-            f"the linear program ended as {highs.modelStatusToString(status)!r}: "
-            f"primal infeasibility {info.max_primal_infeasibility:.3g}, "
-            f"dual infeasibility {info.max_dual_infeasibility:.3g}, gap {gap:.3g}"
-        )
+        raise failure(highs)
     return True

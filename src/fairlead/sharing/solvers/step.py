@@ -12,19 +12,19 @@ from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
 @dataclass(frozen=True)
 class Basis:
-    """Where a simplex solution stands, so that the next can start from there."""
+    """The corner in which a simplex solution stands, so that the next can start from there."""
 
     pairs: Bools  # (G, C) basic
     slack: Bools  # (C, R) what is left of a capacity is basic
 
     def of(self, groups: Ints, classes: Ints) -> Basis:
-        """Where just these groups stand on these classes."""
+        """The corner in which just these groups stand on these classes."""
         return Basis(self.pairs[groups[:, None], classes], self.slack[classes])
 
 
 @dataclass(frozen=True)
 class StepProblem:
-    """How high can `level` be where group g has the share base[g] + rate[g] * level?
+    """A program: the highest `level` at which group g has the share base[g] + rate[g] * level.
 
     Groups that are frozen have rate 0. Every group has a pair and, at the answer, a share
     above 0.

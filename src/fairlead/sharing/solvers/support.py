@@ -1,4 +1,4 @@
-"""Which pairs of job and class some exact placement uses, and prices that rule out all others."""
+"""The pairs of job and class that some exact placement uses, and prices that rule out the rest."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from fairlead.sharing.numbers.amounts import nearest, rational, rationals
 from fairlead.sharing.problem.compile import compile_problem
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.whole_tasks.counts import Counts, counts_of
-from fairlead.sharing.whole_tasks.equal_tasks import all_alike, dealt, in_slots
+from fairlead.sharing.whole_tasks.equal_tasks import all_alike, deal, in_slots
 from fairlead.sharing.whole_tasks.fits import Fits
 from fairlead.sharing.whole_tasks.outcome import WholeOutcome
 from fairlead.sharing.whole_tasks.point import Packing as Row
@@ -31,7 +31,7 @@ from fairlead.sharing.whole_tasks.point import Point
 from fairlead.sharing.whole_tasks.pool_weights import with_pools
 from fairlead.sharing.whole_tasks.rates import rates
 from fairlead.sharing.whole_tasks.registry import parse_whole
-from fairlead.sharing.whole_tasks.rounding import rounded as rounded_tasks
+from fairlead.sharing.whole_tasks.rounding import round_tasks
 
 Machines = Sequence[tuple[int, Row, Fraction]]
 Tasked = Sequence[Sequence[int | Fraction]]
@@ -42,7 +42,7 @@ Known = dict[Row, tuple[tuple[str, int], ...]]
 
 
 def by_whole_mechanism(cluster: Cluster, jobs: Sequence[Job], spec: str) -> Allocation:
-    """What a mechanism for whole tasks gives. The input is valid."""
+    """The allocation of a mechanism for whole tasks. The input is valid."""
     mechanism = parse_whole(spec)
     counts = with_pools(counts_of(cluster, jobs, compile_problem(cluster, jobs)))
     fewer, classes = counts.used_classes()
@@ -98,10 +98,10 @@ def rounded_answer(
     names = _names(cluster, problem)
     if all_alike(counts):
         whole_tasks: Tasked = in_slots(counts, unit * effective).tolist()
-        packings = _dealt(names, whole_tasks)
+        packings = _deal(names, whole_tasks)
         packed, bound = None, None
     else:
-        found = rounded_tasks(counts, placed, divisible, unit * effective)
+        found = round_tasks(counts, placed, divisible, unit * effective)
         whole_tasks = _by_class(counts, found.machines)
         packings = _packings(names, found.machines, {})
         packed, bound = (None, None) if pooled else (found.packed, found.bound)
@@ -146,8 +146,9 @@ def _distances(
 def _notes(
     divisible: Floats, counts: Counts, tasks: Tasked, packed: float | None, bound: Floats | None
 ) -> tuple[str, ...]:
-    """How far whole tasks are from the exact shares, with what no packing can do better; `packed`
-    None: these are lexicographically max-min, or nothing was placed that could be packed."""
+    """Sentences on the distance of whole tasks from the exact shares, with what no packing can do
+    better; `packed` None: these are lexicographically max-min, or nothing was placed that could be
+    packed."""
     has = np.array([int(sum(each)) for each in tasks], np.int64)
     names = counts.problem.job_names
     less = divisible - has
@@ -198,7 +199,7 @@ def _by_class(counts: Counts, machines: Machines) -> Tasked:
     return tasks
 
 
-def _dealt(names: Names, tasks: Tasked) -> tuple[Packing, ...]:
+def _deal(names: Names, tasks: Tasked) -> tuple[Packing, ...]:
     """Packings of tasks that are all of one size."""
     table = np.array(tasks, np.int64)
     job = names.problem.job_names
@@ -207,7 +208,7 @@ def _dealt(names: Names, tasks: Tasked) -> tuple[Packing, ...]:
             names.show[c], Fraction(times), tuple(sorted((job[j], number) for j, number in hand))
         )
         for c in range(table.shape[1])
-        for hand, times in dealt(table[:, c], int(names.problem.count[c]))
+        for hand, times in deal(table[:, c], int(names.problem.count[c]))
     ]
     return tuple(sorted(found, key=lambda each: (each.machine_class, each.jobs)))
 

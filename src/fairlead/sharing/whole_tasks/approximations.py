@@ -9,8 +9,8 @@ import numpy as np
 
 from fairlead.model.errors import InternalError
 from fairlead.sharing.problem.problem import Floats, Ints
-from fairlead.sharing.whole_tasks.capped import capped, keeps, trimmed
-from fairlead.sharing.whole_tasks.counts import Counts, held
+from fairlead.sharing.whole_tasks.capped import capped, keeps, trim
+from fairlead.sharing.whole_tasks.counts import Counts, total_use
 from fairlead.sharing.whole_tasks.evenest import calm
 from fairlead.sharing.whole_tasks.lottery import generator, lottery
 from fairlead.sharing.whole_tasks.outcome import WholeOutcome
@@ -50,10 +50,10 @@ def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> Whol
     promised = _promised(counts, point)
     expected = np.array([float(each) for each in point.tasks])
     least = promised * expected
-    for cap in counts.limits:  # `kept` takes no more than a part of a task below the mean
+    for cap in counts.limits:  # `keep_limits` takes no more than a part of a task below the mean
         least = np.where(cap.use > 0, np.minimum(least, np.floor(expected)), least)
     for tries in range(1, MOST_TRIES + 1):
-        machines = kept(counts, point, _drawn(point, draw))
+        machines = keep_limits(counts, point, _draw(point, draw))
         tasks = _total(machines, len(expected))
         if (tasks >= least - 1e-9).all():
             notes = (_drawn_until(counts, promised, tries), _distance(point, machines))
@@ -92,13 +92,13 @@ def shapley_folkman(counts: Counts) -> WholeOutcome:
         chosen.append(min(choices[k], key=lambda p: float(((rest + np.array(p)) ** 2).sum())))
         total = total - mean[k] + np.array(chosen[-1])
     machines = (*fixed, *((k, p, Fraction(1)) for k, p in zip(open_machines, chosen, strict=True)))
-    merged = kept(counts, point, machines)
+    merged = keep_limits(counts, point, machines)
     has = np.minimum(_total(machines, jobs), counts.tasks)
     cut = int((_total(merged, jobs) < has).sum())
     return WholeOutcome(merged, point, notes=(_distance(point, merged), _starr(point, cut)))
 
 
-def _drawn(point: Point, draw: np.random.Generator) -> tuple[tuple[int, Packing, Fraction], ...]:
+def _draw(point: Point, draw: np.random.Generator) -> tuple[tuple[int, Packing, Fraction], ...]:
     machines: list[tuple[int, Packing, Fraction]] = []
     for k, kind in enumerate(point.kinds):
         members = [(packing, n) for which, packing, n in point.mixture if which == k]
@@ -117,7 +117,7 @@ def _drawn(point: Point, draw: np.random.Generator) -> tuple[tuple[int, Packing,
 Machines = tuple[tuple[int, Packing, Fraction], ...]
 
 
-def kept(counts: Counts, point: Point, machines: Machines) -> Machines:
+def keep_limits(counts: Counts, point: Point, machines: Machines) -> Machines:
     """Equal packings of a class counted together, without the tasks that a job does not have, and
     where a limit is exceeded without those of whoever has the most for what it is to have.
 
@@ -127,13 +127,13 @@ def kept(counts: Counts, point: Point, machines: Machines) -> Machines:
     tasks = np.minimum(_total(machines, len(point.tasks)), counts.tasks)
     goal = np.array([float(each) for each in point.tasks])
     for cap in counts.limits:
-        over = held(cap.use, tasks) - cap.amount
+        over = total_use(cap.use, tasks) - cap.amount
         while over > 0:
             part = np.where((cap.use > 0) & (goal > 0), tasks / np.where(goal > 0, goal, 1.0), -1.0)
             j = int(part.argmax())
             tasks[j] -= 1
             over -= int(cap.use[j])
-    less = trimmed([(k, packing, int(number)) for k, packing, number in machines], tasks.tolist())
+    less = trim([(k, packing, int(number)) for k, packing, number in machines], tasks.tolist())
     return tuple((k, packing, Fraction(number)) for k, packing, number in less)
 
 
@@ -172,7 +172,7 @@ def _promised(counts: Counts, point: Point) -> Floats:
 
 
 def _drawn_until(counts: Counts, promised: Floats, tries: int) -> str:
-    """How often it was drawn and until when, in a sentence."""
+    """The number of draws and the reason for the last one, in a sentence."""
     times = "once" if tries == 1 else f"{tries} times"
     some = promised[counts.usable > 0]
     sure = int((some > 0).sum())
@@ -185,7 +185,7 @@ def _drawn_until(counts: Counts, promised: Floats, tries: int) -> str:
 
 
 def _distance(point: Point, machines: tuple[tuple[int, Packing, Fraction], ...]) -> str:
-    """How far the tasks are from the point, in a sentence."""
+    """The distance of the tasks from the point, in a sentence."""
     goal = np.array([float(each) for each in point.tasks])
     off = _total(machines, len(goal)) - goal
     some = goal > 0

@@ -18,7 +18,7 @@ from fairlead.sharing.solvers.linear import INFINITY, Program
 from fairlead.sharing.solvers.whole.capped import Options, Together
 from fairlead.sharing.solvers.whole.convex import Kind
 from fairlead.sharing.solvers.whole.packing import Packer
-from fairlead.sharing.whole_tasks.counts import Cap, Counts, held
+from fairlead.sharing.whole_tasks.counts import Cap, Counts, total_use
 from fairlead.sharing.whole_tasks.exact_linear import Row, solve
 from fairlead.sharing.whole_tasks.lottery import Drawn, Lottery
 from fairlead.sharing.whole_tasks.point import Packing, Point, point_of
@@ -44,7 +44,7 @@ _BETTER = 1e-9
 def keeps(counts: Counts, tasks: Sequence[int]) -> bool:
     """Whether the jobs have so many tasks, and the limits allow them."""
     has = np.array(tasks, np.int64)
-    return all(held(cap.use, has) <= cap.amount for cap in counts.caps)
+    return all(total_use(cap.use, has) <= cap.amount for cap in counts.caps)
 
 
 def capped(counts: Counts, loose: Point) -> tuple[Point, Lottery]:
@@ -66,7 +66,7 @@ def capped(counts: Counts, loose: Point) -> tuple[Point, Lottery]:
     # For the certificate: prices are asked for all allocations again.
     together.near(np.zeros_like(together.most), together.most)
     return _outcome(
-        point, [(part, trimmed(together.machines.get(each, ()), each)) for each, part in whole]
+        point, [(part, trim(together.machines.get(each, ()), each)) for each, part in whole]
     )
 
 
@@ -81,7 +81,7 @@ def _rest(counts: Counts, loose: Point, spare: int) -> list[Chance] | None:
     for c, packing, number in fixed:
         machines[c] -= number
         has += number * np.array(packing, np.int64)
-    caps = [Cap(cap.use, cap.amount - held(cap.use, has)) for cap in counts.caps]
+    caps = [Cap(cap.use, cap.amount - total_use(cap.use, has)) for cap in counts.caps]
     together = together_of(counts, machines, caps, counts.tasks - has)
     goal = [each - int(own) for each, own in zip(loose.tasks, has, strict=True)]
     found = _near(together, goal, int(together.most.max(initial=0)))
@@ -90,7 +90,7 @@ def _rest(counts: Counts, loose: Point, spare: int) -> list[Chance] | None:
     if found is None:
         return None
     return [
-        (part, trimmed((*fixed, *together.machines.get(each, ())), (has + np.array(each)).tolist()))
+        (part, trim((*fixed, *together.machines.get(each, ())), (has + np.array(each)).tolist()))
         for each, part in found
     ]
 
@@ -149,9 +149,7 @@ def _near(together: Together, goal: Sequence[Fraction], width: int) -> Chances |
         np.concatenate([np.full(jobs, INFINITY), [1.0]]),
     )
     rows = np.flatnonzero(wanted)
-    program.add_columns(
-        np.array([-1.0]), np.array([INFINITY]), np.zeros(1, np.int64), rows, -np.ones(len(rows))
-    )
+    program.add_column(rows, -np.ones(len(rows)), cost=-1.0)
     columns: dict[tuple[int, ...], int] = {}
     price, worth = np.where(wanted, 1.0 / max(1, len(rows)), 0.0), 0.0
     inverse = np.divide(1.0, size, out=np.zeros(jobs), where=wanted)
@@ -164,13 +162,8 @@ def _near(together: Together, goal: Sequence[Fraction], width: int) -> Chances |
         if float(price * inverse @ found) <= worth + _BETTER or key in columns:
             break
         on = np.flatnonzero(found)
-        columns[key] = program.columns
-        program.add_columns(
-            np.zeros(1),
-            np.array([INFINITY]),
-            np.zeros(1, np.int64),
-            np.append(on, jobs),
-            np.append(found[on] * inverse[on], 1.0),
+        columns[key] = program.add_column(
+            np.append(on, jobs), np.append(found[on] * inverse[on], 1.0)
         )
         solution = program.solve()
         if solution.column_value[0] >= 1 - _BETTER:
@@ -196,18 +189,12 @@ def _exact(used: Sequence[Packing], goal: Sequence[Fraction]) -> Chances | None:
 
 def _outcome(point: Point, chances: Sequence[Chance]) -> tuple[Point, Lottery]:
     """The point and its lottery, with the packings of each allocation."""
-    mixture: dict[tuple[int, Packing], Fraction] = {}
-    for probability, machines in chances:
-        for c, packing, number in machines:
-            mixture[c, packing] = mixture.get((c, packing), Fraction(0)) + probability * number
-    jobs = len(point.tasks)
-    allocations = [Drawn(probability, machines) for probability, machines in chances]
-    allocations.sort(key=lambda one: (one.tasks(jobs), one.machines), reverse=True)
-    packed = tuple((c, packing, number) for (c, packing), number in sorted(mixture.items()))
-    return replace(point, mixture=packed), Lottery(tuple(allocations))
+    allocations = (Drawn(probability, machines) for probability, machines in chances)
+    found = Lottery.of(allocations, len(point.tasks))
+    return replace(point, mixture=found.mixture()), found
 
 
-def trimmed(
+def trim(
     machines: Sequence[tuple[int, Packing, int]], tasks: Sequence[int]
 ) -> tuple[tuple[int, Packing, int], ...]:
     """The packings with so many `tasks` (J,) in all: what is more is left out, on the last

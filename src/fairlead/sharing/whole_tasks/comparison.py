@@ -14,7 +14,6 @@ from fairlead.sharing.problem.problem import Ints
 from fairlead.sharing.whole_tasks.counts import Counts
 from fairlead.sharing.whole_tasks.lottery import Drawn, Lottery, generator
 from fairlead.sharing.whole_tasks.outcome import WholeOutcome
-from fairlead.sharing.whole_tasks.point import Packing
 
 Place = tuple[int, Fraction]
 """A mark: a machine, and the part of it up to there."""
@@ -52,23 +51,15 @@ def _all_orders(counts: Counts) -> WholeOutcome:
         tuple((c, row, int(times)) for c, row, times in _in_order(counts, order).machines)
         for order in permutations(some)
     )
-    allocations = [
+    allocations = (
         Drawn(Fraction(times, number.total()), machines) for machines, times in number.items()
-    ]
-    jobs = len(counts.demand)
-    allocations.sort(key=lambda one: (one.tasks(jobs), one.machines), reverse=True)
-    mean: dict[tuple[int, Packing], Fraction] = {}
-    for one in allocations:
-        for c, row, times in one.machines:
-            mean[c, row] = mean.get((c, row), Fraction(0)) + one.probability * times
-    return WholeOutcome(
-        tuple((c, row, times) for (c, row), times in sorted(mean.items())),
-        lottery=Lottery(tuple(allocations)),
     )
+    found = Lottery.of(allocations, len(counts.demand))
+    return WholeOutcome(found.mixture(), lottery=found)
 
 
 class _Allowed:
-    """How many tasks jobs may still have, by their number and the limits."""
+    """The tasks that jobs may still have, by their number and the limits."""
 
     def __init__(self, counts: Counts) -> None:
         self._tasks, self._limits = counts.tasks, counts.limits
@@ -205,7 +196,8 @@ def _marks(
     wanted: int,
     number: int,
 ) -> Iterator[Place]:
-    """Where j, going along the row, has what it wants: for the first time, and again from there."""
+    """The marks where j, going along the row, has what it wants: for the first time, and again from
+    there."""
     machine, start, has = 0, Fraction(0), 0
     for _ in range(number):
         while has < wanted and machine < len(of):

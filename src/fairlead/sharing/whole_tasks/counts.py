@@ -24,7 +24,7 @@ UNBOUNDED = 2**40
 
 @dataclass(frozen=True)
 class Cap:
-    """What jobs may have together: `use` (J,) times their tasks is at most `amount`, which is what
+    """A bound on jobs together: `use` (J,) times their tasks is at most `amount`, which is what
     a tenant may hold or the tasks that a job has."""
 
     use: Ints
@@ -92,11 +92,11 @@ class Counts:
             Cap(np.eye(1, jobs, j, dtype=np.int64)[0], int(self.tasks[j]))
             for j in np.flatnonzero(self.tasks < self.usable).tolist()
         ]
-        return (*own, *(cap for cap in self.limits if held(cap.use, most) > cap.amount))
+        return (*own, *(cap for cap in self.limits if total_use(cap.use, most) > cap.amount))
 
 
-def held(use: Ints, tasks: Ints) -> int:
-    """What these tasks take together, exactly."""
+def total_use(use: Ints, tasks: Ints) -> int:
+    """The amount that these tasks take together, exactly."""
     return sum(int(use[j]) * int(tasks[j]) for j in np.flatnonzero(use).tolist())
 
 

@@ -54,7 +54,7 @@ def _slots(counts: Counts) -> Ints:
     return slots
 
 
-def dealt(tasks: Ints, machines: int) -> list[tuple[tuple[tuple[int, int], ...], int]]:
+def deal(tasks: Ints, machines: int) -> list[tuple[tuple[tuple[int, int], ...], int]]:
     """The tasks (J,) of a class dealt out to its machines one by one in a circle: what is on a
     machine, as (job, tasks), and on how many machines that is. Nobody has two tasks on a machine
     who has no more tasks than there are machines."""

@@ -36,7 +36,7 @@ def calm(point: Point) -> Point:
             packings = packings | {tuple(packing) for packing in ties.tolist()}
         columns += [(k, packing) for packing in sorted(packings, reverse=True)]
     chosen = _least_varied(point, columns)
-    exact = _solved(point, chosen)
+    exact = _solve_exactly(point, chosen)
     return point if exact is None else replace(point, mixture=tuple(exact))
 
 
@@ -75,7 +75,7 @@ def _least_varied(
     ]
 
 
-def _solved(
+def _solve_exactly(
     point: Point, columns: Sequence[tuple[int, Packing]]
 ) -> list[tuple[int, Packing, Fraction]] | None:
     """The exact amounts of these packings that make up the point; None where there are none."""

@@ -5,43 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from flint import fmpq, fmpq_mat
+
+from fairlead.sharing.numbers.amounts import fraction, rational
+
 Row = dict[int, Fraction]
 """The entries of a row that are not 0, by column."""
 
 
 def solve(rows: Sequence[Row], right: Sequence[Fraction], unknowns: int) -> list[Fraction] | None:
     """The one solution of these equations; None if there is none, or more than one."""
-    system = [(dict(row), value) for row, value in zip(rows, right, strict=True)]
-    pivots: list[tuple[int, Row, Fraction]] = []
-    while system:
-        # The row with the fewest entries: what is sparse stays sparse.
-        at = min(range(len(system)), key=lambda i: len(system[i][0]))
-        row, value = system.pop(at)
-        if not row:
-            if value != 0:
-                return None
-            continue
-        column = min(row, key=lambda c: (sum(c in other for other, _ in system), c))
-        factor = row.pop(column)
-        row = {c: entry / factor for c, entry in row.items()}
-        value /= factor
-        pivots.append((column, row, value))
-        for i, (other, its) in enumerate(system):
-            times = other.pop(column, None)
-            if times is None:
-                continue
-            for c, entry in row.items():
-                new = other.get(c, 0) - times * entry
-                if new == 0:
-                    other.pop(c, None)
-                else:
-                    other[c] = Fraction(new)
-            system[i] = (other, its - times * value)
-    if len(pivots) < unknowns:
+    table = [[fmpq(0)] * unknowns + [rational(value)] for value in right]
+    for entries, row in zip(table, rows, strict=True):
+        for column, entry in row.items():
+            entries[column] = rational(entry)
+    reduced, rank = fmpq_mat(table).rref()
+    # A pivot in the last unknown's row and column: all others before it have theirs, too.
+    if rank != unknowns or (unknowns and not reduced[unknowns - 1, unknowns - 1]):
         return None
-    found: dict[int, Fraction] = {}
-    for column, row, value in reversed(pivots):
-        found[column] = value - sum(
-            (entry * found[c] for c, entry in row.items()), start=Fraction(0)
-        )
-    return [found[c] for c in range(unknowns)]
+    return [fraction(reduced[index, unknowns]) for index in range(unknowns)]

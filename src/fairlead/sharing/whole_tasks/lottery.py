@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -35,9 +35,24 @@ class Lottery:
 
     allocations: tuple[Drawn, ...]
 
+    @staticmethod
+    def of(allocations: Iterable[Drawn], jobs: int) -> Lottery:
+        """The lottery over these allocations of so many jobs' tasks."""
+        found = sorted(allocations, key=lambda one: (one.tasks(jobs), one.machines), reverse=True)
+        return Lottery(tuple(found))
+
+    def mixture(self) -> tuple[tuple[int, Packing, Fraction], ...]:
+        """The mean: class, packing and on how many machines."""
+        mean: dict[tuple[int, Packing], Fraction] = {}
+        for one in self.allocations:
+            for c, packing, number in one.machines:
+                more = one.probability * number
+                mean[c, packing] = mean.get((c, packing), Fraction(0)) + more
+        return tuple((c, packing, number) for (c, packing), number in sorted(mean.items()))
+
 
 def generator(seed: int) -> np.random.Generator:
-    """What draws by a seed. Refuses one below 0."""
+    """A generator that draws by a seed. Refuses one below 0."""
     if seed < 0:
         raise InputError(Mistake(f"the seed {seed} is below 0", "write 0 or more"))
     return np.random.Generator(np.random.PCG64(seed))
@@ -85,10 +100,8 @@ def lottery(point: Point) -> Lottery:
                     machines.append((k, packing, number))
         key = tuple(machines)
         found[key] = found.get(key, Fraction(0)) + high - low
-    jobs = len(point.tasks)
-    allocations = [Drawn(probability, machines) for machines, probability in found.items()]
-    allocations.sort(key=lambda one: (one.tasks(jobs), one.machines), reverse=True)
-    return Lottery(tuple(allocations))
+    drawn = (Drawn(probability, machines) for machines, probability in found.items())
+    return Lottery.of(drawn, len(point.tasks))
 
 
 def expected(lottery: Lottery, jobs: int) -> tuple[Fraction, ...]:

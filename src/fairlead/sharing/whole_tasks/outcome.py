@@ -1,4 +1,4 @@
-"""What a whole-task mechanism gives."""
+"""The outcome of a whole-task mechanism."""
 
 from __future__ import annotations
 

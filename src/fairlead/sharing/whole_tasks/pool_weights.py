@@ -11,7 +11,7 @@ from fairlead.model.errors import InputError, Mistake
 from fairlead.sharing.problem.problem import Ints, jobs_below
 from fairlead.sharing.solvers.whole.packing import Packer
 from fairlead.sharing.whole_tasks.capped import together_of
-from fairlead.sharing.whole_tasks.counts import Counts, held
+from fairlead.sharing.whole_tasks.counts import Counts, total_use
 
 
 def with_pools(counts: Counts) -> Counts:
@@ -54,7 +54,7 @@ def _largest(counts: Counts, jobs: Ints, pool: Ints) -> Fraction:
         fits += [cap.amount // int(cap.use[j]) for cap in counts.caps if cap.use[j]]
         return Fraction(min(fits), int(counts.usable[j]))
     tasks = np.zeros(len(own), np.int64)
-    if all(held(cap.use, most @ pool) <= cap.amount for cap in counts.caps):
+    if all(total_use(cap.use, most @ pool) <= cap.amount for cap in counts.caps):
         for c in np.flatnonzero(pool).tolist():
             packer = Packer(counts.demand, counts.capacity[c], most[:, c])
             tasks += int(pool[c]) * packer.best(value)

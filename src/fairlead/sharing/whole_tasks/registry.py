@@ -1,4 +1,4 @@
-"""Where whole-task mechanisms are found by what a user writes, as in `gim-cdrf(seed=3)`."""
+"""The registry finds whole-task mechanisms by what a user writes, as in `gim-cdrf(seed=3)`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parse_whole(text: str) -> WholeMechanism:
 
 
 def describe_whole(name: str) -> tuple[str, str]:
-    """How it is written, with its parameters, and the first words on what it is."""
+    """The form in which it is written, with its parameters, and the first words on it."""
     function = _function(name)
     parameters = list(inspect.signature(function).parameters.values())[1:]
     first = (inspect.getdoc(function) or "").partition("\n\n")[0]

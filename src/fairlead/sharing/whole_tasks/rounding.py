@@ -28,7 +28,7 @@ class Rounded:
     bound: Floats
 
 
-def rounded(counts: Counts, tasks: Floats, exact: Floats, unit: Floats) -> Rounded:
+def round_tasks(counts: Counts, tasks: Floats, exact: Floats, unit: Floats) -> Rounded:
     """Whole tasks close to the divisible ones: `exact` (J,), of which (J, C) `tasks` are placed.
 
     On each class the mixture of packings in which nobody loses a large part of its tasks; as many

@@ -15,6 +15,7 @@ import numpy as np
 
 from fairlead.model.errors import InputError, Mistake, SolverError
 from fairlead.sharing.problem.problem import Floats, Ints
+from fairlead.sharing.solvers.highs import add_rows, add_table, start_highs
 
 MOST_NODES = 5000
 """Nodes of the branch and cut, for all allocations that are asked for between some bounds."""
@@ -135,41 +136,21 @@ class Together:
 
     def _program(self) -> highspy.Highs:
         jobs, packings = self._jobs, len(self._held)
-        highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
-        for option, value in (
-            ("output_flag", False),
-            ("threads", 1),
-            ("mip_rel_gap", 0.0),
-            ("mip_abs_gap", 1e-12),
-            ("mip_feasibility_tolerance", 1e-9),
-        ):
-            highs.setOptionValue(option, value)
+        highs = start_highs(
+            {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-12, "mip_feasibility_tolerance": 1e-9}
+        )
         count = np.array([kind.count for kind in self.kinds], np.float64)
         inf = highspy.kHighsInf
         # What packings hold is at least what is run; machines; caps, in parts of them.
         size = np.maximum(self._amount, 1).astype(np.float64)
         lower = np.concatenate([np.zeros(jobs), np.full(len(count) + len(size), -inf)])
         upper = np.concatenate([np.full(jobs, inf), count, self._amount / size])
-        none = np.zeros(0, dtype=np.int32)
-        starts = np.zeros(len(lower), dtype=np.int32)
-        highs.addRows(len(lower), lower, upper, 0, starts, none, np.zeros(0))
+        add_rows(highs, lower, upper)
         table = np.zeros((len(lower), jobs + packings))
         table[:jobs, :jobs] = -np.eye(jobs)
         table[:jobs, jobs:] = self._held.T
         table[jobs + self._of, jobs + np.arange(packings)] = 1.0
         table[jobs + len(count) :, :jobs] = self._use / size[:, None]
-        column, row = np.nonzero(table.T)
-        highs.addCols(
-            jobs + packings,
-            np.zeros(jobs + packings),
-            np.zeros(jobs + packings),
-            np.concatenate([self.most.astype(np.float64), count[self._of]]),
-            len(row),
-            np.searchsorted(column, np.arange(jobs + packings)).astype(np.int32),
-            row.astype(np.int32),
-            table[row, column],
-        )
-        every = np.arange(jobs + packings, dtype=np.int32)
-        kinds = np.full(jobs + packings, highspy.HighsVarType.kInteger)
-        highs.changeColsIntegrality(len(every), every, kinds)
+        most = np.concatenate([self.most.astype(np.float64), count[self._of]])
+        add_table(highs, np.zeros(len(most)), most, table, whole=True)
         return highs

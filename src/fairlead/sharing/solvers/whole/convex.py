@@ -27,7 +27,7 @@ _USED = 1e-9  # the part of a class from which on a packing counts as used
 
 
 class Packs(Protocol):
-    """What knows the packings of a machine, or of all machines together."""
+    """An oracle of packings, of a machine or of all machines together."""
 
     def best(self, value: Floats) -> Ints:
         """(J,) tasks that are worth most together."""
@@ -114,17 +114,10 @@ class _Search:
         solution = None
         while active.any():
             rate = self.rates(active)
-            step = self.program.columns
             rows = np.flatnonzero(rate > 0)
             # In units in which the level is of the size of 1 for everybody together.
             unit = 1.0 / float(rate.sum())
-            self.program.add_columns(
-                np.array([-1.0]),
-                np.array([INFINITY]),
-                np.zeros(1, np.int64),
-                rows,
-                -rate[rows] * unit,
-            )
+            step = self.program.add_column(rows, -rate[rows] * unit, cost=-1.0)
             while True:
                 solution = self.program.solve()
                 price = np.maximum(solution.row_dual[: len(rate)], 0.0)
@@ -175,11 +168,7 @@ class _Search:
         taken = self.use @ packing * self.kinds[k].count
         first = len(self.inverse) + len(self.kinds)
         capped = np.flatnonzero(taken)
-        self.columns[key] = self.program.columns
-        self.program.add_columns(
-            np.zeros(1),
-            np.array([INFINITY]),
-            np.zeros(1, np.int64),
+        self.columns[key] = self.program.add_column(
             np.concatenate([jobs, [first - len(self.kinds) + k], first + capped]),
             np.concatenate([share, [1.0], taken[capped]]),
         )

@@ -11,7 +11,7 @@ from fairlead.sharing.solvers.linear import INFINITY, Program
 from fairlead.sharing.solvers.whole.packing import Packer
 
 FOR_ALL = 100.0
-"""What the least part that anybody gets counts, beside all tasks together."""
+"""The weight of the least part that anybody gets, beside all tasks together."""
 
 _BETTER = 1e-9
 
@@ -47,13 +47,7 @@ def most_packed(packer: Packer, tasks: Floats, count: int) -> Packed:
         np.concatenate([np.where(wanted, 1.0, inf), inf, [1.0]]),
     )
     at_least = jobs + np.flatnonzero(wanted)
-    program.add_columns(
-        np.array([-FOR_ALL]),
-        np.ones(1),
-        np.zeros(1, np.int64),
-        at_least,
-        np.full(len(at_least), -1.0),
-    )
+    program.add_column(at_least, np.full(len(at_least), -1.0), cost=-FOR_ALL, upper=1.0)
     columns: dict[tuple[int, ...], int] = {}
     value = weight + np.where(wanted, FOR_ALL / len(at_least), 0.0)
     solution = None
@@ -65,13 +59,10 @@ def most_packed(packer: Packer, tasks: Floats, count: int) -> Packed:
         if float(value @ part) <= worth + _BETTER or key in columns:
             break
         rows = np.flatnonzero(packing)
-        columns[key] = program.columns
-        program.add_columns(
-            np.array([-float(weight @ part)]),
-            np.array([INFINITY]),
-            np.zeros(1, np.int64),
+        columns[key] = program.add_column(
             np.concatenate([rows, jobs + rows, [2 * jobs]]),
             np.concatenate([part[rows], part[rows], [1.0]]),
+            cost=-float(weight @ part),
         )
         solution = program.solve()
         dual = -solution.row_dual

@@ -8,6 +8,7 @@ import numpy as np
 from fairlead.model.errors import InputError, Mistake, SolverError
 from fairlead.sharing.kernels.knapsack import search
 from fairlead.sharing.problem.problem import Floats, Ints
+from fairlead.sharing.solvers.highs import add_rows, add_table, start_highs
 
 MOST_TIES = 3000
 """Packings of equal value that are listed; where there are more, those that were met suffice."""
@@ -27,13 +28,13 @@ EACH = 1500
 
 
 class Work:
-    """What the packers of one computation may still spend on branch and cut."""
+    """The steps of branch and cut that the packers of one computation may still spend."""
 
     def __init__(self, effort: int = MOST_EFFORT) -> None:
         self.left = effort
 
     def nodes(self) -> int:
-        """How many nodes the next search may have, of which a few steps each are likely."""
+        """The nodes that the next search may have, of which a few steps each are likely."""
         return max(self.left // 3, 0)
 
     def take(self, steps: int) -> None:
@@ -161,41 +162,10 @@ class Packer:
 
 
 def _program(demand: Ints, capacity: Ints, most: Ints, *, whole: bool) -> highspy.Highs:
-    jobs, resources = demand.shape
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("mip_rel_gap", 0.0),
-        ("mip_abs_gap", 0.0),
-    ):
-        highs.setOptionValue(option, value)
+    highs = start_highs({"mip_rel_gap": 0.0, "mip_abs_gap": 0.0})
     size = np.maximum(capacity, 1).astype(np.float64)
-    none = np.zeros(0, dtype=np.int32)
-    highs.addRows(
-        resources,
-        np.full(resources, -highspy.kHighsInf),
-        capacity / size,
-        0,
-        np.zeros(resources, dtype=np.int32),
-        none,
-        np.zeros(0),
-    )
-    job, of = np.nonzero(demand)
-    starts = np.searchsorted(job, np.arange(jobs)).astype(np.int32)
-    highs.addCols(
-        jobs,
-        np.zeros(jobs),
-        np.zeros(jobs),
-        most.astype(np.float64),
-        len(job),
-        starts,
-        of.astype(np.int32),
-        demand[job, of] / size[of],
-    )
-    if whole:
-        for j in range(jobs):
-            highs.changeColIntegrality(j, highspy.HighsVarType.kInteger)
+    add_rows(highs, np.full(len(size), -highspy.kHighsInf), capacity / size)
+    add_table(highs, np.zeros(len(most)), most.astype(np.float64), (demand / size).T, whole=whole)
     return highs
 
 

@@ -8,6 +8,7 @@ import highspy
 import numpy as np
 
 from fairlead.sharing.problem.problem import Floats
+from fairlead.sharing.solvers.highs import add_rows, add_table, start_highs
 
 NODES = 20_000
 """So many branches are looked at, at most: a limit of time would give other answers on another
@@ -30,38 +31,17 @@ def whole_program(
     cost: Floats, upper: Floats, matrix: Floats, row_lower: Floats, row_upper: Floats
 ) -> WholeSolution:
     """minimise cost·x for whole x from 0 to `upper`, row_lower <= matrix·x <= row_upper."""
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]  # not in its stubs
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("random_seed", 0),
-        ("mip_rel_gap", 0.0),
-        ("mip_abs_gap", 0.0),
-        ("mip_max_nodes", NODES),
-    ):
-        highs.setOptionValue(option, value)
-    rows, columns = matrix.shape
-    none = np.zeros(0, dtype=np.int32)
-    highs.addRows(rows, row_lower, row_upper, 0, np.zeros(rows, dtype=np.int32), none, np.zeros(0))
-    column, row = np.nonzero(matrix.T)
-    highs.addCols(
-        columns,
-        cost,
-        np.zeros(columns),
-        upper,
-        len(row),
-        np.searchsorted(column, np.arange(columns)).astype(np.int32),
-        row.astype(np.int32),
-        matrix[row, column],
+    highs = start_highs(
+        {"random_seed": 0, "mip_rel_gap": 0.0, "mip_abs_gap": 0.0, "mip_max_nodes": NODES}
     )
-    for each in range(columns):
-        highs.changeColIntegrality(each, highspy.HighsVarType.kInteger)
+    add_rows(highs, row_lower, row_upper)
+    add_table(highs, cost, upper, matrix, whole=True)
     highs.run()
     status = highs.getModelStatus()
     if status != _OPTIMAL and status not in _STOPPED:
         return WholeSolution(None, status == highspy.HighsModelStatus.kInfeasible)
     found = np.rint(np.array(highs.getSolution().col_value))
-    if len(found) != columns:
+    if len(found) != len(cost):
         return WholeSolution(None, proved=False)
     kept = matrix @ found
     slack = 1e-9 * np.maximum(np.abs(matrix) @ np.abs(found), 1.0)

@@ -1,4 +1,4 @@
-"""How far a filling is, told to whoever waits for it."""
+"""A filling reports its progress to a watcher, for people who wait."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
+def watch(watcher: Watcher) -> Iterator[None]:
     """Inside, the watcher is told after each round."""
     token = _WATCHER.set(watcher)
     try:

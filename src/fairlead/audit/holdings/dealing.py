@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from fairlead.audit.finding import Input
 from fairlead.model.eligibility import eligibility, holds
 from fairlead.model.errors import InputError, Mistake
-from fairlead.model.machine import Cluster, Machine
+from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 
 
-def dealt(given: Input, seed: int) -> tuple[Input, tuple[str, ...]]:
+def deal_pools(given: Input, seed: int) -> tuple[Input, tuple[str, ...]]:
     """The input as if its tenants had brought the machines, and sentences on how they did.
 
     The machines are taken in an order drawn by the seed; each goes to the tenant that has fewest so
@@ -54,10 +54,10 @@ def dealt(given: Input, seed: int) -> tuple[Input, tuple[str, ...]]:
         for job, owner in zip(given.jobs, owners, strict=True)
         if owner in owns
     )
-    tenants = [
+    tenants = tuple(
         Tenant(name, pool=pool, limit=known[name].limit if name in known else {})
         for name, pool in owns.items()
-    ]
+    )
     brought = len(given.cluster.machines) - nobodys
     notes = [f"{brought} machines are dealt out to {len(owns)} tenants by seed {seed}"]
     if without := len(names) - len(owns):
@@ -65,8 +65,7 @@ def dealt(given: Input, seed: int) -> tuple[Input, tuple[str, ...]]:
             "tenant that got no machine is" if without == 1 else "tenants that got no machine are"
         )
         notes.append(f"{without} {them} left out")
-    cluster = Cluster(given.cluster.machines, tenants, given.cluster.devices)
-    return replace(given, cluster=cluster, jobs=jobs), tuple(notes)
+    return Input(replace(given.cluster, tenants=tenants), jobs), tuple(notes)
 
 
 def _able(given: Input, number: dict[str, int], owners: tuple[str, ...]) -> list[NDArray[np.int64]]:

@@ -17,7 +17,7 @@ NEAR = 1 << 60
 _FINE = 200
 
 
-def enclosed(
+def enclose(
     cells: Iterable[tuple[int, int, int]],
     right: Sequence[fmpq],
     off_right: Sequence[fmpq] | None = None,
