@@ -21,7 +21,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src")]
 
-from fairlead.scheduling.kernels.memory.briefs import BRIEF  # noqa: E402  the path comes first
+from fairlead.scheduling.kernels.memory.briefs import SIGNS, briefs_of, may_hold  # noqa: E402  the path comes first
 from fairlead.scheduling.kernels.memory.state import State  # noqa: E402
 from fairlead.scheduling.kernels.memory.tables import NONE  # noqa: E402
 from fairlead.scheduling.transitions import HELD  # noqa: E402
@@ -33,10 +33,10 @@ from fairlead.simulation.workloads.registry import generate  # noqa: E402
 
 @dataclass
 class Looked:
-    """The records that one search looked at."""
+    """Counts of what one search looked at."""
 
     nodes: int = 0  # taken from those that lie before it
-    children: int = 0  # whose faces were looked at
+    children: int = 0  # of those that were opened
     late: int = 0  # of both, left out by their level
     refused: int = 0  # of the children, left out: no room, or a term is lacking
     found: int = 0  # jobs that were the best so far
@@ -52,10 +52,11 @@ def state_of(spec: str, seconds: int, policy: str, placement: str, seed: int) ->
 
 
 def search(state: State, m: int, room: Any) -> tuple[int, Looked]:
-    """The task that is next on machine m if it has so much room (NONE: nobody), and what is looked
-    at. Reservations, gangs and limits are not heeded."""
+    """The next job on machine m if it has so much room (NONE: nobody), and what is looked at.
+    Reservations, gangs and limits are not heeded."""
     node, tenant, looked = state.node, state.tenant, Looked()
     satisfies = state.satisfies[m]
+    brief = int(briefs_of(np.asarray(room)[None])[0] | SIGNS), int(~satisfies[0])
     best, found = (float("inf"), 0), NONE
     root = int(state.header[0]["root"])
     stack = [(root, -1)] if root >= 0 else []
@@ -71,7 +72,7 @@ def search(state: State, m: int, room: Any) -> tuple[int, Looked]:
             looked.children += 2
             early = [c for c in both if _level(state, c, t) <= best[0]]
             looked.late += 2 - len(early)
-            kept = [c for c in early if _may_hold(state, c, room, satisfies)]
+            kept = [c for c in early if _may_hold(node[c], *brief)]
             looked.refused += len(early) - len(kept)
             kept.sort(key=lambda c: (float(node[c]["key"]), int(node[c]["seq"])), reverse=True)
             stack += [(c, t) for c in kept]
@@ -100,14 +101,10 @@ def _is_there(state: State, j: int, m: int) -> bool:
     return bool((held & (state.task["job"] == j) & (state.task["machine"] == m)).any())
 
 
-def _may_hold(state: State, n: int, room: Any, satisfies: Any) -> bool:
-    """The brief and the word of a node, decoded."""
-    brief = int(state.node[n]["brief"])
-    for r, amount in enumerate(room[:BRIEF].tolist()):
-        here = (np.float64(amount).view(np.int64) >> 43) - (1022 << 9) if amount > 0 else 0
-        if brief >> 16 * r & 0xFFFF > here:
-            return False
-    return not state.node[n]["word"] & ~satisfies[0]
+def _may_hold(node: Any, room: int, lacking: int) -> bool:
+    """May a job below the node be placed, by its brief and word, as the search reads them?"""
+    plain: Any = may_hold
+    return bool(plain.py_func(int(node["brief"]), int(node["word"]), room, lacking))
 
 
 def _holds(state: State, n: int, room: Any, satisfies: Any) -> bool:

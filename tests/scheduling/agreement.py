@@ -24,7 +24,7 @@ NEAR = Fraction(1, 10**9)
 
 
 def disagreement(case: Case) -> str | None:
-    """What the core does otherwise than the reference, at the first instant where it does."""
+    """The first instant at which the core does otherwise than the reference, and how."""
     core, reference = make_core(case), case.reference()
     for place, instant in enumerate(case.instants):
         at = f"instant {place}"
@@ -100,7 +100,7 @@ def _parts(case: Case) -> Iterator[Case]:
 
 
 def _kind(what: str | None) -> str:
-    """What went wrong, but for times, names and numbers."""
+    """A complaint without its times, names and numbers."""
     if what is None:
         return ""
     for kind in ("core wakes", "BUT CHANGED", "reference too", "core takes it", ": core ["):

@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Taste:
-    """What a sequence is rich in; drawn anew for each."""
+    """The kinds of events that a sequence is rich in; drawn anew for each."""
 
     tenants: bool
     devices: bool
@@ -269,7 +269,7 @@ class _Drawer:
         return self.tenant(self.random.choice(list(self.world.tenants)))
 
     def advised(self) -> Event:
-        """What an exact allocation could say, or not."""
+        """Advice that an exact allocation could give, or not."""
         random = self.random
         found = []
         names = random.sample(there := self._there(), len(there))

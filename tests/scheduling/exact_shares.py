@@ -1,4 +1,4 @@
-"""What the exact shares by the scale of the online core say of a cluster and its jobs: guarantees
+"""The exact shares by the scale of the online core, of a cluster and its jobs: guarantees
 and advice, from the model instead of a moment of a run."""
 
 from __future__ import annotations

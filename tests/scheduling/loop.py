@@ -17,7 +17,7 @@ Duration = Callable[[str, int], int]
 
 @dataclass
 class Seen:
-    """What happened: after each instant, its time and how many tasks of each job run; and how many
+    """A log: after each instant, its time and how many tasks of each job run; and how many
     have ended so far."""
 
     times: list[int] = field(default_factory=list)

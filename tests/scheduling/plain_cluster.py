@@ -43,7 +43,7 @@ class PlainCluster:
         assert not self.jobs[job].spread or len(set(on)) == len(on)
 
     def free(self, machine: int) -> tuple[int, ...]:
-        """What nobody uses."""
+        """The room that nobody uses."""
         used = [self.jobs[job].demand for job, _, at, _ in self.running if at == machine]
         return tuple(
             amount - sum(demand[r] for demand in used)

@@ -63,7 +63,7 @@ def test_floating_point_orders_levels_as_fractions_do(chunk: int, cases: int) ->
 
 
 def decided(case: Case, between: bool = False) -> list[list[Decision]]:
-    """What the core decides at each instant. `between`: it is asked once more after each."""
+    """The core's decisions at each instant. `between`: it is asked once more after each."""
     core = make_core(case)
     found = []
     for instant in case.instants:

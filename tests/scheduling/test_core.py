@@ -1,4 +1,4 @@
-"""What the core decides, one behaviour a test, on clusters that fit into one's head."""
+"""The core's decisions, one behaviour a test, on clusters that fit into one's head."""
 
 from __future__ import annotations
 

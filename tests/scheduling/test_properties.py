@@ -1,4 +1,4 @@
-"""What the papers say of the online algorithm: Choosy's Theorem 4, starvation, TSF's Table II and
+"""The papers' claims about the online algorithm: Choosy's Theorem 4, starvation, TSF's Table II and
 the case of k-DF 6.3."""
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def test_nobody_stays_more_than_2n_below_its_optimum() -> None:
 
 
 def starving(reserve_after: int | None, each: int = 100) -> Counter[str]:
-    """What runs after an hour on four machines of 1 CPU, where tasks of half a CPU came first and
-    end one by one, and tasks of a whole one wait. Later tasks take `each` seconds."""
+    """All that runs after an hour on four machines of 1 CPU, where tasks of half a CPU came first
+    and end one by one, and tasks of a whole one wait. Later tasks take `each` seconds."""
     core = Core([CPU], policy="tsf", options=Options(reserve_after=reserve_after), checked=True)
     events: list[Event] = [MachineJoined(0, Machine(f"m{i}", {"cpu": 1})) for i in range(4)]
     events.append(JobSubmitted(0, Job("small", {"cpu": Fraction(1, 2)})))

@@ -46,15 +46,15 @@ DTYPES = ("|i1", "<i4", "<i8", "<u8", "<f8")
 SCRATCH = {
     "front": "node",
     "near": "machine",
-    "brief": "machine",
-    "lacking": "machine",
+    "near_room": "machine",
+    "near_lacking": "machine",
     "fits": "machine",
     "score": "machine",
 }
 """Arrays in which a decision works, each with the one that is as long. They say nothing between two
 decisions, so they are not written, and are made anew."""
 
-REMADE = ("sets", "grades", "asked", "largest", "spots", "face")
+REMADE = ("sets", "grades", "asked", "largest", "spots")
 """Arrays that follow from others, or are as long as these: `State.widen` makes them anew."""
 
 LEFT_OUT = (*SCRATCH, *REMADE)
@@ -64,7 +64,7 @@ WRITTEN = {"header": "whole"}
 """Tables that dumps have under another name."""
 
 RETIRED = (
-    *("heap", "best", "stamp", "key", "tree_room", "near_room", "tree_terms", "near_terms"),
+    *("heap", "best", "stamp", "key", "tree_room", "tree_terms", "near_terms", "brief", "lacking"),
     "stack",
     *("whole.mark", "machine.mark"),
 )

@@ -12,7 +12,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import Event
-from fairlead.scheduling.kernels.memory.compiling import watched
+from fairlead.scheduling.kernels.memory.compiling import report_compiling
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT
 from fairlead.scheduling.state.ids import Unit
@@ -21,7 +21,7 @@ from fairlead.scheduling.state.ids import Unit
 def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
     """Compiles, or loads, all kernels that events and decisions meet with this rule; rare ones
     apart. `told` hears again and again how many of about how many functions are there."""
-    with _quickly(), watched(told):
+    with _quickly(), report_compiling(told):
         core = _core(placement)
         core.decide()  # two thirds of it all, while `warm_events` may do the rest elsewhere
         for event in (*_beginning(), *_work(), *_end()):

@@ -16,7 +16,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import JobChanged, JobSubmitted, MachineJoined, TenantChanged
 from fairlead.scheduling.kernels.memory.compiling import kernel
-from fairlead.scheduling.kernels.numbers.twice import added, divided, multiplied
+from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply
 from fairlead.scheduling.state.ids import Unit
 
 CASES = tuple(product((2, 3, 5, 6, 7), (1, 2, 3), (1, 2, 3, 4)))
@@ -26,7 +26,7 @@ CASES = tuple(product((2, 3, 5, 6, 7), (1, 2, 3), (1, 2, 3, 4)))
 def _next(
     tenants: list[Tenant], jobs: list[tuple[str, str | None, int]], beside: int, unit: int = 1
 ) -> str:
-    """Who is next of jobs that hold so many tasks each, in the order in which they came, where
+    """The next job of those that hold so many tasks each, in the order in which they came, where
     room for one more comes, and for `beside` that nobody asks for."""
     core = Core([Unit("cpu")], checked=True)
     for each in tenants:
@@ -82,10 +82,10 @@ def test_so_do_tenants_below_others(beside: int) -> None:
 
 @kernel
 def _level(held: float, scale: float, of: float, by: float, idle: float) -> float:
-    high, low = divided(held, 0.0, scale, 0.0)
-    high, low = multiplied(high, low, of, 0.0)
-    high, low = added(high, low, idle, 0.0)
-    high, low = divided(high, low, by, 0.0)
+    high, low = divide(held, 0.0, scale, 0.0)
+    high, low = multiply(high, low, of, 0.0)
+    high, low = add(high, low, idle, 0.0)
+    high, low = divide(high, low, by, 0.0)
     return high
 
 

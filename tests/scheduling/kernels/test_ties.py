@@ -64,7 +64,7 @@ def test_the_sign_of_a_sum_of_fractions_is_that_of_the_exact_sum(cases: int) -> 
 def _placed(
     rule: str, free: list[tuple[int, int, int]], capacity: list[tuple[int, int, int]]
 ) -> str:
-    """Where a task of one unit of each resource goes, among machines a, b, … with so much free."""
+    """The machine of a task of one unit of each resource, among a, b, … with so much free."""
     core = Core([Unit(name) for name in RESOURCES], placement=rule, checked=True)
     for place, have in enumerate(capacity):
         name = chr(ord("a") + place)

@@ -56,7 +56,7 @@ def enrol(state: State, rng: np.random.Generator, tenant: int, terms: int) -> in
 
 
 def least(state: State, jobs: list[int], *machines: int) -> int:
-    """Who is next on any of the machines, by looking at every job."""
+    """The next job on any of the machines, found by looking at every job."""
     found = [
         (
             level(state.handle, j),
@@ -104,7 +104,7 @@ def test_the_search_finds_the_least_that_fits(seed: int, machines: int, words: i
 
 
 def next_of(state: State, machines: list[int]) -> int:
-    """Who is next on any of the machines, if nobody is fresh: what a decision would begin with."""
+    """The next job on any of the machines if nobody is fresh: a decision would begin with it."""
     whole = state.header[0]
     jobs = np.flatnonzero((state.job["used"] == 1) & (state.job["active"] == 1))
     fresh = state.job["fresh"][jobs].copy(), state.node["fresh"].copy()

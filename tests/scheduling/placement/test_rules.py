@@ -1,4 +1,4 @@
-"""What is promised of every placement rule, and of each of them."""
+"""The promises of every placement rule, and of each of them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Story:
         return TaskFinished(self.now, job_name, task)
 
     def advice(self) -> AdviceChanged:
-        """What the exact allocation says of those who are here; part of it left out at times."""
+        """The exact allocation's advice for those who are here; part of it left out at times."""
         count = Counter(job for job, _ in self.held)
         present = [
             replace(job, tasks=Fraction(self.waiting[name] + count[name]))

@@ -307,19 +307,13 @@ def a_tenant_in_another_place(core: Core) -> None:
 
 
 @fault(search_invariants.tries)
-def the_face_of_another_node(core: Core) -> None:
-    root = int(core.state.header[0]["root"])
-    core.state.face[2 * root]["node"] = core.state.node[root]["right"]
+def a_node_that_needs_less_in_brief(core: Core) -> None:
+    core.state.node[core.state.job[job_named(core, "capped")]["leaf"]]["brief"] -= 2
 
 
 @fault(search_invariants.tries)
-def a_face_that_needs_less(core: Core) -> None:
-    core.state.face[2 * int(core.state.header[0]["root"]) + 1]["brief"] -= 1
-
-
-@fault(search_invariants.tries)
-def a_leaf_with_a_child(core: Core) -> None:
-    core.state.face[2 * int(core.state.job[job_named(core, "capped")]["leaf"])]["node"] = 0
+def a_node_that_needs_other_terms_in_brief(core: Core) -> None:
+    core.state.node[core.state.header[0]["root"]]["word"] ^= np.uint64(1)
 
 
 @fault(search_invariants.refused)
@@ -328,7 +322,7 @@ def a_machine_that_is_said_to_take_nobody(core: Core) -> None:
     core.state.before[:] = 1 << 40
 
 
-@fault(search_invariants.clean)
+@fault(search_invariants.reservations)
 def a_count_of_reservations(core: Core) -> None:
     core.state.header[0]["reservations"] += 1
 
@@ -346,7 +340,7 @@ def test_each_planted_fault_is_noticed(name: str) -> None:
 def test_every_invariant_has_a_planted_fault() -> None:
     parts = {invariants.tasks, invariants.machines, invariants.rooms, invariants.placements}
     parts |= {invariants.jobs, invariants.shares, invariants.tenants, invariants.caps}
-    parts |= {search_invariants.sets, search_invariants.tries, search_invariants.clean}
+    parts |= {search_invariants.sets, search_invariants.tries, search_invariants.reservations}
     parts.add(search_invariants.refused)
     assert {noticed_by for noticed_by, _ in FAULTS.values()} == parts
 

@@ -27,10 +27,9 @@ def test_agrees_with_a_plain_heap(seed: int) -> None:
 
 
 @pytest.mark.parametrize("rows", [5, 6, 100, 5000])
-def test_a_longer_queue_has_the_same_entries_with_four_children_in_a_line(rows: int) -> None:
+def test_a_longer_queue_has_the_same_entries(rows: int) -> None:
     queue = np.arange(10).reshape(5, 2)
     larger = longer(queue, rows)
     assert (larger[:5] == queue).all()
     assert not larger[5:].any()
     assert larger.shape == (rows, 2)
-    assert larger[1:].ctypes.data % 64 == 0

@@ -1,1 +1,1 @@
-"""What is compiled of the online core: its state in tables, and the functions that change it."""
+"""The compiled part of the online core: its state in tables, and the functions that change it."""

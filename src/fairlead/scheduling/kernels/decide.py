@@ -11,7 +11,6 @@ from typing import Any
 from fairlead.scheduling.kernels.change.counts import update_job
 from fairlead.scheduling.kernels.launching import (
     NOT_FULL,
-    at_once,
     begin,
     finish,
     is_preferred,
@@ -24,14 +23,14 @@ from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import NONE
 from fairlead.scheduling.kernels.room.choice import choose
-from fairlead.scheduling.kernels.room.permission import gang_fits, known_useless
+from fairlead.scheduling.kernels.room.permission import at_once, known_useless, may_start
 from fairlead.scheduling.kernels.search.best_first import choose_near, forget_near, next_near
 from fairlead.scheduling.kernels.search.search import next_job
 
 
 @inner
 def _next(s: Handle) -> int:
-    """Who is next; NONE if nobody may be placed anywhere."""
+    """The next job of all; NONE if nobody may be placed anywhere."""
     w = s.header[0]
     if w.root < 0:
         return NONE
@@ -60,7 +59,7 @@ def decide(s: Handle, rule: Any) -> int:
             return full
         if not job.fresh and tasks == 1:
             m = choose_near(s, rule, j)
-        elif job.gang <= 1 or gang_fits(s, j):
+        elif tasks == 1 or may_start(s, j):
             m = choose(s, rule, j)
         else:
             m = NONE

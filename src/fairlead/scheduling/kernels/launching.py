@@ -1,8 +1,6 @@
-"""What a decision does whatever it chooses by: it begins, launches task after task, and ends."""
+"""The steps of a decision by any rule: it begins, launches task after task, and ends."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from fairlead.scheduling.kernels.change.counts import (
     LAUNCHED,
@@ -15,14 +13,12 @@ from fairlead.scheduling.kernels.change.counts import (
     use,
 )
 from fairlead.scheduling.kernels.change.reservations import hope, look
-from fairlead.scheduling.kernels.change.task_lists import (
-    link,
-)
+from fairlead.scheduling.kernels.change.task_lists import link
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, DecisionCode, Full
-from fairlead.scheduling.kernels.memory.trail import mix
-from fairlead.scheduling.kernels.room.permission import known_useless
+from fairlead.scheduling.kernels.memory.trail import mix, write_decision
+from fairlead.scheduling.kernels.room.permission import has_terms, known_useless
 from fairlead.scheduling.kernels.room.places import drop_near
 from fairlead.scheduling.kernels.room.rooms import take
 from fairlead.scheduling.kernels.search.levels import hold
@@ -79,30 +75,14 @@ def launch(s: Handle, j: int, m: int) -> None:
     if machine.reserved == j and not machine.pledged:
         unreserve(s, j)
     hope(s, j, m)
-    said = s.out[w.out]
-    said.kind = LAUNCH
-    said.job = j
-    said.machine = m
-    said.task = t
-    said.attempt = task.attempt
-    said.number = task.number
-    said.pieces = task.pieces
-    w.out += 1
-    mix(s, LAUNCH)
-    mix(s, job.seq)
-    mix(s, task.number)
+    write_decision(s, LAUNCH, t)
     mix(s, m)
 
 
 @inner
 def is_preferred(s: Handle, j: int, m: int) -> bool:
     """Does the job prefer anything, and the machine satisfies all of it?"""
-    if not s.job[j].likes:
-        return False
-    lacking = np.uint64(0)
-    for i in range(s.prefers.shape[1]):
-        lacking |= s.prefers[j, i] & ~s.satisfies[m, i]
-    return lacking == np.uint64(0)
+    return s.job[j].likes == 1 and has_terms(s, s.prefers, j, m)
 
 
 @inner
@@ -118,24 +98,15 @@ def restart_patience(s: Handle, j: int) -> None:
 
 
 @inner
-def begin(s: Handle) -> bool:
-    """A decision begins. Not so (False) where one goes on that was left for a larger table."""
+def begin(s: Handle) -> None:
+    """A decision begins, or one goes on that was left for a larger table."""
     w = s.header[0]
     w.choice = NONE
     w.heap = -1
-    if w.deciding:
-        return False
-    w.deciding = 1
-    w.decided += 1
-    ring(s)
-    return True
-
-
-@inner
-def at_once(s: Handle, j: int) -> int:
-    """How many tasks of the job are launched together."""
-    job = s.job[j]
-    return job.gang if job.waiting >= job.gang else int64(1)
+    if not w.deciding:
+        w.deciding = 1
+        w.decided += 1
+        ring(s)
 
 
 @inner

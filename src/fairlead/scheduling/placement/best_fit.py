@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from fairlead.scheduling.kernels.memory.state import Handle
-from fairlead.scheduling.kernels.room.fits import left_sign
+from fairlead.scheduling.kernels.room.fits import left_over, left_sign
 
 TIGHT = True
 
 
 def best_fit(s: Handle, j: int, m: int) -> float:
-    """What would be left of the resources that the task demands, each in parts of the machine's
-    capacity, added up in the order of the resources."""
-    left = 0.0
-    for r in range(s.demand.shape[1]):
-        need = s.demand[j, r]
-        if need > 0:
-            left += (s.free[m, r] - need) / s.capacity[m, r]
-    return left
+    """The sum of the resources that the task would leave there, each in parts of the machine."""
+    return left_over(s, j, m)
 
 
 def compare(s: Handle, j: int, a: int, b: int) -> int:

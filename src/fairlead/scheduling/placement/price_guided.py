@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairlead.scheduling.kernels.memory.state import Handle
-from fairlead.scheduling.kernels.room.fits import left_sign
+from fairlead.scheduling.kernels.room.fits import left_over, left_sign
 
 GUIDED = True
 
@@ -19,12 +19,7 @@ def price_guided(s: Handle, j: int, m: int) -> float:
     prices is Buchbinder and Naor, The design of competitive online algorithms via a primal-dual
     approach (2009). TSF's paper needs it for Table II, where job 4 must leave nodes to job 3.
     """
-    left = 0.0
-    for r in range(s.demand.shape[1]):
-        need = s.demand[j, r]
-        if need > 0:
-            left += (s.free[m, r] - need) / s.capacity[m, r]
-    return left
+    return left_over(s, j, m)
 
 
 def compare(s: Handle, j: int, a: int, b: int) -> int:

@@ -1,4 +1,4 @@
-"""Where placement rules are found by name: built in, registered, or in a file of one's own."""
+"""Placement rules by name: built in, registered, or in a file of one's own."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _function(name: str) -> Score:
 
 
 def _exactly(name: str) -> Compare | None:
-    """What tells close scores of a built-in rule apart, if it has any that are rounded."""
+    """The function that compares close scores of a built-in rule, if its scores are rounded."""
     compare: Compare | None = getattr(_page(name), "compare", None)
     return compare
 

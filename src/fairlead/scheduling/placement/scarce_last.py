@@ -6,7 +6,7 @@ import numpy as np
 
 from fairlead.scheduling.kernels.memory.compiling import inner
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.room.fits import left_sign
+from fairlead.scheduling.kernels.room.fits import left_over, left_sign
 
 
 @inner
@@ -52,13 +52,8 @@ def scarce_last(s: Handle, j: int, m: int) -> float:
     TSF's paper, Table II: the job without constraints must leave nodes to those that can use no
     others. Choosy, section 6.2: a picky job waits long where anybody may sit on its machines.
     """
-    left = 0.0
-    for r in range(s.demand.shape[1]):
-        need = s.demand[j, r]
-        if need > 0:
-            left += (s.free[m, r] - need) / s.capacity[m, r]
     # What is left is at most 1 for each resource: less than 1 together decides among equals only.
-    score: float = rarity(s, m) + left / (2 * s.demand.shape[1])
+    score: float = rarity(s, m) + left_over(s, j, m) / (2 * s.demand.shape[1])
     return score
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from fairlead.scheduling.kernels.memory.state import Handle
-from fairlead.scheduling.kernels.room.fits import left_sign
+from fairlead.scheduling.kernels.room.fits import left_over, left_sign
 
 
 def worst_fit(s: Handle, j: int, m: int) -> float:
     """The opposite of best fit: minus what would be left of the resources that the task demands."""
-    left = 0.0
-    for r in range(s.demand.shape[1]):
-        need = s.demand[j, r]
-        if need > 0:
-            left += (s.free[m, r] - need) / s.capacity[m, r]
-    return -left
+    return -left_over(s, j, m)
 
 
 def compare(s: Handle, j: int, a: int, b: int) -> int:

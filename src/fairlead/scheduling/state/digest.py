@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 
 from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.kernels.memory.tables import FREE
 from fairlead.scheduling.transitions import MachineState
 
 MACHINE = ("state", "pledged", "tasks", "until")
@@ -36,7 +37,7 @@ def digest(state: State, more: tuple[int, ...] = ()) -> str:
     jobs = np.flatnonzero(state.job["used"][: int(header["jobs"])])
     jobs = jobs[np.argsort(state.job["seq"][jobs])]
     add(*(state.job[name][jobs] for name in JOB), state.demand[jobs])
-    tasks = np.flatnonzero(state.task["state"][: int(header["tasks"])] >= 0)
+    tasks = np.flatnonzero(state.task["state"][: int(header["tasks"])] != FREE)
     seq = state.job["seq"][state.task["job"][tasks]]
     order = np.lexsort((state.task["number"][tasks], seq))
     tasks = tasks[order]

@@ -1,4 +1,4 @@
-"""What must always hold of the core's state: everything computed again from the held tasks.
+"""Invariants of the core's state: everything is computed again from the held tasks.
 
 `check` is on in every test and can be switched on anywhere (`Core(checked=True)`). It is slow: it
 looks at every machine, job, tenant and task.
@@ -14,12 +14,9 @@ import numpy as np
 
 from fairlead.model.errors import InternalError
 from fairlead.scheduling.kernels.memory.state import Records, State
-from fairlead.scheduling.kernels.memory.tables import MANY, NONE, SHARE, UNLIMITED
-from fairlead.scheduling.state.search_invariants import searched
+from fairlead.scheduling.kernels.memory.tables import FREE, MANY, NONE, SHARE, UNLIMITED
+from fairlead.scheduling.state.search_invariants import search_structures
 from fairlead.scheduling.transitions import HELD, MachineState, TaskState
-
-FREE = -1
-"""The state of a task's slot that nothing uses."""
 
 
 def check(state: State) -> None:
@@ -30,8 +27,18 @@ def check(state: State) -> None:
 
 
 def broken(state: State) -> Iterator[str]:
-    """What does not hold, a sentence each. Later ones may follow from the first."""
-    for part in (tasks, machines, rooms, placements, jobs, shares, tenants, caps, searched):
+    """Yields a sentence for each invariant that is broken. Later ones may follow from the first."""
+    for part in (
+        tasks,
+        machines,
+        rooms,
+        placements,
+        jobs,
+        shares,
+        tenants,
+        caps,
+        search_structures,
+    ):
         yield from part(state)
 
 
@@ -348,7 +355,7 @@ def _weight(state: State, t: int) -> Fraction:
 
 
 def caps(state: State) -> Iterator[str]:
-    """What all below a tenant with a limit hold."""
+    """The amounts that all below a tenant with a limit hold."""
     used = {t: np.zeros(state.resources, np.int64) for t in tenant_slots(state)}
     for j in job_slots(state):
         t = int(state.job[j]["tenant"])

@@ -1,4 +1,4 @@
-"""What must hold of the search structures: the sets of machines and the tries over jobs."""
+"""Invariants of the search structures: the sets of machines and the tries over jobs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fairlead.scheduling.kernels.search.levels import UNDER
 from fairlead.scheduling.transitions import HELD, MachineState
 
 
-def searched(state: State) -> Iterator[str]:
-    """What does not hold, a sentence each."""
+def search_structures(state: State) -> Iterator[str]:
+    """Yields a sentence for each invariant that does not hold."""
     yield from sets(state)
     yield from tries(state)
-    yield from clean(state)
+    yield from reservations(state)
     yield from spots(state)
     yield from refused(state)
 
@@ -101,7 +101,7 @@ def _walk(state: State, root: int) -> list[int]:
 
 
 def _sums(state: State, nodes: list[int]) -> Iterator[str]:
-    """What inner nodes say of the two below them."""
+    """An inner node sums up the two below it."""
     node = state.node
     for n in nodes:
         if node[n]["left"] < 0:
@@ -119,26 +119,13 @@ def _sums(state: State, nodes: list[int]) -> Iterator[str]:
         if (state.terms[n] != (state.terms[left] & state.terms[right])).any():
             yield f"node {n} is wrong about the terms that all below need"
         yield from _brief(state, n)
-        yield from _faces(state, n)
         for child in (left, right):
             if node[child]["left"] >= 0 and node[child]["bit"] <= node[n]["bit"]:
                 yield f"node {child} does not look at a later bit than its parent {n}"
 
 
-def _faces(state: State, n: int) -> Iterator[str]:
-    """What a node knows of its children."""
-    for place, child in ((2 * n, "left"), (2 * n + 1, "right")):
-        face = state.face[place]
-        if face["node"] != state.node[n][child]:
-            yield f"the {child} child of node {n} has the face of node {face['node']}"
-            continue
-        for name in ("key", "brief", "word"):
-            if face[name] != state.node[face["node"]][name]:
-                yield f"the {name} of node {face['node']} is another one in its face"
-
-
 def _brief(state: State, n: int) -> Iterator[str]:
-    """What a node says in brief of its needs: never more than they are, hardly less."""
+    """A node's brief says never more than it needs, and hardly less."""
     if state.node[n]["word"] != state.terms[n, 0]:
         yield f"node {n} says that it needs other terms than it does"
     for r, need in enumerate(state.need[n, :4].tolist()):
@@ -163,8 +150,6 @@ def spots(state: State) -> Iterator[str]:
 
 def _leaf(state: State, n: int) -> Iterator[str]:
     leaf = state.node[n]
-    if state.face[2 * n]["node"] != NONE:
-        yield f"leaf {n} has the face of a child"
     j = int(leaf["owner"])
     job = state.job[j]
     terms = state.needs[j] | (state.prefers[j] if job["patient"] else np.uint64(0))
@@ -179,8 +164,6 @@ def _leaf(state: State, n: int) -> Iterator[str]:
 
 def _tenant_leaf(state: State, n: int) -> Iterator[str]:
     leaf = state.node[n]
-    if state.face[2 * n]["node"] != NONE:
-        yield f"leaf {n} has the face of a child"
     t = int(leaf["owner"])
     tenant = state.tenant[t]
     root = int(tenant["root"])
@@ -198,7 +181,7 @@ def _tenant_leaf(state: State, n: int) -> Iterator[str]:
 
 
 def refused(state: State) -> Iterator[str]:
-    """Where a machine says that nobody could be placed there before its room grew, it is so: of
+    """A machine that says that nobody could be placed there before its room grew is right: of
     the jobs that are not fresh and that nothing but room and terms keeps away."""
     if state.header[0]["deciding"]:
         return
@@ -217,7 +200,7 @@ def refused(state: State) -> Iterator[str]:
             yield f"job {j} could be placed on machine {m} before its room grew"
 
 
-def clean(state: State) -> Iterator[str]:
+def reservations(state: State) -> Iterator[str]:
     """Reservations and changed machines count, and a machine is reserved only for a job that is
     there."""
     reserved = state.machine["reserved"][: int(state.header[0]["machines"])]

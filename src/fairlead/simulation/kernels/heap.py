@@ -1,7 +1,7 @@
 """The compiled queue of completions: a heap of (time, key), least first, four children a node.
 
-A row of the array is a node, and a node's four children are one line of the processor's cache
-where `longer` made the array.
+A row of the array is a node. With four children a node the way down has half as many levels as
+with two, and children stand beside each other.
 """
 
 from __future__ import annotations
@@ -9,21 +9,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fairlead.scheduling.kernels.memory.ahead import fetch
 from fairlead.scheduling.kernels.memory.compiling import kernel
-from fairlead.scheduling.kernels.memory.pages import LINE
 
 Queue = npt.NDArray[np.int64]
 """(N, 2): the time, and the key that breaks ties: the first launched ends first."""
 
 
 def longer(queue: Queue, rows: int) -> Queue:
-    """The queue with room for so many entries. Row 1 is where a line of the cache begins."""
-    row = queue.dtype.itemsize * 2
-    size = row * rows
-    room = np.zeros(size + LINE, np.uint8)
-    first = -(room.ctypes.data + row) % LINE
-    larger = room[first : first + size].view(queue.dtype).reshape(rows, 2)
+    """The queue with room for so many entries."""
+    larger = np.zeros((rows, 2), queue.dtype)
     larger[: len(queue)] = queue
     return larger
 
@@ -56,11 +50,6 @@ def pop(queue: Queue, size: int) -> int:
         child = 4 * node + 1
         if child >= size:
             break
-        below = 4 * child + 1
-        if below < size:
-            # One of these lines is next; which, these four tell.
-            for other in range(below, below + 16, 4):
-                fetch(queue, other)
         least = child
         t = queue[child, 0]
         k = queue[child, 1]

@@ -15,7 +15,6 @@ from fairlead.scheduling.kernels.change.machine_events import advance as pass_ti
 from fairlead.scheduling.kernels.change.machine_events import end
 from fairlead.scheduling.kernels.decide import decide
 from fairlead.scheduling.kernels.guided import decide_guided
-from fairlead.scheduling.kernels.memory.ahead import fetch
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, Records, Words, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, DecisionCode, Full, TrailCode
@@ -28,7 +27,7 @@ DONE, JOBS, STOP, BUDGET, RECORDS, QUEUE, FULL, ADVICE, POOLS, ROUND = (int(why)
 GO_ON = -1
 LAUNCHED = int(DecisionCode.LAUNCH)
 FINISHED = int(TrailCode.FINISHED)
-JOBS_FULL, TENANTS_FULL = int(Full.JOBS), int(Full.TENANTS)
+NOT_FULL, JOBS_FULL, TENANTS_FULL = int(Full.NOT), int(Full.JOBS), int(Full.TENANTS)
 SLOT = (1 << SLOT_BITS) - 1
 
 
@@ -72,7 +71,7 @@ def advance(
             if c.preempts:
                 return ROUND
             c.full = decide_guided(s, rule) if s.header[0].groups > 0 else decide(s, rule)
-            if c.full != 0:
+            if c.full != NOT_FULL:
                 return FULL
             c.phase = LAUNCH
         if c.phase == LAUNCH:
@@ -128,7 +127,6 @@ def complete(
             return RECORDS
         key = queue[0, 1]
         c.queue = pop(queue, c.queue)
-        _read_ahead(s, job_side, task_side, queue, c.queue)
         t = key & SLOT
         if task_side[t].key != key:
             continue
@@ -150,32 +148,6 @@ def complete(
             if c.keep_jobs:
                 write_job(clock, job_side, job_out, j, c.now)
     return GO_ON
-
-
-@inner
-def _read_ahead(s: Handle, job_side: Records, task_side: Records, queue: Ints, size: int) -> None:
-    """Asks the memory for what the next completion will need: its task was asked for when it was
-    one of the four that may come after the next."""
-    if size < 5:
-        return
-    for i in range(1, 5):
-        t = queue[i, 1] & SLOT
-        fetch(s.task, t)
-        fetch(task_side, t)
-    task = s.task[queue[0, 1] & SLOT]
-    fetch(s.task, int64(task.machine_next))
-    fetch(s.task, int64(task.machine_before))
-    fetch(s.task, int64(task.job_next))
-    fetch(s.task, int64(task.job_before))
-    j, m = int64(task.job), int64(task.machine)
-    fetch(s.job, j)
-    fetch(job_side, j)
-    fetch(s.demand, j)
-    fetch(s.machine, m)
-    fetch(s.free, m)
-    fetch(s.room, m)
-    fetch(s.before, m)
-    fetch(s.satisfies, m)
 
 
 @kernel

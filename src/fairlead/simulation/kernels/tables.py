@@ -33,7 +33,7 @@ class Why(IntEnum):
 
 
 class Phase(IntEnum):
-    """How far the present instant is."""
+    """The steps of the present instant."""
 
     OVER = 0  # all of it was decided
     EVENTS = 1  # its events are being applied

@@ -1,1 +1,1 @@
-"""What events and decisions change of the state, and reservations."""
+"""The changes that events and decisions make, and reservations."""

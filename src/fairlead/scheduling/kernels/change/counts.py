@@ -1,4 +1,4 @@
-"""What changes the counts of a job: tasks launched, ended, waiting again; and its place in line."""
+"""The counts of a job (tasks held, waiting, over), and its place in line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE, UNLIMITED
-from fairlead.scheduling.kernels.room.places import UP
+from fairlead.scheduling.kernels.room.places import UP, drop_clean
 from fairlead.scheduling.kernels.room.rooms import give
 from fairlead.scheduling.kernels.search.levels import (
     hold,
@@ -79,12 +79,7 @@ def _mark_room_grew(s: Handle, m: int) -> None:
         return
     if w.deciding:
         # Some in the list were looked at already: they go, so that nothing is in it twice.
-        kept = 0
-        for i in range(w.dirty):
-            if s.machine[s.dirty[i]].dirty:
-                s.dirty[kept] = s.dirty[i]
-                kept += 1
-        w.dirty = kept
+        drop_clean(s)
         w.heap = -1
         w.choice = NONE
     machine.dirty = 1
@@ -306,7 +301,7 @@ def release(s: Handle, t: int) -> None:
 
 @inner
 def ring(s: Handle) -> None:
-    """Those whose patience is over take what they can get."""
+    """Jobs whose patience is over take what they can get."""
     w = s.header[0]
     if w.soonest > w.now:
         return

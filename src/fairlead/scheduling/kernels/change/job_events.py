@@ -1,4 +1,4 @@
-"""What events do to jobs and tenants. All that decides comes later, in `decide`."""
+"""Events change jobs and tenants here. All that decides comes later, in `decide`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from fairlead.scheduling.kernels.change.counts import (
     update_job,
 )
 from fairlead.scheduling.kernels.change.machine_events import stop
-from fairlead.scheduling.kernels.change.task_lists import (
-    free_task,
-)
+from fairlead.scheduling.kernels.change.task_lists import free_task
 from fairlead.scheduling.kernels.memory.compiling import kernel
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, Words, int64
-from fairlead.scheduling.kernels.memory.tables import MANY, NONE, UNLIMITED, Full, TrailCode
+from fairlead.scheduling.kernels.memory.tables import (
+    BLANK_JOB,
+    BLANK_TENANT,
+    MANY,
+    NONE,
+    UNLIMITED,
+    Full,
+    TrailCode,
+)
 from fairlead.scheduling.kernels.memory.trail import mix, record
 from fairlead.scheduling.kernels.search.levels import hold, relevel, reweigh
 
@@ -37,37 +43,8 @@ def new_job(s: Handle) -> int:
     else:
         j = w.jobs
         w.jobs += 1
-    job = s.job[j]
-    job.used = 1
-    job.spread = 0
-    job.usable = 0
-    job.active = 0
-    job.cancelled = 0
-    job.patient = 0
-    job.likes = 0
-    job.due = 0
-    job.fresh = 0
-    job.first_task = NONE
-    job.queue_first = NONE
-    job.queue_last = NONE
-    job.leaf = NONE
-    job.reserved = 0
-    job.gang = 1
-    job.total = UNLIMITED
-    job.waiting = 0
-    job.held = 0
-    job.over = 0
-    job.next = 0
-    job.launches = 0
-    job.expected = 0
-    job.patience = 0
-    job.checked = 0
-    job.alarmed = 0
-    job.tried = 0
-    job.owner = 0
-    job.unit = 0
-    job.scale = 0.0
-    job.mu = 0.0
+    s.job[j] = BLANK_JOB[0]
+    s.job[j].used = 1
     return j
 
 
@@ -81,28 +58,14 @@ def new_tenant(s: Handle, parent: int, weight: float) -> int:
     else:
         t = w.tenants
         w.tenants += 1
+    s.tenant[t] = BLANK_TENANT[0]
     tenant = s.tenant[t]
     tenant.used = 1
-    tenant.single = 0
-    tenant.capped = 0
-    tenant.cut = 0
     tenant.parent = parent
-    tenant.child = NONE
-    tenant.sibling = NONE
-    tenant.root = NONE
-    tenant.leaf = NONE
-    tenant.jobs = 0
-    tenant.children = 0
     tenant.seq = w.tenant_seq
     w.tenant_seq += 1
-    tenant.held = 0
-    tenant.moving = 0
     tenant.weight = weight
-    tenant.weight_low = 0.0
-    tenant.weights = 0.0
-    tenant.weights_low = 0.0
     tenant.effective = weight
-    tenant.offset = 0.0
     tenant.rate = weight
     for r in range(s.limit.shape[1]):
         s.limit[t, r] = UNLIMITED

@@ -1,4 +1,4 @@
-"""What events do to machines and tasks. All that decides comes later, in `decide`.
+"""Events change machines and tasks here. All that decides comes later, in `decide`.
 
 Each function changes the state by one event that was found legal. The caller fills in the rows of
 a slot before the function is called that takes it into the state.
@@ -18,10 +18,7 @@ from fairlead.scheduling.kernels.change.counts import (
     update_job,
 )
 from fairlead.scheduling.kernels.change.reservations import review
-from fairlead.scheduling.kernels.change.task_lists import (
-    free_task,
-    queue,
-)
+from fairlead.scheduling.kernels.change.task_lists import free_task, queue
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import (
@@ -31,7 +28,7 @@ from fairlead.scheduling.kernels.memory.tables import (
     DecisionCode,
     TrailCode,
 )
-from fairlead.scheduling.kernels.memory.trail import mix, record
+from fairlead.scheduling.kernels.memory.trail import mix, record, write_decision
 from fairlead.scheduling.kernels.room.places import ONE, UP, replant
 from fairlead.scheduling.kernels.room.rooms import fill, measure
 from fairlead.scheduling.transitions import MachineState
@@ -160,20 +157,8 @@ def leave(s: Handle, m: int) -> None:
 @kernel
 def stop(s: Handle, t: int) -> None:
     """A task that is launched or runs is told to stop. There is room in `out`."""
-    w, task = s.header[0], s.task[t]
-    task.state = STOPPING
-    said = s.out[w.out]
-    said.kind = STOP
-    said.job = task.job
-    said.machine = task.machine
-    said.task = t
-    said.attempt = task.attempt
-    said.number = task.number
-    said.pieces = task.pieces
-    w.out += 1
-    mix(s, STOP)
-    mix(s, s.job[task.job].seq)
-    mix(s, task.number)
+    s.task[t].state = STOPPING
+    write_decision(s, STOP, t)
 
 
 @kernel

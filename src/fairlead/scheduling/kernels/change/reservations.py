@@ -16,6 +16,7 @@ from fairlead.scheduling.kernels.change.counts import unreserve
 from fairlead.scheduling.kernels.memory.compiling import inner
 from fairlead.scheduling.kernels.memory.state import Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
+from fairlead.scheduling.kernels.room.permission import at_once, has_terms
 from fairlead.scheduling.kernels.room.places import ONE, UP, ask_able, next_within
 from fairlead.scheduling.kernels.room.rooms import devices, when_empty
 from fairlead.scheduling.kernels.search.search import first_job
@@ -24,10 +25,7 @@ from fairlead.scheduling.kernels.search.search import first_job
 @inner
 def stands(s: Handle, j: int, m: int) -> bool:
     """Could the machine be reserved for the job, if it is for nobody else?"""
-    lacking = np.uint64(0)
-    for i in range(s.needs.shape[1]):
-        lacking |= s.needs[j, i] & ~s.satisfies[m, i]
-    return s.machine[m].state == UP and lacking == np.uint64(0) and when_empty(s, j, m) > 0
+    return s.machine[m].state == UP and has_terms(s, s.needs, j, m) and when_empty(s, j, m) > 0
 
 
 @inner
@@ -129,7 +127,7 @@ def missing(s: Handle, j: int, m: int) -> float:
 def reserve(s: Handle, j: int) -> bool:
     """Reserves machines for the job that together hold, when empty, what it starts at once."""
     job, w = s.job[j], s.header[0]
-    wanted = job.gang if job.waiting >= job.gang else int64(1)
+    wanted = at_once(s, j)
     machines = w.machines
     when = np.full(machines, NEVER, np.int64)
     own = np.zeros(machines, np.int64)
@@ -200,7 +198,7 @@ def hope(s: Handle, j: int, m: int) -> None:
 
 @inner
 def look(s: Handle) -> None:
-    """Who is first in line after a decision, since when, and is it time to reserve?"""
+    """Finds the first in line after a decision, and reserves for it where it is time to."""
     w = s.header[0]
     if w.reserve_after == NEVER:
         return

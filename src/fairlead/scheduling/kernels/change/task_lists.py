@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from fairlead.scheduling.kernels.memory.compiling import inner
 from fairlead.scheduling.kernels.memory.state import Handle, int64
-from fairlead.scheduling.kernels.memory.tables import NONE
+from fairlead.scheduling.kernels.memory.tables import FREE, NONE
 from fairlead.scheduling.kernels.room.permission import count
 from fairlead.scheduling.transitions import TaskState
 
-FREE = -1
-"""The state of a task's slot that nothing uses."""
 WAITING = int(TaskState.WAITING)
 
 

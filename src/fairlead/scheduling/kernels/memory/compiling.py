@@ -65,7 +65,7 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
 
     @property
     def codegen(self) -> _NoEnvironments:
-        """What is told of the function's environment."""
+        """An object that keeps nothing of the function's environment."""
         return _NoEnvironments()
 
     def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002  Numba's signature
@@ -82,8 +82,8 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
 
 
 class _NoEnvironments:
-    """Where Numba writes what Python knows of a function beside its machine code, of which a part
-    has none."""
+    """A place for what Python knows of a function beside its machine code, which Numba fills and a
+    part needs not."""
 
     def set_env(self, name: str, environment: object) -> None:
         """Does nothing."""
@@ -139,19 +139,19 @@ def _wide(kind: Any) -> Any:
 class _Listener(event.Listener):  # type: ignore[misc]  # Numba has no types
     """Tells after each function how many of how many are there."""
 
-    def __init__(self, told: Callable[[int, int], None]) -> None:
-        self._told = told
+    def __init__(self, report: Callable[[int, int], None]) -> None:
+        self._report = report
 
     def on_start(self, event: object) -> None:
         """Nothing: a function begins to be compiled."""
 
     def on_end(self, event: object) -> None:  # noqa: ARG002  Numba's signature
         """A function was compiled, or loaded."""
-        self._told(sum(bool(each.overloads) for each in _decorated), len(_decorated))
+        self._report(sum(bool(each.overloads) for each in _decorated), len(_decorated))
 
 
 @contextmanager
-def watched(told: Callable[[int, int], None]) -> Iterator[None]:
-    """Within, `told` hears after each compilation how many of how many functions are compiled."""
-    with event.install_listener("numba:compile", _Listener(told)):
+def report_compiling(report: Callable[[int, int], None]) -> Iterator[None]:
+    """Within, `report` hears after each compilation how many of how many functions are compiled."""
+    with event.install_listener("numba:compile", _Listener(report)):
         yield

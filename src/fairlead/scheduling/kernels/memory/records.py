@@ -16,17 +16,32 @@ from numba.core.datamodel import default_manager, models
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.experimental import structref
+from numba.extending import intrinsic
 
 
 class _Model(models.StructRefModel):  # type: ignore[misc]  # Numba has no types
     """A record, in which nothing is found whose references are counted."""
 
     def traverse(self, builder: Any) -> list[Any]:  # noqa: ARG002  Numba's signature
-        """What is to be counted: nothing."""
+        """Nothing: no reference is counted."""
         return []
 
 
-def borrowed(kind: Any) -> Any:
+class RecordType(types.StructRef):  # type: ignore[misc]  # Numba has no types
+    """The type of a record of arrays."""
+
+    def preprocess_fields(self, fields: Any) -> Any:
+        """The fields without literal types."""
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[()]]:
+        """The short name that compiled functions' names have for the type. By itself Numba spells
+        out all fields there, wherever a function is called."""
+        return type(self).__name__, ()
+
+
+def register(kind: Any) -> Any:
     """Makes a class of types known to the compiler, as `structref.register` does."""
     default_manager.register(kind, _Model)
 
@@ -59,6 +74,23 @@ def borrowed(kind: Any) -> Any:
     return kind
 
 
+@intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
+def fill(typing: Any, record: Any, arrays: Any) -> Any:  # noqa: ARG001  Numba's signature
+    """Puts a tuple of arrays into a new record, in the order of its fields."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind, given = signature.args
+        fields = _fields(context, builder, kind, args[0])
+        for i, (name, field) in enumerate(kind.field_dict.items()):
+            value = builder.extract_value(args[1], i)
+            value = context.cast(builder, value, given.types[i], field)
+            context.nrt.incref(builder, field, value)
+            setattr(fields, name, value)
+        return context.get_dummy_value()
+
+    return types.void(record, arrays), code
+
+
 def _fields(context: Any, builder: Any, record: Any, value: Any) -> Any:
-    """Where a record's fields are."""
+    """The fields of a record, where they are in memory."""
     return structref._Utils(context, builder, record).get_data_struct(value)  # noqa: SLF001  Numba has no other way

@@ -1,5 +1,5 @@
-"""Where a pair of job and machine is counted, so that it is known whether a job has a task on a
-machine, mostly without looking for one.
+"""Spots count pairs of job and machine, so that it is known whether a job has a task on a machine,
+mostly without looking for one.
 
 A spot knows how many pairs are there, and all of them in one number (their exclusive or): of one it
 is certain which it is, of several not. See docs/decisions/0177-less-memory-is-read.md.

@@ -7,6 +7,7 @@ A kernel never makes a table larger. It says which one it found full, and change
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numba
@@ -15,9 +16,9 @@ import numpy.typing as npt
 from numba import types
 from numba.experimental import structref
 
+from fairlead.scheduling.kernels.memory.briefs import briefs_of
 from fairlead.scheduling.kernels.memory.compiling import kernel
-from fairlead.scheduling.kernels.memory.pages import Pages
-from fairlead.scheduling.kernels.memory.records import borrowed
+from fairlead.scheduling.kernels.memory.records import RecordType, fill, register
 from fairlead.scheduling.kernels.memory.spots import pair, spot
 from fairlead.scheduling.kernels.memory.tables import (
     BLOCK,
@@ -37,30 +38,22 @@ from fairlead.scheduling.kernels.memory.tables import (
     WORDS,
     Full,
 )
-from fairlead.scheduling.transitions import MachineState
+from fairlead.scheduling.transitions import HELD, MachineState
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 int64: Any = np.int64
 """To mypy, what it makes may stand where an int is wanted, as it may in a kernel."""
+LINE = 64
+"""Bytes of a line of the processor's cache."""
 Records = Any
 """An array of records: the type checker does not see their fields."""
 
 
-@borrowed
-class StateType(types.StructRef):  # type: ignore[misc]  # Numba has no types
+@register
+class StateType(RecordType):
     """The type of the record that kernels get."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """The fields without literal types."""
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
-    @property
-    def mangling_args(self) -> tuple[str, tuple[()]]:
-        """What stands for the type in compiled functions' names. By itself Numba spells out all
-        fields there, wherever a function is called."""
-        return "State", ()
 
 
 class Proxy(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no types
@@ -75,15 +68,9 @@ NODES = ("node", "need", "terms", "front")
 Handle = Any
 """The record as kernels get it: its fields are known to Numba alone."""
 
-GONE = int(MachineState.GONE)
-FIELDS = (
-    *TABLES,
-    *INTS,
-    *WORDS,
-    *LISTS,
-    *FLOATS,
-    *SETS,
-)
+THERE = (MachineState.UP, MachineState.DRAINING)
+"""A machine in one of these states is there."""
+FIELDS = (*TABLES, *INTS, *WORDS, *LISTS, *FLOATS, *SETS)
 STATE = StateType(
     [(name, numba.from_dtype(dtype)[::1]) for name, dtype in TABLES.items()]
     + [(name, types.int64[:, ::1]) for name in INTS]
@@ -95,75 +82,26 @@ STATE = StateType(
 
 
 @kernel
-def _handle(  # type: ignore[no-untyped-def]  # dozens of arrays
-    header, machine, job, tenant, task, node, face, out, alarm, front,
-    capacity, free, room, piece, grades, before, demand, limit, used, need,
-    rank, target, runs, spots,
-    satisfies, needs, prefers, terms,
-    dirty, unset, near, brief, lacking, asked, fits, unit, column, have, largest, satisfied,
-    score,
-    sets,
-):  # fmt: skip
+def _handle(arrays: Any) -> Any:
+    """A record of these arrays, in the order of `FIELDS`."""
     s: Any = structref.new(STATE)
-    s.header = header
-    s.machine = machine
-    s.job = job
-    s.tenant = tenant
-    s.task = task
-    s.node = node
-    s.face = face
-    s.out = out
-    s.alarm = alarm
-    s.front = front
-    s.capacity = capacity
-    s.free = free
-    s.room = room
-    s.piece = piece
-    s.grades = grades
-    s.before = before
-    s.demand = demand
-    s.limit = limit
-    s.used = used
-    s.need = need
-    s.rank = rank
-    s.target = target
-    s.runs = runs
-    s.satisfies = satisfies
-    s.needs = needs
-    s.prefers = prefers
-    s.terms = terms
-    s.dirty = dirty
-    s.unset = unset
-    s.near = near
-    s.brief = brief
-    s.lacking = lacking
-    s.asked = asked
-    s.fits = fits
-    s.unit = unit
-    s.column = column
-    s.have = have
-    s.largest = largest
-    s.satisfied = satisfied
-    s.spots = spots
-    s.score = score
-    s.sets = sets
+    fill(s, arrays)
     return s
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """An array of zeros that begins where a line of the processor's cache does: a node is one
+    line, and what is read at random is read by lines."""
+    size = prod(shape) * dtype.itemsize
+    room = np.zeros(size + LINE, np.uint8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def _grade(amounts: Ints) -> Ints:
     """Of each amount what `places.grade` says of one."""
     grades = (amounts.astype(np.float64).view(np.int64) >> 50) - 4091
     return np.where(amounts > 0, grades, 0)
-
-
-def _brief(amounts: Ints) -> Words:
-    """Of each row of amounts what `briefs.brief` says of one."""
-    words = np.zeros(len(amounts), np.uint64)
-    for r in range(min(amounts.shape[1], 4)):
-        parts = (amounts[:, r].astype(np.float64).view(np.int64) >> 43) - (1022 << 9)
-        parts = np.where(amounts[:, r] > 0, parts, 0).astype(np.uint64)
-        words |= parts << np.uint64(16 * r)
-    return words
 
 
 class State:
@@ -175,7 +113,6 @@ class State:
     handle: Handle
 
     def __init__(self, units: Sequence[int], *, rows: int = 64) -> None:
-        self._pages = Pages()
         resources, devices = len(units), sum(size > 0 for size in units)
         for name, dtype in TABLES.items():
             setattr(self, name, np.zeros(1 if name == "header" else rows, dtype))
@@ -211,7 +148,6 @@ class State:
     tenant: Records
     task: Records
     node: Records
-    face: Records
     out: Records
     alarm: Records
     front: Records
@@ -235,8 +171,8 @@ class State:
     dirty: Ints
     unset: Ints
     near: Ints
-    brief: Ints
-    lacking: Ints
+    near_room: Ints
+    near_lacking: Ints
     asked: Ints
     fits: Ints
     have: Ints
@@ -284,8 +220,7 @@ class State:
         self._make_sets()
         self._count_spots()
         self.node["word"] = self.terms[:, 0]
-        self.node["brief"] = _brief(self.need)
-        self._make_faces()
+        self.node["brief"] = briefs_of(self.need)
         self.header[0]["changed"] = self.machine["changed"].sum()
         self._renew()
 
@@ -301,34 +236,24 @@ class State:
         word, bit = term // 64, np.uint64(1) << np.uint64(term % 64)
         column = self.satisfies[: len(holders), word]
         column[...] = np.where(holders, column | bit, column & ~bit)
-        present = self.machine["state"][: len(holders)]
-        self.satisfied[term] = int((holders & (present > 0) & (present < GONE)).sum())
+        there = np.isin(self.machine["state"][: len(holders)], THERE)
+        self.satisfied[term] = int((holders & there).sum())
         self._set_rows(RESOURCES + GRADES * self.resources + term, holders[None])
 
     def _resize(self, name: str, rows: int) -> None:
         array = getattr(self, name)
-        larger = self._pages.zeros((rows, *array.shape[1:]), array.dtype)
+        larger = _zeros((rows, *array.shape[1:]), array.dtype)
         larger[: len(array)] = array
         setattr(self, name, larger)
 
     def _resize_nodes(self, nodes: int) -> None:
         for name in NODES:
             self._resize(name, nodes)
-        self._resize("face", 2 * nodes)
-
-    def _make_faces(self) -> None:
-        """What is known of the children of all nodes, anew. That of a free node means nothing:
-        whoever takes it writes what it is."""
-        node = self.node
-        self.face = self._pages.zeros((2 * len(node),), self.face.dtype)
-        self.face["node"] = np.stack([node["left"], node["right"]], axis=1).ravel()
-        for name in ("key", "brief", "word"):
-            self.face[name] = node[name][self.face["node"]]
 
     def _count_spots(self) -> None:
         """The held tasks of jobs that spread, counted anew."""
-        self.spots = self._pages.zeros((len(self.task) // 2, 2), np.dtype(np.int64))
-        held = self.task[self.task["state"] > 0]
+        self.spots = np.zeros((len(self.task) // 2, 2), np.int64)
+        held = self.task[np.isin(self.task["state"], HELD)]
         held = held[self.job["spread"][held["job"]] == 1]
         at = spot(held["job"], held["machine"], len(self.spots))
         np.add.at(self.spots[:, 0], at, 1)
@@ -339,7 +264,7 @@ class State:
         machines = len(self.machine)
         rows = RESOURCES + GRADES * self.resources + WORD * self.words
         blocks = -(-machines // (BLOCK * WORD))
-        self.sets = self._pages.zeros((blocks, rows, BLOCK), np.dtype(np.uint64))
+        self.sets = np.zeros((blocks, rows, BLOCK), np.uint64)
         self.asked = np.zeros(1 + self.resources + 2 * WORD * self.words, np.int64)
         self.largest = self.capacity.max(axis=0)
         up = self.machine["state"] == MachineState.UP
@@ -364,5 +289,4 @@ class State:
 
     def _renew(self) -> None:
         """The handle, anew, of the arrays as they are now."""
-        make: Any = _handle
-        self.handle = make(*(getattr(self, name) for name in FIELDS))
+        self.handle = _handle(tuple(getattr(self, name) for name in FIELDS))

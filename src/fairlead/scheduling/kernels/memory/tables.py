@@ -17,7 +17,7 @@ UNLIMITED = -1
 MANY = 1 << 60
 """How many tasks wait of a job without an end."""
 SHARE = 1 << 40
-"""What a tenant's idle tasks hold is counted in units of 1 / SHARE of a share."""
+"""The idle tasks of a tenant are counted in units of 1 / SHARE of a share."""
 NEVER = (1 << 63) - 1
 """A time that does not come; an expected end that nobody told."""
 GRADES = 256
@@ -29,6 +29,8 @@ BLOCK = 8
 UPS, RESOURCES = 0, 1
 """Rows: the set of the machines that take tasks; the first set of the first resource. The terms'
 sets are behind those."""
+FREE = -1
+"""The state of a task's slot that nothing uses; those of tasks are `TaskState`."""
 PIECES = 64
 """A machine has at most so many devices: a task's are the bits of a word."""
 
@@ -52,7 +54,7 @@ class DecisionCode(IntEnum):
 
 
 class TrailCode(IntEnum):
-    """What the trail records of events."""
+    """The kinds of events that the trail records."""
 
     JOINED = 3
     LEFT = 4
@@ -132,6 +134,12 @@ JOB = np.dtype(
     align=True,
 )
 
+BLANK_JOB = np.zeros(1, JOB)
+"""A job that nothing was said of yet."""
+for _name in ("first_task", "queue_first", "queue_last", "leaf", "total"):
+    BLANK_JOB[_name] = NONE  # UNLIMITED is the same number
+BLANK_JOB["gang"] = 1
+
 TENANT = np.dtype(
     [
         ("used", np.int8),
@@ -158,6 +166,11 @@ TENANT = np.dtype(
     ],
     align=True,
 )
+
+BLANK_TENANT = np.zeros(1, TENANT)
+"""A tenant without limits and without anybody below it."""
+for _name in ("parent", "child", "sibling", "root", "leaf"):
+    BLANK_TENANT[_name] = NONE
 
 TASK = np.dtype(
     [
@@ -193,17 +206,6 @@ NODE = np.dtype(
     ],
     align=True,
 )
-
-FACE = np.dtype(
-    [
-        ("key", np.float64),  # these three as in the node
-        ("brief", np.uint64),
-        ("word", np.uint64),
-        ("node", np.int32),  # the child; NONE: node n is a leaf
-    ],
-    align=True,
-)
-"""What a search asks of the children of node n, in rows 2 n and 2 n + 1: a line of the cache."""
 
 OUT = np.dtype(
     [
@@ -295,7 +297,6 @@ TABLES = {
     "tenant": TENANT,
     "task": TASK,
     "node": NODE,
-    "face": FACE,
     "out": OUT,
     "alarm": ALARM,
     "front": FRONT,
@@ -328,8 +329,8 @@ LISTS = (
     "dirty",  # (machines,) whose room grew
     "unset",  # (machines,) whose room the sets do not tell yet
     "near",  # (machines,) the dirty ones where others than an owner may be placed, in order
-    "brief",  # (machines,) room of those in `near`, with signs (kernels.briefs); NO_ROOM: no more
-    "lacking",  # (machines,) which of the first 64 terms those in `near` do not satisfy
+    "near_room",  # (machines,) briefs of the room of those in `near`, with signs; or NO_ROOM
+    "near_lacking",  # (machines,) which of the first 64 terms those in `near` do not satisfy
     "asked",  # (1 + R + 128 W,) the rows of the sets that are asked for
     "fits",  # (machines,) candidates of one job
     "unit",  # (R,) units in a piece, 0: no device
@@ -347,7 +348,7 @@ SETS = ("sets",)
 ROWS = {
     "machine": (
         *("capacity", "free", "room", "grades", "before", "piece", "satisfies"),
-        *("dirty", "unset", "near", "brief", "lacking", "fits", *FLOATS),
+        *("dirty", "unset", "near", "near_room", "near_lacking", "fits", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
     "tenant": ("limit", "used"),

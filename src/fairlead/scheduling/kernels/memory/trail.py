@@ -28,3 +28,21 @@ def record(s: Handle, what: int, which: int) -> None:
     mix(s, what)
     mix(s, s.header[0].now)
     mix(s, which)
+
+
+@inner
+def write_decision(s: Handle, kind: int, t: int) -> None:
+    """Writes a decision about task t into `out`, where there is room, and into the trail."""
+    w, task = s.header[0], s.task[t]
+    row = s.out[w.out]
+    row.kind = kind
+    row.job = task.job
+    row.machine = task.machine
+    row.task = t
+    row.attempt = task.attempt
+    row.number = task.number
+    row.pieces = task.pieces
+    w.out += 1
+    mix(s, kind)
+    mix(s, s.job[task.job].seq)
+    mix(s, task.number)

@@ -36,21 +36,21 @@ def times(a: float, b: float) -> tuple[float, float]:
 
 
 @inner
-def added(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
+def add(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
     """The sum of two long numbers that are not below 0."""
     total, low = plus(a, b)
     return plus(total, low + (a_low + b_low))
 
 
 @inner
-def multiplied(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
+def multiply(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
     """The product of two long numbers."""
     product, low = times(a, b)
     return plus(product, low + (a * b_low + a_low * b))
 
 
 @inner
-def divided(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
+def divide(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float]:
     """The quotient of two long numbers."""
     first = a / b
     product, low = times(first, b)

@@ -1,1 +1,1 @@
-"""Where a task may go and goes: room, sets of machines, permission, the rule's choice."""
+"""Room, sets of machines, permission, and the choice of a machine by a rule."""

@@ -1,4 +1,4 @@
-"""Where a task goes: the machine of least (score, seq) where it may be placed.
+"""The choice of a machine: the one of least (score, seq) where the task may be placed.
 
 The candidates of one job stay in a heap while it launches task after task: only the machine that
 it used is scored again. A rule's score therefore depends on nothing that a decision changes but
@@ -16,8 +16,8 @@ from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, WORD
 from fairlead.scheduling.kernels.room.permission import (
-    demand_fits,
     first_permitted,
+    has_room,
     next_permitted,
     not_blocked,
     permitted,
@@ -123,7 +123,7 @@ def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: 
             while bits:
                 m = WORD * place + lowest(bits)
                 bits &= bits - ONE
-                if not demand_fits(s, j, m):
+                if not has_room(s, s.demand, j, m):
                     continue
                 score = rule.score(s, j, m)
                 if better(s, rule, j, m, score, best, least, off) and not_blocked(s, j, m):

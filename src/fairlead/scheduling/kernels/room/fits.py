@@ -20,6 +20,18 @@ def same(s: Handle, j: int, a: int, b: int) -> bool:
     return True
 
 
+@small
+def left_over(s: Handle, j: int, m: int) -> float:
+    """The resources that a task demands, as far as it would leave them on a machine: each in parts
+    of the machine's capacity, added up in their order."""
+    left = 0.0
+    for r in range(s.demand.shape[1]):
+        need = s.demand[j, r]
+        if need > 0:
+            left += (s.free[m, r] - need) / s.capacity[m, r]
+    return left
+
+
 @inner
 def left_sign(s: Handle, j: int, a: int, b: int, whole: int) -> int:
     """The sign of `whole` and what would be left on machine a after a task of the job, less what

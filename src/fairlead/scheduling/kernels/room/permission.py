@@ -1,13 +1,36 @@
-"""May a task of this job be placed on this machine now?"""
+"""The chain of permission: may a task of this job be placed on this machine now?
+
+A task may be placed where no question of the chain says no. They are asked in this order, the quick
+ones that mostly decide first:
+
+1. Does the machine take tasks? One that drains, or is gone, does not.
+2. Does it satisfy the job's terms (`satisfied`)? Words are compared: 64 terms at once.
+3. Has it room for a task (`has_room`)? An amount for each resource is compared.
+4. Does nothing block the job there (`not_blocked`)? A reservation for another job does, and so does
+   a task of its own where it spreads, for which a list may have to be read: therefore after room.
+5. Do the limits of its tenants leave room for all that starts together (`within_caps`)? The tenants
+   above the job are read.
+6. Does all of a gang find room at once (`may_start`)? Questions 1 to 4 are asked of all machines:
+   the dearest one is the last.
+
+`permitted` asks 1 to 4, of a job and a machine; `may_start` asks 5 and 6, which are about the job
+wherever it goes. A caller that knows some answers begins behind them: the sets of machines
+(`next_permitted`, `takes`) and the walk through the tries (`search.next_job`) answer 1 to 3 for
+many pairs at once.
+"""
 
 from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
 
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.spots import pair_of, spot_of
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.kernels.room.places import UP, ask_for, next_within
-from fairlead.scheduling.kernels.room.rooms import fits_now, satisfied
+from fairlead.scheduling.kernels.room.rooms import fits_now
 
 
 @inner
@@ -63,44 +86,62 @@ def on_machine(s: Handle, j: int, m: int) -> bool:
 
 
 @small
-def let_in(s: Handle, j: int, m: int) -> bool:
+def has_room(s: Handle, amounts: Any, row: int, m: int) -> bool:
+    """Has the machine room for the amounts in a row of `demand` or `need`?"""
+    fits = True
+    for r in range(amounts.shape[1]):
+        fits &= amounts[row, r] <= s.room[m, r]
+    return fits
+
+
+@small
+def has_terms(s: Handle, terms: Any, row: int, m: int) -> bool:
+    """Does the machine satisfy the terms in a row of `needs`, `prefers` or `terms`?"""
+    lacking = np.uint64(0)
+    for i in range(terms.shape[1]):
+        lacking |= terms[row, i] & ~s.satisfies[m, i]
+    return lacking == np.uint64(0)
+
+
+@small
+def satisfied(s: Handle, j: int, m: int) -> bool:
+    """Does the machine satisfy all that the job needs, and what it still waits for?"""
+    return has_terms(s, s.needs, j, m) and (not s.job[j].patient or has_terms(s, s.prefers, j, m))
+
+
+@small
+def owned(s: Handle, m: int) -> bool:
+    """May nobody but the job that it is reserved for be placed on the machine?"""
+    machine = s.machine[m]
+    return machine.reserved >= 0 and (machine.pledged == 1 or machine.until == NEVER)
+
+
+@small
+def _let_in(s: Handle, j: int, m: int) -> bool:
     """Is the machine reserved for nobody else, or does the task end before it is needed?"""
     machine = s.machine[m]
     if machine.reserved < 0 or machine.reserved == j:
         return True
-    if machine.pledged or machine.until == NEVER or s.job[j].expected == 0:
+    if owned(s, m) or s.job[j].expected == 0:
         return False
     return s.header[0].now + s.job[j].expected <= machine.until
 
 
 @small
-def demand_fits(s: Handle, j: int, m: int) -> bool:
-    """Is there room for one task?"""
-    for r in range(s.demand.shape[1]):
-        need = s.demand[j, r]
-        if need > 0 and need > s.room[m, r]:
-            return False
-    return True
-
-
-@small
 def not_blocked(s: Handle, j: int, m: int) -> bool:
     """Do neither a reservation nor a task of a job that spreads keep its next one away?"""
-    return (s.machine[m].reserved < 0 or let_in(s, j, m)) and not (
-        s.job[j].spread and on_machine(s, j, m)
-    )
+    return _let_in(s, j, m) and not (s.job[j].spread and on_machine(s, j, m))
 
 
 @small
 def takes(s: Handle, j: int, m: int) -> bool:
     """May a task of the job be placed on a machine that is in the sets asked for?"""
-    return demand_fits(s, j, m) and not_blocked(s, j, m)
+    return has_room(s, s.demand, j, m) and not_blocked(s, j, m)
 
 
 @kernel
 def permitted(s: Handle, j: int, m: int) -> bool:
-    """May one task of an active job be placed here, all but its gang and its tenant's limits
-    considered?"""
+    """May one task of an active job be placed here, as far as the pair says?"""
     return s.machine[m].state == UP and satisfied(s, j, m) and takes(s, j, m)
 
 
@@ -136,22 +177,31 @@ def first_permitted(s: Handle, j: int) -> int:
     return next_permitted(s, j, 0)
 
 
-@inner
-def gang_fits(s: Handle, j: int) -> bool:
-    """Is there room for as many tasks of the job at once as it starts together? Once it was not,
-    it is not for the rest of a decision, in which room only shrinks."""
+@small
+def at_once(s: Handle, j: int) -> int:
+    """How many tasks of the job start together: its gang, and one where fewer are left."""
     job = s.job[j]
-    if job.gang <= 1 or job.waiting < job.gang:
+    return job.gang if job.waiting >= job.gang else int64(1)
+
+
+@inner
+def may_start(s: Handle, j: int) -> bool:
+    """May the job start anywhere, as far as its tenants' limits and its gang say? A gang that found
+    no room is not asked again in a decision, in which room only shrinks."""
+    tasks = at_once(s, j)
+    if not within_caps(s, j, tasks):
+        return False
+    if tasks == 1:
         return True
+    job = s.job[j]
     if job.checked == s.header[0].decided:
         return False
-    if within_caps(s, j, job.gang):
-        room = 0
-        m = first_permitted(s, j)
-        while m >= 0:
-            room += fits_now(s, j, m)
-            if room >= job.gang:
-                return True
-            m = next_permitted(s, j, m + 1)
+    room = 0
+    m = first_permitted(s, j)
+    while m >= 0:
+        room += fits_now(s, j, m)
+        if room >= tasks:
+            return True
+        m = next_permitted(s, j, m + 1)
     job.checked = s.header[0].decided
     return False

@@ -1,4 +1,4 @@
-"""Which machines may do: the set of those with so much room, of those that satisfy a term.
+"""Sets of machines: of those with so much room, of those that satisfy a term.
 
 A set is a row of words, a bit a machine in the order of their slots, so that the machines with
 room for a demand and all terms of a constraint are the words of a few rows, and-ed. Eight words
@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from fairlead.scheduling.kernels.memory.briefs import NO_ROOM, SIGNS, brief
+from fairlead.scheduling.kernels.memory.briefs import NO_ROOM, SIGNS, brief_of
 from fairlead.scheduling.kernels.memory.compiling import inner, small
 from fairlead.scheduling.kernels.memory.state import Handle, Words, int64
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, UPS, WORD
@@ -66,7 +66,7 @@ def mark_stale(s: Handle, m: int) -> None:
     ends and another one takes its place before anybody asks."""
     machine, w = s.machine[m], s.header[0]
     if machine.near > 0:
-        s.brief[machine.near - 1] = np.int64(brief(s.room, m) | SIGNS)
+        s.near_room[machine.near - 1] = np.int64(brief_of(s.room, m) | SIGNS)
     if not machine.unset:
         machine.unset = 1
         s.unset[w.unset] = m
@@ -101,11 +101,23 @@ def _index_machine(s: Handle, m: int) -> None:
 
 
 @inner
+def drop_clean(s: Handle) -> None:
+    """Drops those from `dirty` that are marked so no more."""
+    w = s.header[0]
+    kept = 0
+    for i in range(w.dirty):
+        if s.machine[s.dirty[i]].dirty:
+            s.dirty[kept] = s.dirty[i]
+            kept += 1
+    w.dirty = kept
+
+
+@inner
 def drop_near(s: Handle, m: int) -> None:
     """Nobody can be placed on machine m because its room grew, not any more."""
     machine = s.machine[m]
     if machine.near > 0:
-        s.brief[machine.near - 1] = np.int64(NO_ROOM)
+        s.near_room[machine.near - 1] = np.int64(NO_ROOM)
         machine.near = 0
         s.header[0].growing -= 1
 
@@ -164,7 +176,7 @@ def ask_for(s: Handle, j: int) -> None:
 
 @small
 def within(s: Handle, place: int) -> np.uint64:
-    """Those of the 64 machines of a place that are in all the sets that were asked for."""
+    """The machines among the 64 of a place that are in all the sets that were asked for."""
     block, word = place >> 3, place & 7
     sets, asked = s.sets, s.asked
     bits = sets[block, asked[0], word]

@@ -1,4 +1,4 @@
-"""What room the machines have, and devices piece by piece.
+"""The room of machines, and their devices piece by piece.
 
 `room` is the largest demand that fits: of a resource that comes in pieces, the wholly free ones
 together, or the most that is free of any one where none is wholly free. So a task fits if and
@@ -98,8 +98,8 @@ def _column_of(s: Handle, p: int) -> int:
 
 @inner
 def fill(s: Handle, m: int) -> None:
-    """What is free on a machine whose capacity is new: less than nothing where what runs on it
-    no longer fits, and on pieces that are there no longer."""
+    """Counts anew what is free on a machine whose capacity is new: less than nothing where what
+    runs on it no longer fits, and on pieces that are there no longer."""
     for r in range(s.free.shape[1]):
         s.free[m, r] = s.capacity[m, r]
     for r in range(s.free.shape[1]):
@@ -159,16 +159,3 @@ def fits_now(s: Handle, j: int, m: int) -> int:
         here = max(here, 0)
         holds = here if holds < 0 else min(holds, here)
     return min(holds, 1) if s.job[j].spread else holds
-
-
-@inner
-def satisfied(s: Handle, j: int, m: int) -> bool:
-    """Does the machine satisfy all that the job needs, and what it still waits for?"""
-    patient = s.job[j].patient
-    for i in range(s.needs.shape[1]):
-        wanted = s.needs[j, i]
-        if patient:
-            wanted |= s.prefers[j, i]
-        if wanted & ~s.satisfies[m, i]:
-            return False
-    return True

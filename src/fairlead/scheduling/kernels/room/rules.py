@@ -19,7 +19,7 @@ from numba import types
 from numba.experimental import structref
 
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
-from fairlead.scheduling.kernels.memory.records import borrowed
+from fairlead.scheduling.kernels.memory.records import RecordType, register
 from fairlead.scheduling.kernels.memory.state import STATE, Handle
 from fairlead.scheduling.kernels.room.fits import same
 
@@ -36,19 +36,9 @@ is off by less than 65 (R + 2)^2 2^-53, two by a quarter of (R + 2)^2 times this
 themselves where machines were counted (docs/decisions/0184-ties-are-exact.md)."""
 
 
-@borrowed
-class RuleType(types.StructRef):  # type: ignore[misc]  # Numba has no types
+@register
+class RuleType(RecordType):
     """The type of the record that holds a rule."""
-
-    def preprocess_fields(self, fields: Any) -> Any:
-        """The fields without literal types."""
-        return tuple((name, types.unliteral(kind)) for name, kind in fields)
-
-    @property
-    def mangling_args(self) -> tuple[str, tuple[()]]:
-        """What stands for the type in compiled functions' names. By itself Numba spells out all
-        fields there, wherever a function is called."""
-        return "Rule", ()
 
 
 class Rule(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no types
@@ -91,7 +81,7 @@ def make_rule(function: Score, compare: Compare | None = None, *, keep: bool = T
 
 @kernel
 def score_of(s: Handle, rule: Any, j: int, m: int) -> float:
-    """What the rule says of a pair."""
+    """The score that the rule gives a pair."""
     return rule.score(s, j, m)
 
 

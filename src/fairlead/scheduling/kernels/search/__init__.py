@@ -1,4 +1,4 @@
-"""Who is next: levels, tries over the waiting jobs, and the search through them.
+"""The search for the next job: levels, tries over the waiting jobs, and walks through them.
 
 Theory of operation
 ===================
@@ -32,11 +32,12 @@ it needs no balancing. What is found never depends on a signature, only how fast
   - the limits of a tenant hold back even the least of its jobs (the tenant is marked as cut).
 A tenant's key is a lower bound (`levels.at_least`); a leaf's level is exact, and ties go by seq.
 
-*Faces and briefs.* A walk would wait for memory at each node. So a node shows each child's face
-(key, brief, first word of terms) beside the other's: both are judged before either is read. A brief
-(`memory.briefs`) is one word that says nearly how much of four resources: one subtraction tells
-"certainly too little" from "perhaps enough". Where there are more resources or terms than it holds,
-`holds` compares all of them. `memory.ahead` asks for the grandchildren's faces meanwhile.
+*Briefs.* A walk would wait for memory at each node's rows of needs and terms. So its record has
+them in brief (`memory.briefs`): a word says nearly how much of four resources, and one subtraction
+tells "certainly too little" from "perhaps enough". Where briefs do not say all, `holds` does.
+
+*Permission.* A walk answers what many jobs share of the chain (`room.permission`): terms, room,
+limits. The rest of it (reservations, jobs that spread, gangs) is asked at a leaf.
 
 *Best first, over several machines.* A heap holds the nodes still to be looked at, the least first
 (`best_first`). The machines are a list, with briefs beside each other, so that 64 of them are
@@ -49,12 +50,11 @@ Invariants (`state.search_invariants` checks them all, from the held tasks alone
 ---------------------------------------------------------------------------------
 1. Each active job is one leaf, below its tenant's leaf; no other job is.
 2. A node's key, seq, need, terms and fresh are the least, or the common part, of its leaves'.
-3. A face is a copy of its node's key, brief and first word.
+3. A node's brief is at most what the node needs, and its word is the first of its terms.
 4. While a decision lasts, room shrinks and levels rise. So what was left out stays out, and a bound
    stays one. Where a level falls, a trie changes its shape, or other room grows, the search begins
    anew (the heap is lost).
 5. A machine that is in no list, and not fresh, was refused by all that wait: `known_useless`.
 
-Decisions 0071 (tries), 0152 (best first), 0169 (sets of machines) and 0178 (the list) say what was
-turned down.
+Turned down: decisions 0071 (tries), 0152 (best first), 0169 (sets), 0178 (the list), 0192 (more).
 """

@@ -1,4 +1,4 @@
-"""Who is next, best first: fresh jobs on all machines, the others on those whose room grew.
+"""The next job, best first: fresh ones on all machines, the others on those whose room grew.
 
 A decision goes once through the tries of waiting jobs for all these machines together: a heap
 holds the nodes that are still to be looked at, the least (level, seq) first. A node goes where no
@@ -7,8 +7,8 @@ levels rise while all is decided, so that what was left out stays out, and what 
 lower bound. Where a level fell, a trie got another shape, or other machines' room grew, it begins
 anew.
 
-These machines are a list, with what a brief says of the room of each and the terms that it lacks
-beside each other (`s.brief`, `s.lacking`), so that 64 of them are compared with a node at once. A
+These machines are a list, with the brief of each one's room and the terms that it lacks beside each
+other (`s.near_room`, `s.near_lacking`), so that 64 of them are compared with a node at once. A
 node in the heap remembers a machine that held it, its witness: mostly that one holds what is below
 it too. One that is reserved so that nobody but its owner may be placed there is not in the list:
 the owner is asked apart. See docs/decisions/0152-best-first.md and 0178-a-list-of-what-grew.md.
@@ -20,49 +20,47 @@ from typing import Any
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.briefs import BRIEF, NO_ROOM, SIGNS, beneath, brief
+from fairlead.scheduling.kernels.memory.briefs import NO_ROOM, SIGNS, brief_of, may_hold, too_wide
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, WORD
 from fairlead.scheduling.kernels.room.choice import TRIFLE
 from fairlead.scheduling.kernels.room.permission import (
-    gang_fits,
+    at_once,
     known_useless,
+    may_start,
     not_blocked,
+    owned,
     permitted,
+    satisfied,
     within_caps,
 )
-from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, lowest
-from fairlead.scheduling.kernels.room.rooms import satisfied
+from fairlead.scheduling.kernels.room.places import NOTHING, ONE, UP, drop_clean, lowest
 from fairlead.scheduling.kernels.room.rules import better, slack
 from fairlead.scheduling.kernels.search.levels import at_least, level
-from fairlead.scheduling.kernels.search.search import held_back, holds, owned
+from fairlead.scheduling.kernels.search.search import held_back, holds
 
 
 @inner
 def forget_near(s: Handle) -> None:
-    """Of no machine is it known that its room grew."""
+    """Empties the list of machines whose room grew."""
     w = s.header[0]
     for i in range(w.near):
         s.machine[s.near[i]].near = 0
-    s.brief[0] = np.int64(NO_ROOM)  # where nobody is in the list, the first one is a witness too
+    # Where nobody is in the list, its first place is a witness all the same.
+    s.near_room[0] = np.int64(NO_ROOM)
     w.near = 0
     w.growing = 0
 
 
 @inner
 def _gather(s: Handle) -> None:
-    """The machines whose room grew, anew."""
+    """Lists anew the machines whose room grew and that are nobody's alone."""
     w = s.header[0]
     forget_near(s)
-    kept = 0
-    for i in range(w.dirty):
-        if s.machine[s.dirty[i]].dirty:
-            s.dirty[kept] = s.dirty[i]
-            kept += 1
-    w.dirty = kept
+    drop_clean(s)
     w.owned = 0
-    for i in range(kept):
+    for i in range(w.dirty):
         m = s.dirty[i]
         if s.machine[m].state != UP:
             continue
@@ -77,31 +75,25 @@ def _gather(s: Handle) -> None:
     for i in range(w.near):
         m = s.near[i]
         s.machine[m].near = i + 1
-        s.brief[i] = np.int64(brief(s.room, m) | SIGNS)
-        s.lacking[i] = np.int64(~s.satisfies[m, 0])
+        s.near_room[i] = np.int64(brief_of(s.room, m) | SIGNS)
+        s.near_lacking[i] = np.int64(~s.satisfies[m, 0])
 
 
 @small
-def _may(s: Handle, i: np.uint64, need: np.uint64, word: np.uint64) -> bool:
+def _may_hold(s: Handle, i: np.uint64, need: np.uint64, word: np.uint64) -> bool:
     """Has a machine in the list, in brief, so much room, and these terms?"""
-    return beneath(need, np.uint64(s.brief[i])) & ((np.uint64(s.lacking[i]) & word) == NOTHING)
+    return may_hold(need, word, np.uint64(s.near_room[i]), np.uint64(s.near_lacking[i]))
 
 
 @inner
-def _those(s: Handle, first: int, need: np.uint64, word: np.uint64) -> np.uint64:
+def _holders(s: Handle, first: int, need: np.uint64, word: np.uint64) -> np.uint64:
     """Which of 64 machines in the list from `first` on may do, in brief: a bit each."""
     bits = NOTHING
     start = np.uint64(first)
     for i in range(np.uint64(min(WORD, s.header[0].near - first))):
         # Without a question between them: a processor does several at once.
-        bits |= np.uint64(_may(s, start + i, need, word)) << i
+        bits |= np.uint64(_may_hold(s, start + i, need, word)) << i
     return bits
-
-
-@small
-def _wide(s: Handle) -> bool:
-    """Are there more resources or terms than a brief and a word are about?"""
-    return s.need.shape[1] > BRIEF or s.terms.shape[1] > 1
 
 
 @small
@@ -112,8 +104,8 @@ def _holder(s: Handle, n: int, witness: int) -> int:
     node = s.node[n]
     if node.fresh:
         return witness
-    if _may(s, np.uint64(witness), node.brief, node.word) and (
-        not _wide(s) or holds(s, n, s.near[witness])
+    if _may_hold(s, np.uint64(witness), node.brief, node.word) and (
+        not too_wide(s) or holds(s, n, s.near[witness])
     ):
         return witness
     return _another(s, n)
@@ -127,10 +119,10 @@ def _another(s: Handle, n: int) -> int:
     if w.growing == 0:
         return NONE
     for first in range(0, w.near, WORD):
-        bits = _those(s, first, node.brief, node.word)
+        bits = _holders(s, first, node.brief, node.word)
         while bits:
             i = first + lowest(bits)
-            if not _wide(s) or holds(s, n, s.near[i]):
+            if not too_wide(s) or holds(s, n, s.near[i]):
                 return i
             bits &= bits - ONE
     return NONE
@@ -143,11 +135,11 @@ def _wanted(s: Handle, j: int) -> np.uint64:
 
 
 @inner
-def _taken(s: Handle, j: int) -> bool:
+def _any_takes(s: Handle, j: int) -> bool:
     """May a task of the job be placed on any of the machines that are nobody's alone?"""
-    need, word = brief(s.demand, j), _wanted(s, j)
+    need, word = brief_of(s.demand, j), _wanted(s, j)
     for first in range(0, s.header[0].near, WORD):
-        bits = _those(s, first, need, word)
+        bits = _holders(s, first, need, word)
         while bits:
             if permitted(s, j, s.near[first + lowest(bits)]):
                 return True
@@ -175,12 +167,12 @@ def _may_be_placed(s: Handle, j: int) -> bool:
     tenant's limits say, and so may one that is no gang until `choose_near` found none."""
     w, job = s.header[0], s.job[j]
     if job.fresh:
-        return job.gang <= 1 or job.waiting < job.gang or within_caps(s, j, job.gang)
+        return within_caps(s, j, at_once(s, j))
     if job.tried == w.decided:
         return False
-    if job.gang <= 1 or job.waiting < job.gang:
+    if at_once(s, j) == 1:
         return True
-    if gang_fits(s, j) and (_taken(s, j) or _own_place(s, j, 0) < w.dirty):
+    if may_start(s, j) and (_any_takes(s, j) or _own_place(s, j, 0) < w.dirty):
         return True
     job.tried = w.decided
     return False
@@ -207,9 +199,9 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
     most = np.inf  # by a tight rule the best score so far: more of a resource left is a worse one
     wide = s.needs.shape[1] > 1
     demand, room, capacity = s.demand, s.room, s.capacity
-    need, word = brief(s.demand, j), _wanted(s, j)
+    need, word = brief_of(s.demand, j), _wanted(s, j)
     for first in range(0, w.near, WORD):
-        bits = _those(s, first, need, word)
+        bits = _holders(s, first, need, word)
         while bits:
             m = s.near[first + lowest(bits)]
             bits &= bits - ONE
@@ -238,7 +230,7 @@ def choose_near(s: Handle, rule: Any, j: int) -> int:
 
 @inner
 def _level_of(s: Handle, n: int, t: int) -> float:
-    """What the levels below a node are at least: one of the tenants' trie, or of tenant t's."""
+    """A bound that no level below a node is less than: of the tenants' trie, or of tenant t's."""
     return s.node[n].key if t < 0 else at_least(s.tenant[t], s.node[n].key)
 
 

@@ -1,4 +1,4 @@
-"""Who is active, and the level of everybody: shares, split by weights down the tree of tenants.
+"""Levels, and which jobs are active: shares, split by weights down the tree of tenants.
 
 The idle holdings of a tenant (of its jobs and children that are not active) are `held - moving`,
 in integers. All levels are computed from them anew, never accumulated.
@@ -19,7 +19,7 @@ from fairlead.scheduling.kernels.memory.briefs import abridge
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Floats, Handle, Ints, int64
 from fairlead.scheduling.kernels.memory.tables import NONE, SHARE
-from fairlead.scheduling.kernels.numbers.twice import added, divided, multiplied
+from fairlead.scheduling.kernels.numbers.twice import add, divide, multiply
 from fairlead.scheduling.kernels.search.trie import (
     LOW,
     free_node,
@@ -49,18 +49,18 @@ def _rounded_once(s: Handle, j: int) -> float:
     """The level of a job of a tenant, from the job up: times the weights beside it, and what is
     idle, divided by the tenant's own weight, and so on. Only the last double is rounded."""
     job, tenant = s.job[j], s.tenant
-    high, low = divided(np.float64(job.held), 0.0, job.scale, 0.0)
+    high, low = divide(np.float64(job.held), 0.0, job.scale, 0.0)
     t = int64(job.tenant)
     while t >= 0:
         at = tenant[t]
-        beside, beside_low = added(at.weights, at.weights_low, np.float64(at.jobs), 0.0)
-        high, low = multiplied(high, low, beside, beside_low)
+        beside, beside_low = add(at.weights, at.weights_low, np.float64(at.jobs), 0.0)
+        high, low = multiply(high, low, beside, beside_low)
         idle = at.held - at.moving
         if idle > 0:
             rounded = np.float64(idle)
             left = np.float64(idle - np.int64(rounded))
-            high, low = added(high, low, rounded / SHARE, left / SHARE)
-        high, low = divided(high, low, at.weight, at.weight_low)
+            high, low = add(high, low, rounded / SHARE, left / SHARE)
+        high, low = divide(high, low, at.weight, at.weight_low)
         t = int64(at.parent)
     return high
 
@@ -76,8 +76,8 @@ def levels_of(s: Handle, jobs: Ints) -> Floats:
 
 @small
 def at_least(tenant: Any, mu: float) -> float:
-    """What the level of a job of so large a share is at least: the level itself where the job has
-    no tenant."""
+    """A bound that the level of a job of so large a share is not less than: the level itself where
+    the job has no tenant."""
     least: float = (tenant.offset + mu / tenant.rate) * (1.0 if tenant.single else UNDER)
     return least
 
@@ -208,7 +208,7 @@ def reweigh(s: Handle, t: int) -> None:
     while child >= 0:
         at = tenant[child]
         if at.jobs + at.children > 0:
-            total, low = added(total, low, at.weight, at.weight_low)
+            total, low = add(total, low, at.weight, at.weight_low)
         child = at.sibling
     tenant[t].weights = total
     tenant[t].weights_low = low

@@ -1,45 +1,38 @@
-"""Who is next on one machine, and who is first in line, by branch and bound.
+"""The next job on one machine, and the first in line, by branch and bound.
 
-The least is that of (level, seq). A walk goes down the trie of tenants and into the tries of their
-jobs, the lesser child first, and leaves out whatever cannot come before the best one found: by its
-level, by the least demand below a node, by the terms that all below need. A trie tells levels from
-below, a leaf's job exactly. `near` does the same for several machines at once.
+The next job is the one of least (level, seq). A walk goes down the trie of tenants and into the
+tries of their jobs, the lesser child first, and leaves out whatever cannot come before the best one
+found: by its level, by the least demand below a node, by the terms that all below need. A trie's
+levels are bounds, a leaf's job has the exact one. `best_first` does the same for several machines
+at once.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.ahead import fetch
-from fairlead.scheduling.kernels.memory.briefs import BRIEF, SIGNS, beneath, brief
+from fairlead.scheduling.kernels.memory.briefs import SIGNS, brief_of, may_hold, too_wide
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel, small
 from fairlead.scheduling.kernels.memory.state import Handle, Records, int64
 from fairlead.scheduling.kernels.memory.tables import NEVER, NONE
 from fairlead.scheduling.kernels.room.permission import (
+    at_once,
     cap_room,
-    gang_fits,
-    let_in,
-    on_machine,
+    has_room,
+    has_terms,
+    may_start,
+    not_blocked,
+    owned,
     permitted,
     within_caps,
 )
-from fairlead.scheduling.kernels.room.places import ALL, NOTHING, ONE, UP
+from fairlead.scheduling.kernels.room.places import ALL, NOTHING, UP
 from fairlead.scheduling.kernels.search.levels import at_least, level
-
-
-@small
-def _may_hold(face: Any, room: np.uint64, lacking: np.uint64) -> bool:
-    """Does a face not say that nobody below can be placed in so much room (a brief with signs)
-    where these terms are lacking?"""
-    return beneath(face.brief, room) & ((face.word & lacking) == NOTHING)
 
 
 @small
 def _open(
     s: Handle,
-    faces: Records,
     front: Records,
     top: int,
     n: int,
@@ -48,23 +41,22 @@ def _open(
     lacking: np.uint64,
     bound: float,
 ) -> int:
-    """Puts the children of a node before us, the lesser one last, but for those that come behind
-    the bound and those below which nobody can be placed. Returns how many nodes are there then.
+    """Puts a node's children on the stack, the lesser one last, but for those that come behind the
+    bound and those below which nobody can be placed. Returns how many nodes are there then.
 
-    It branches as little as it can: the processor cannot tell which way it would be."""
-    place = np.uint64(2 * n)
-    left, right = faces[place], faces[place + ONE]
-    a, b = int64(left.node), int64(right.node)
-    fetch(faces, 2 * a)
-    fetch(faces, 2 * b)
+    Both are written and the end moves by as many as stay: the processor cannot foresee which do,
+    and a wrong guess takes as long as all of this."""
+    node = s.node
+    a, b = int64(node[n].left), int64(node[n].right)
+    left, right = node[np.uint64(a)], node[np.uint64(b)]
     one, other = left.key, right.key
     # By their keys: different ones may be one level, and a node's seq is that of its least key.
     ahead = one < other
-    tie = one == other and s.node[a].seq < s.node[b].seq
+    tie = one == other and left.seq < right.seq
     if t >= 0:
         one, other = at_least(s.tenant[t], one), at_least(s.tenant[t], other)
-    keep = np.uint64(_may_hold(left, room, lacking) & (one <= bound))
-    keep_other = np.uint64(_may_hold(right, room, lacking) & (other <= bound))
+    keep = np.uint64(may_hold(left.brief, left.word, room, lacking) & (one <= bound))
+    keep_other = np.uint64(may_hold(right.brief, right.word, room, lacking) & (other <= bound))
     at = np.uint64(top)
     first = front[at]
     first.node = b if ahead else a
@@ -83,8 +75,8 @@ def _open(
 
 @small
 def _begin(s: Handle) -> int:
-    """The tenants' trie is before us; returns how many nodes that are. The heap of `near` is lost:
-    who calls this has said so by `heap`."""
+    """Puts the root of the tenants' trie on the stack; returns how many nodes that are. The heap of
+    `best_first` is overwritten: whoever calls this has said so by `heap`."""
     if s.header[0].root < 0:
         return 0
     first = s.front[0]
@@ -97,31 +89,7 @@ def _begin(s: Handle) -> int:
 @inner
 def holds(s: Handle, n: int, m: int) -> bool:
     """Has the machine the room and the terms for the least that is below a node?"""
-    for r in range(s.need.shape[1]):
-        if s.need[n, r] > s.room[m, r]:
-            return False
-    lacking = np.uint64(0)
-    for i in range(s.terms.shape[1]):
-        lacking |= s.terms[n, i] & ~s.satisfies[m, i]
-    return lacking == np.uint64(0)
-
-
-@inner
-def _allowed(s: Handle, j: int, m: int) -> bool:
-    """What the tries do not say: of a job that fits and satisfies all that is needed."""
-    job = s.job[j]
-    if job.gang > 1 and not gang_fits(s, j):
-        return False
-    if job.spread and on_machine(s, j, m):
-        return False
-    return s.machine[m].reserved < 0 or let_in(s, j, m)
-
-
-@inner
-def owned(s: Handle, m: int) -> bool:
-    """May nobody but the job that it is reserved for be placed on the machine?"""
-    machine = s.machine[m]
-    return machine.reserved >= 0 and (machine.pledged == 1 or machine.until == NEVER)
+    return has_room(s, s.need, n, m) and has_terms(s, s.terms, n, m)
 
 
 @inner
@@ -133,26 +101,18 @@ def held_back(s: Handle, n: int, t: int) -> bool:
     return False
 
 
-@kernel
-def next_job(s: Handle, m: int) -> int:
-    """The active job of least (level, seq) that may be placed on machine m; NONE if there is
-    none."""
-    node, faces, front = s.node, s.face, s.front
-    if s.machine[m].state != UP:
-        return NONE
-    if owned(s, m):
-        owner = int64(s.machine[m].reserved)
-        if (
-            s.job[owner].active
-            and permitted(s, owner, m)
-            and within_caps(s, owner, 1)
-            and gang_fits(s, owner)
-        ):
-            return owner
-        return NONE
-    wide = s.need.shape[1] > BRIEF or s.terms.shape[1] > 1
-    room, lacking = brief(s.room, m) | SIGNS, ~s.satisfies[m, 0]
-    reserved = s.machine[m].reserved >= 0
+@inner
+def _least(s: Handle, m: int) -> int:
+    """The active job of least (level, seq): of those that may be placed on machine m, which is no
+    job's alone; or where m is NONE of those for which nothing is reserved, and that their tenants'
+    limits do not hold back. NONE if there is none."""
+    node, front = s.node, s.front
+    somewhere = m >= 0
+    wide, reserved = False, False
+    room, lacking = ALL, NOTHING
+    if somewhere:
+        wide, reserved = too_wide(s), s.machine[m].reserved >= 0
+        room, lacking = brief_of(s.room, m) | SIGNS, ~s.satisfies[m, 0]
     best = NONE
     bound, bound_seq = np.inf, int64(NEVER)
     top = _begin(s)
@@ -162,22 +122,29 @@ def next_job(s: Handle, m: int) -> int:
         n, t, its = int64(here.node), int64(here.tenant), here.key
         if its > bound or (its == bound and node[n].seq >= bound_seq):
             continue
-        inside = faces[np.uint64(2 * n)].node >= 0
+        inside = node[np.uint64(n)].left >= 0
         capped = t >= 0 and s.tenant[t].capped
-        if (wide or capped or not inside) and not holds(s, n, m):
+        if somewhere and (wide or capped or not inside) and not holds(s, n, m):
             continue
         if capped and held_back(s, n, t):
             s.tenant[t].cut = 1
         elif inside:
-            top = _open(s, faces, front, top, n, t, room, lacking, bound)
+            top = _open(s, front, top, n, t, room, lacking, bound)
         elif t >= 0:
             leaf = node[n]
+            j = int64(leaf.owner)
             if not s.tenant[t].single:
-                its = level(s, int64(leaf.owner))
+                its = level(s, j)
             if its > bound or (its == bound and leaf.seq >= bound_seq):
                 continue
-            if (leaf.plain and not reserved) or _allowed(s, int64(leaf.owner), m):
-                best = int64(leaf.owner)
+            if not somewhere:
+                may = s.job[j].reserved == 0 and within_caps(s, j, at_once(s, j))
+            elif leaf.plain and not reserved:
+                may = True  # the walk asked for its terms, its room and its limits
+            else:
+                may = not_blocked(s, j, m) and may_start(s, j)
+            if may:
+                best = j
                 bound, bound_seq = its, leaf.seq
         else:
             # A tenant: its jobs, at the same level.
@@ -188,38 +155,21 @@ def next_job(s: Handle, m: int) -> int:
     return best
 
 
+@kernel
+def next_job(s: Handle, m: int) -> int:
+    """The active job of least (level, seq) that may be placed on machine m; NONE if there is
+    none."""
+    if s.machine[m].state != UP:
+        return NONE
+    if owned(s, m):
+        owner = int64(s.machine[m].reserved)
+        may = s.job[owner].active == 1 and permitted(s, owner, m) and may_start(s, owner)
+        return owner if may else NONE
+    return _least(s, m)
+
+
 @inner
 def first_job(s: Handle) -> int:
     """The active job of least (level, seq) for which nothing is reserved, and that its tenant's
     limits do not hold back. NONE if there is none."""
-    node, faces, front = s.node, s.face, s.front
-    best = NONE
-    bound, bound_seq = np.inf, int64(NEVER)
-    top = _begin(s)
-    while top > 0:
-        top -= 1
-        here = front[np.uint64(top)]
-        n, t, its = int64(here.node), int64(here.tenant), here.key
-        if its > bound or (its == bound and node[n].seq >= bound_seq):
-            continue
-        if t >= 0 and s.tenant[t].capped and held_back(s, n, t):
-            s.tenant[t].cut = 1
-        elif faces[np.uint64(2 * n)].node >= 0:
-            top = _open(s, faces, front, top, n, t, ALL, NOTHING, bound)
-        elif t < 0:
-            here.tenant = node[n].owner
-            here.node = s.tenant[here.tenant].root
-            here.key = node[n].key
-            top += 1
-        else:
-            j = int64(node[n].owner)
-            job = s.job[j]
-            gang = job.gang if job.waiting >= job.gang else int64(1)
-            if job.reserved > 0 or (gang > 1 and not within_caps(s, j, gang)):
-                continue
-            its = level(s, j)
-            if its > bound or (its == bound and node[n].seq >= bound_seq):
-                continue
-            best = j
-            bound, bound_seq = its, node[n].seq
-    return best
+    return _least(s, NONE)

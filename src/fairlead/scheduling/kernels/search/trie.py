@@ -36,7 +36,6 @@ def new_node(s: Handle) -> int:
     node.left = NONE
     node.right = NONE
     node.parent = NONE
-    s.face[2 * n].node = NONE
     return n
 
 
@@ -49,18 +48,13 @@ def free_node(s: Handle, n: int) -> None:
 
 @inner
 def _adopt(s: Handle, parent: int, n: int, right: bool) -> None:
-    """Node n is a child of another one from now on, which shows its face."""
+    """Makes node n a child of another one."""
     node = s.node
     node[n].parent = parent
     if right:
         node[parent].right = n
     else:
         node[parent].left = n
-    face = s.face[2 * parent + (1 if right else 0)]
-    face.node = n
-    face.key = node[n].key
-    face.brief = node[n].brief
-    face.word = node[n].word
 
 
 @inner
@@ -86,8 +80,6 @@ def lift_key(s: Handle, n: int) -> None:
     at = node[n].parent
     while at >= 0:
         above, left, right = node[at], node[node[at].left], node[node[at].right]
-        s.face[2 * at].key = left.key
-        s.face[2 * at + 1].key = right.key
         less = left.key < right.key or (left.key == right.key and left.seq < right.seq)
         key = left.key if less else right.key
         seq = left.seq if less else right.seq
@@ -107,9 +99,6 @@ def _lift_need(s: Handle, n: int) -> None:
     at = node[n].parent
     while at >= 0:
         left, right = node[at].left, node[at].right
-        face = s.face[2 * at + (1 if right == n else 0)]
-        face.brief = node[n].brief
-        face.word = node[n].word
         changed = False
         for r in range(need.shape[1]):
             least = min(need[left, r], need[right, r])
@@ -124,7 +113,6 @@ def _lift_need(s: Handle, n: int) -> None:
         if not changed:
             return
         abridge(s, at)
-        n = at
         at = int64(node[at].parent)
 
 
