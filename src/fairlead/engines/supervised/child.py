@@ -16,7 +16,7 @@ from threading import Event, Lock, Thread
 from typing import IO, Any
 
 from fairlead.engines.interface import EngineError, Node
-from fairlead.engines.supervised.frames import BrokenFrameError, framed, read_frame, write_frame
+from fairlead.engines.supervised.frames import BrokenFrameError, read_frame, to_frame, write_frame
 from fairlead.engines.supervised.messages import Tree, node_of, report_of
 from fairlead.engines.supervised.unacknowledged import Unacknowledged
 
@@ -51,7 +51,7 @@ class Child:
         self._failure: tuple[int, str] | None = None
         self.reports = Unacknowledged()
         self._wake = wake
-        self.heard = self.started
+        self.last_heard = self.started
         self.away = ""  # why the engine cannot be reached now
         self.nodes: list[Node] | None = None  # as it last said
         self._numbers = count()
@@ -68,15 +68,15 @@ class Child:
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._told: IO[bytes] = self._process.stdin
-        self._heard: IO[bytes] = self._process.stdout
+        self._input: IO[bytes] = self._process.stdin
+        self._output: IO[bytes] = self._process.stdout
         # A driver that hangs reads nothing: only a thread of its own may wait for it.
         self._outbox: SimpleQueue[Tree | None] = SimpleQueue()
         self._unwritten = 0  # of what was put there
         self._order = Lock()
         self._threads = [
-            Thread(target=self._tell, name="to the engine's driver", daemon=True),
-            Thread(target=self._listen, name="from the engine's driver", daemon=True),
+            Thread(target=self._write_all, name="to the engine's driver", daemon=True),
+            Thread(target=self._read_all, name="from the engine's driver", daemon=True),
         ]
         for thread in self._threads:
             thread.start()
@@ -87,9 +87,9 @@ class Child:
         """The process."""
         return self._process.pid
 
-    def tell(self, request: Tree) -> None:
+    def send(self, request: Tree) -> None:
         """Tells it, if it is still there, and does not wait."""
-        if not (_is_short(request) and self._told_at_once(framed(request))):
+        if not (_is_short(request) and self._send_at_once(to_frame(request))):
             self._put(request)
 
     def begin(self) -> int:
@@ -154,40 +154,40 @@ class Child:
             self._unwritten += 1
             self._outbox.put(request)
 
-    def _told_at_once(self, frame: bytes) -> bool:
+    def _send_at_once(self, frame: bytes) -> bool:
         """Whether it is in the pipe: where nothing waits and the pipe takes it, no other thread is
         woken, which would have to wait until this one has nothing to do."""
         if len(frame) > select.PIPE_BUF:
             return False
         with self._order:
-            if self._unwritten or self._told.closed:
+            if self._unwritten or self._input.closed:
                 return False
             poller = select.poll()
-            poller.register(self._told, select.POLLOUT)
-            if poller.poll(0) != [(self._told.fileno(), select.POLLOUT)]:
+            poller.register(self._input, select.POLLOUT)
+            if poller.poll(0) != [(self._input.fileno(), select.POLLOUT)]:
                 return False
-            with suppress(OSError):  # it is gone: `_listen` hears that
-                self._told.write(frame)
-                self._told.flush()
+            with suppress(OSError):  # it is gone: `_read_all` hears that
+                self._input.write(frame)
+                self._input.flush()
             return True
 
-    def _tell(self) -> None:
+    def _write_all(self) -> None:
         while (request := self._outbox.get()) is not None:
             try:
-                write_frame(self._told, request)
+                write_frame(self._input, request)
             except OSError:
-                # It is gone, or going: `_listen` hears the end and wakes who waits for an answer.
+                # It is gone, or going: `_read_all` hears the end and wakes who waits for an answer.
                 break
             with self._order:
                 self._unwritten -= 1
         with self._order, suppress(OSError):
-            self._told.close()
+            self._input.close()
 
-    def _listen(self) -> None:
+    def _read_all(self) -> None:
         why = ""
         try:
-            while (frame := read_frame(self._heard)) is not None:
-                self.heard = self._clock()
+            while (frame := read_frame(self._output)) is not None:
+                self.last_heard = self._clock()
                 if "ready" in frame:
                     self.name = frame["ready"]
                     self.ready.set()
@@ -197,23 +197,23 @@ class Child:
                     if waiting is not None:
                         waiting.put(frame)
                 elif "round" in frame:
-                    self._hear(frame)
+                    self._take_reports(frame)
                 elif "nodes" in frame or "away" in frame:
-                    self._see(frame)
+                    self._take_nodes(frame)
                 else:
                     self.refused = "refused" in frame
                     why = frame.get("refused") or frame.get("failed") or ""
         except BrokenFrameError as error:
             why = f"it wrote what nobody understands: {error}"
             self._process.kill()
-        self._heard.close()
+        self._output.close()
         code = self._process.wait()
         self.killed = code == -signal.SIGKILL and not (self.why or why)
         how = f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
         self.why = self.why or why or how
         self._end()
 
-    def _hear(self, frame: Tree) -> None:
+    def _take_reports(self, frame: Tree) -> None:
         """Takes in what it says by itself."""
         reports = [report_of(tree) for tree in frame.get("reports", ())]
         with self._lock:
@@ -226,7 +226,7 @@ class Child:
             self.reports.take(reports)
         self._wake()
 
-    def _see(self, frame: Tree) -> None:
+    def _take_nodes(self, frame: Tree) -> None:
         """Takes in what it says of its machines; nothing new where `nodes` is null."""
         if frame.get("nodes") is not None:
             self.nodes = [node_of(tree) for tree in frame["nodes"]]
