@@ -150,8 +150,8 @@ class RayEngine:
     def acknowledge(self, reports: Sequence[Report]) -> None:
         inbox = self._check()
         inbox.reports.drop(reports)
-        told = [(_key(r.attempt), "started" if isinstance(r, Started) else "end") for r in reports]
-        self._pending.append(("acknowledge", told))
+        keys = [(_key(r.attempt), "started" if isinstance(r, Started) else "end") for r in reports]
+        self._pending.append(("acknowledge", keys))
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
         self._check()
@@ -166,12 +166,12 @@ class RayEngine:
             self._inbox.close()
         if self._pending:
             self._send()
-        told = self._call("reconcile", trees, sure)
+        answer = self._call("reconcile", trees, sure)
         if self._identity.launcher != self._incarnation:
             self._identity = replace(self._identity, launcher=self._incarnation)
             write_identity(self._path, self._identity)
-        self._inbox = ReportsInbox(self._find_transport(), told, self._wake)
-        return [Attempt(*key) for key in told["never"]]
+        self._inbox = ReportsInbox(self._find_transport(), answer, self._wake)
+        return [Attempt(*key) for key in answer["never"]]
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         launcher_ = self._launcher
@@ -204,9 +204,9 @@ class RayEngine:
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
         self._check()
-        told = [*self._pending, ("forget", [_key(attempt) for attempt in attempts])]
+        requests = [*self._pending, ("forget", [_key(attempt) for attempt in attempts])]
         self._pending.clear()
-        self._call("turn", told)  # waits: outputs are asked for in other ways
+        self._call("turn", requests)  # waits: outputs are asked for in other ways
 
     def close(self) -> None:
         if self._pending and self._inbox is not None and not self._inbox.trouble:
@@ -243,9 +243,9 @@ class RayEngine:
         self._inbox = self._launcher = self._transport = None
         self._pending.clear()
 
-    def _send(self, *told: Any) -> None:
+    def _send(self, *request: Any) -> None:
         """Tells the launcher, with what could wait until now, and does not wait for its answer."""
-        messages = [*self._pending, told] if told else list(self._pending)
+        messages = [*self._pending, request] if request else list(self._pending)
         self._pending.clear()
         self._find_transport().send(messages)
 

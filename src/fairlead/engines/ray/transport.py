@@ -45,7 +45,7 @@ class Transport(Protocol):
     def ask(self, what: str, *args: Any) -> Any:
         """The answer. Raises EngineError."""
 
-    def send(self, told: list[Any]) -> None:
+    def send(self, requests: list[Any]) -> None:
         """Sends a turn. Nobody waits for its answer: who hears is told where it failed."""
 
     def subscribe(self, turn: int, seen: int, listener: Listener) -> None:
@@ -101,9 +101,9 @@ class LineTransport:
             raise EngineError(error)
         return value
 
-    def send(self, told: list[Any]) -> None:
+    def send(self, requests: list[Any]) -> None:
         """See `Transport`."""
-        self._post(None, "turn", (told,))
+        self._post(None, "turn", (requests,))
 
     def subscribe(self, turn: int, seen: int, listener: Listener) -> None:
         """See `Transport`."""
@@ -162,9 +162,9 @@ class RayTransport:
         """See `Transport`."""
         return get_within(getattr(self._launcher, what).remote(self._epoch, *args), self._patience)
 
-    def send(self, told: list[Any]) -> None:
+    def send(self, requests: list[Any]) -> None:
         """See `Transport`."""
-        answer = self._launcher.turn.remote(self._epoch, told)
+        answer = self._launcher.turn.remote(self._epoch, requests)
         listener = self._listener
         if listener is None:
             return

@@ -46,7 +46,7 @@ class Book:
         self.attempts: dict[Key, KnownAttempt] = {}
         self.over: dict[Key, KnownAttempt] = {}  # acknowledged; kept for their outputs
         self.reports: dict[tuple[Key, str], tuple[int, Tree]] = {}
-        self.said = 0  # the number of the last report
+        self.last_number = 0  # the number of the last report
         self.calls: dict[int, Tree] = {}
         self.kept: dict[str, Any] = {}
         self._jobs: dict[int, int] = {}  # attempts of each that are known
@@ -91,8 +91,8 @@ class Book:
         kind = "started" if tree["is"] == "started" else "end"
         self.reports.pop((attempt.key, "started"), None)
         self.reports.pop((attempt.key, kind), None)  # so that it comes last
-        self.said += 1
-        self.reports[attempt.key, kind] = self.said, {**tree, "attempt": list(attempt.key)}
+        self.last_number += 1
+        self.reports[attempt.key, kind] = self.last_number, {**tree, "attempt": list(attempt.key)}
 
     def since(self, seen: int) -> list[Tree]:
         """The reports after that number, oldest first."""

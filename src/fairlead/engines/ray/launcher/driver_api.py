@@ -69,8 +69,8 @@ class DriverApi:
                 self._exchange.post(self._news_line, (FAILED, TAKEN_OVER))
                 self._news_line = None
             self._news.notify_all()
-            told = {"incarnation": self._incarnation, "epoch": self._epoch}
-            return {**told, "line": self._exchange.place(DRIVER)}
+            answer = {"incarnation": self._incarnation, "epoch": self._epoch}
+            return {**answer, "line": self._exchange.place(DRIVER)}
 
     @in_group(HEAR)
     def nodes(self, epoch: int) -> list[Tree]:
@@ -80,14 +80,14 @@ class DriverApi:
             return self._node_names.rows()
 
     @in_group(DRIVE)
-    def turn(self, epoch: int, told: list[tuple[str, Any]]) -> list[int]:
+    def turn(self, epoch: int, requests: list[tuple[str, Any]]) -> list[int]:
         """Does what it is told, in that order: ("launch", (batch, calls)), ("acknowledge", reports
         by key and kind), ("cancel", keys), ("forget", keys). The jobs whose calls are not known:
         their batch was not launched then."""
         missing: list[int] = []
         with self._lock:
             self._check(epoch)
-            for what, about in told:
+            for what, about in requests:
                 match what:
                     case "launch":
                         missing += self._launch(*about)
@@ -108,11 +108,11 @@ class DriverApi:
             self._check(epoch)
 
             def worth() -> bool:
-                return self._book.said > seen or (epoch, turn) != (self._epoch, self._round)
+                return self._book.last_number > seen or (epoch, turn) != (self._epoch, self._round)
 
             self._news.wait_for(worth, patience)
             self._check(epoch)
-            return self._book.said, self._book.since(seen)
+            return self._book.last_number, self._book.since(seen)
 
     def _launch(self, batch: list[Tree], calls: dict[int, str]) -> list[int]:
         """Starts attempts that are not known."""
@@ -129,8 +129,8 @@ class DriverApi:
             self._work.notify()
         return []
 
-    def _acknowledge(self, told: list[tuple[Key, str]]) -> None:
-        for key, kind in told:
+    def _acknowledge(self, reports: list[tuple[Key, str]]) -> None:
+        for key, kind in reports:
             if self._book.reports.pop((key, kind), None) and kind != "started":
                 self._book.put_away(key)
 
@@ -180,9 +180,9 @@ class DriverApi:
                     self._book.end(missed, build_lost("its launcher in Ray is gone", True, False))
             self._round += 1
             self._tell()
-            said = self._book.said
+            last = self._book.last_number
             reports = self._book.since(0)
-            return {"never": never, "round": self._round, "seen": said, "reports": reports}
+            return {"never": never, "round": self._round, "seen": last, "reports": reports}
 
     def _check(self, epoch: int) -> None:
         if epoch != self._epoch:
@@ -237,8 +237,8 @@ class DriverApi:
 
     def _tell(self) -> None:
         """Tells the driver what it does not know, and wakes whoever waits."""
-        if self._news_line is not None and self._book.said > self._news_seen:
-            news, self._news_seen = self._book.since(self._news_seen), self._book.said
+        if self._news_line is not None and self._book.last_number > self._news_seen:
+            news, self._news_seen = self._book.since(self._news_seen), self._book.last_number
             if news:
                 self._exchange.post(self._news_line, (NEWS, self._news_round, news))
         self._news.notify_all()

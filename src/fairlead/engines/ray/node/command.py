@@ -64,10 +64,10 @@ _launchers: dict[str, Any] = {}
 def _guard() -> int:
     """The pipe to this worker's guardian, which is started where it is missing."""
     if "pipe" not in _guardian:
-        heard, told = os.pipe()
-        subprocess.run(["/bin/sh", "-c", GUARD], stdin=heard, start_new_session=True, check=True)
-        os.close(heard)
-        _guardian["pipe"] = told
+        reading, writing = os.pipe()
+        subprocess.run(["/bin/sh", "-c", GUARD], stdin=reading, start_new_session=True, check=True)
+        os.close(reading)
+        _guardian["pipe"] = writing
     return _guardian["pipe"]
 
 
@@ -192,7 +192,7 @@ def _watch(pid: int, spec: dict[str, Any], began: int) -> str:
     limit = spec["limit"]
     until = None if limit is None else time.monotonic() + limit
     killed_at: float | None = None
-    cause, told = "exited", False
+    cause, reported = "exited", False
     raylet = os.getppid()
     handle = os.pidfd_open(pid)
     try:
@@ -202,9 +202,9 @@ def _watch(pid: int, spec: dict[str, Any], began: int) -> str:
         while not poller.poll(patience * 1000):
             patience = LOOK
             end_without_node(raylet)
-            if not told:
+            if not reported:
                 tell_started(spec, began)
-                told = True
+                reported = True
             moment = time.monotonic()
             if cause == "exited" and (_Stop.asked or (until is not None and moment >= until)):
                 cause = "stopped" if _Stop.asked else "time_limit"
