@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -16,12 +15,9 @@ from threading import Event, Lock, Thread
 from typing import IO, Any
 
 from fairlead.engines.interface import EngineError, Node
-from fairlead.engines.supervised.frames import BrokenFrameError, read_frame, to_frame, write_frame
+from fairlead.engines.supervised.frames import BrokenFrameError, read_frame, write_frame
 from fairlead.engines.supervised.messages import Tree, node_of, report_of
 from fairlead.engines.supervised.unacknowledged import Unacknowledged
-
-FEW = 8
-"""Attempts of a request that is written by who tells it; of longer ones the text takes its time."""
 
 logger = logging.getLogger(__name__)
 
@@ -72,15 +68,13 @@ class Child:
         self._output: IO[bytes] = self._process.stdout
         # A driver that hangs reads nothing: only a thread of its own may wait for it.
         self._outbox: SimpleQueue[Tree | None] = SimpleQueue()
-        self._unwritten = 0  # of what was put there
-        self._order = Lock()
         self._threads = [
             Thread(target=self._write_all, name="to the engine's driver", daemon=True),
             Thread(target=self._read_all, name="from the engine's driver", daemon=True),
         ]
         for thread in self._threads:
             thread.start()
-        self._put(request)
+        self._outbox.put(request)
 
     @property
     def pid(self) -> int:
@@ -89,8 +83,7 @@ class Child:
 
     def send(self, request: Tree) -> None:
         """Tells it, if it is still there, and does not wait."""
-        if not (_is_short(request) and self._send_at_once(to_frame(request))):
-            self._put(request)
+        self._outbox.put(request)
 
     def begin(self) -> int:
         """The number of the reconciliation that begins: what was told and said before is void."""
@@ -117,7 +110,7 @@ class Child:
         if self.over.is_set():
             answers.put(None)
         else:
-            self._put({**request, "id": number})
+            self._outbox.put({**request, "id": number})
         try:
             answer = answers.get(timeout=timeout)
         except Empty:
@@ -149,28 +142,6 @@ class Child:
         for thread in self._threads:
             thread.join()
 
-    def _put(self, request: Tree) -> None:
-        with self._order:
-            self._unwritten += 1
-            self._outbox.put(request)
-
-    def _send_at_once(self, frame: bytes) -> bool:
-        """Whether it is in the pipe: where nothing waits and the pipe takes it, no other thread is
-        woken, which would have to wait until this one has nothing to do."""
-        if len(frame) > select.PIPE_BUF:
-            return False
-        with self._order:
-            if self._unwritten or self._input.closed:
-                return False
-            poller = select.poll()
-            poller.register(self._input, select.POLLOUT)
-            if poller.poll(0) != [(self._input.fileno(), select.POLLOUT)]:
-                return False
-            with suppress(OSError):  # it is gone: `_read_all` hears that
-                self._input.write(frame)
-                self._input.flush()
-            return True
-
     def _write_all(self) -> None:
         while (request := self._outbox.get()) is not None:
             try:
@@ -178,9 +149,7 @@ class Child:
             except OSError:
                 # It is gone, or going: `_read_all` hears the end and wakes who waits for an answer.
                 break
-            with self._order:
-                self._unwritten -= 1
-        with self._order, suppress(OSError):
+        with suppress(OSError):
             self._input.close()
 
     def _read_all(self) -> None:
@@ -244,9 +213,3 @@ class Child:
         for answers in waiting:
             answers.put(None)
         self._wake()
-
-
-def _is_short(request: Tree) -> bool:
-    """Whether its text is made at once."""
-    few = all(len(request.get(what, ())) <= FEW for what in ("batch", "reports", "attempts"))
-    return few and not request.get("calls")
