@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Measured
-from fairlead.engines.fake import FakeEngine
 from fairlead.engines.interface import Assignment
-from fairlead.engines.world import Fate, World, lasting
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -32,6 +30,8 @@ from fairlead.service.journal.places import open_store
 from fairlead.service.loop.loop import Service
 from fairlead.service.requests import Caller, Refused, SubmitJobs
 from fairlead.service.settings import Limits, Retention, Settings
+from tests.engines.fake import FakeEngine
+from tests.engines.world import Fate, World, lasting
 
 NOW = 1_800_000_000_000_000
 SECOND = 1_000_000

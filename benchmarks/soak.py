@@ -18,9 +18,7 @@ from typing import Any
 
 import psutil
 
-from fairlead.engines.fake import Call, FakeEngine
 from fairlead.engines.interface import Report
-from fairlead.engines.world import World, drawn
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -30,6 +28,8 @@ from fairlead.service.journal.sql import SqlStore
 from fairlead.service.loop.loop import Service
 from fairlead.service.requests import Caller, Done, SubmitJobs
 from fairlead.service.settings import Retention, Settings
+from tests.engines.fake import Call, FakeEngine
+from tests.engines.world import World, random_fates
 
 SECOND = 1_000_000
 START = 1_800_000_000 * SECOND
@@ -105,7 +105,7 @@ class Soak:
         self.each = seconds * SECOND / self.jobs  # between two jobs
         mean = seconds * SECOND * MACHINES * 4 // tasks  # four of a machine's ten slots are in use
         self.machines = [Machine(f"m{i:03}", {"cpu": 10}) for i in range(MACHINES)]
-        fates = drawn(seed, max(mean, 1), failing=0.02, delay=1000)
+        fates = random_fates(seed, max(mean, 1), failing=0.02, delay=1000)
         self.world = World(self.machines, lambda: self.now, fates)
         self.troubles = Troubles(self.random)
         self.counts = Counts()

@@ -47,6 +47,21 @@ def write_whole(path: Path, content: str | bytes) -> None:
         beside.write_bytes(data)
 
 
+def write_private(path: Path, text: str) -> None:
+    """Writes a file that its owner alone may read, durably, in place of what is there. A process
+    that is killed leaves at most one other file beside it, which the next one writes over. Raises
+    OSError."""
+    beside = path.with_name(path.name + ".new")
+    beside.unlink(missing_ok=True)
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    sync_folder(path.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Makes durable which files are in the folder."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

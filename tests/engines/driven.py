@@ -9,12 +9,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairlead.engines.fake import FakeEngine
 from fairlead.engines.interface import Assignment, EngineError, Node
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.world import Fate, World
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.machine import Cluster, Machine
+from tests.engines.fake import FakeEngine
+from tests.engines.world import Fate, World
 
 MACHINES = (Machine("b", {"cpu": 64}), Machine("a", {"cpu": 2}))
 

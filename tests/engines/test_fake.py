@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from fairlead.engines.fake import Call, FakeEngine, Planted
 from fairlead.engines.interface import (
     Assignment,
     Attempt,
@@ -18,10 +17,11 @@ from fairlead.engines.interface import (
     Started,
     Stream,
 )
-from fairlead.engines.world import Fate, Happening, World, drawn, lasting
 from fairlead.model.machine import Machine
 from fairlead.model.values import FrozenMap
 from tests.engines.contract import Bed, Doing, EngineContract
+from tests.engines.fake import Call, FakeEngine, Planted
+from tests.engines.world import Fate, Happening, World, lasting, random_fates
 
 MACHINES = [Machine("b", {"cpu": 64, "gpu": 2}), Machine("a", {"cpu": 2})]
 
@@ -100,7 +100,7 @@ def ready(world: World, faults: Planted | None = None) -> FakeEngine:
 def test_the_same_seed_gives_the_same_ends() -> None:
     def ends(seed: int) -> list[tuple[int, int]]:
         clock = Clock()
-        world = World(MACHINES, clock, drawn(seed, mean=1_000_000, failing=0.3))
+        world = World(MACHINES, clock, random_fates(seed, mean=1_000_000, failing=0.3))
         engine = ready(world)
         engine.launch([assign(Attempt(1, task, 1)) for task in range(50)])
         while (wake := world.wake()) is not None:

@@ -21,7 +21,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class ServiceEvent:
-    """What happened; or `gone`: some of what happened is not told any more. `since` is what to go
+    """An event; or `gone`: some events are not told any more. `since` is what to go
     on from."""
 
     event: ServerEvent | None = None

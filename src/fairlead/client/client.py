@@ -99,7 +99,7 @@ class Client:
     def _submit(self, jobs: list[Plain], key: str) -> Submitted:
         if not jobs:
             raise InputError(Mistake("there is no job to submit", "give one or more"))
-        return self._told(Submitted, "POST", "/v1/jobs", body={"jobs": jobs}, key=key)
+        return self._ask(Submitted, "POST", "/v1/jobs", body={"jobs": jobs}, key=key)
 
     def jobs(
         self,
@@ -121,7 +121,7 @@ class Client:
 
     def job(self, name: str) -> JobDetail:
         """One job."""
-        return self._told(JobDetail, "GET", address("jobs", name))
+        return self._ask(JobDetail, "GET", address("jobs", name))
 
     def tasks(self, job: str, state: TaskState | None = None) -> Iterator[Task]:
         """The tasks of a job by their numbers, with the attempts at each."""
@@ -131,12 +131,12 @@ class Client:
 
     def cancel(self, job: str) -> JobDetail:
         """Cancels a job: what waits is dropped, what runs is told to stop."""
-        return self._told(JobDetail, "POST", address("jobs", job, "cancel"), again=True)
+        return self._ask(JobDetail, "POST", address("jobs", job, "cancel"), again=True)
 
     def grow(self, job: str, tasks: int) -> JobDetail:
         """Gives a job another number of tasks."""
         path = address("jobs", job)
-        return self._told(JobDetail, "PATCH", path, body={"tasks": tasks})
+        return self._ask(JobDetail, "PATCH", path, body={"tasks": tasks})
 
     def forget(self, job: str) -> None:
         """Forgets a job that is over, with its outputs; its name is free again."""
@@ -144,7 +144,7 @@ class Client:
 
     def why(self, job: str) -> WhyAnswer:
         """Why a job waits, how far it is from its fair share, and what would start it."""
-        return self._told(WhyAnswer, "GET", address("jobs", job, "why"))
+        return self._ask(WhyAnswer, "GET", address("jobs", job, "why"))
 
     def output(
         self,
@@ -171,10 +171,8 @@ class Client:
         offset: int = 0,
     ) -> Iterator[bytes]:
         """All of an output that there is so far, in pieces."""
-        path = address("jobs", job, "tasks", str(task), "output")
         while True:
-            query: Query = {"stream": stream, "attempt": attempt, "offset": offset, "limit": PIECE}
-            found = self._transport.read(path, query)
+            found = self.output(job, task, stream=stream, attempt=attempt, offset=offset)
             if not found.data:
                 return
             yield found.data
@@ -186,11 +184,11 @@ class Client:
 
     def tenants(self) -> list[TenantRow]:
         """All tenants, by name."""
-        return self._told(Tenants, "GET", "/v1/tenants").tenants
+        return self._ask(Tenants, "GET", "/v1/tenants").tenants
 
     def tenant(self, name: str) -> TenantDetail:
         """One tenant."""
-        return self._told(TenantDetail, "GET", address("tenants", name))
+        return self._ask(TenantDetail, "GET", address("tenants", name))
 
     def put_tenant(
         self,
@@ -207,7 +205,7 @@ class Client:
         body: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         if limit:
             body["limit"] = dict(limit)
-        return self._told(TenantDetail, "PUT", address("tenants", name), body=body)
+        return self._ask(TenantDetail, "PUT", address("tenants", name), body=body)
 
     def machines(self, prefix: str | None = None) -> Iterator[MachineRow]:
         """The machines that are there, by name."""
@@ -216,20 +214,20 @@ class Client:
 
     def machine(self, name: str) -> MachineDetail:
         """One machine."""
-        return self._told(MachineDetail, "GET", address("machines", name))
+        return self._ask(MachineDetail, "GET", address("machines", name))
 
     def drain(self, machine: str) -> MachineDetail:
         """Gives a machine nothing new; what runs on it goes on."""
-        return self._told(MachineDetail, "POST", address("machines", machine, "drain"), again=True)
+        return self._ask(MachineDetail, "POST", address("machines", machine, "drain"), again=True)
 
     def undrain(self, machine: str) -> MachineDetail:
         """Lets a machine take tasks again; this ends its quarantine, too."""
         path = address("machines", machine, "undrain")
-        return self._told(MachineDetail, "POST", path, again=True)
+        return self._ask(MachineDetail, "POST", path, again=True)
 
     def shares(self, *, jobs: bool = False) -> Shares:
-        """What each tenant has now and what would be fair; with `jobs`, of each job, too."""
-        return self._told(Shares, "GET", "/v1/shares", query={"jobs": jobs or None})
+        """Each tenant's share now and its fair one; with `jobs`, of each job, too."""
+        return self._ask(Shares, "GET", "/v1/shares", query={"jobs": jobs or None})
 
     def shares_history(
         self,
@@ -241,48 +239,48 @@ class Client:
     ) -> SharesHistory:
         """Shares over time. Moments are microseconds since 1970."""
         query: Query = {"since": since, "until": until, "points": points, "tenant": tenant}
-        return self._told(SharesHistory, "GET", "/v1/shares/history", query=query)
+        return self._ask(SharesHistory, "GET", "/v1/shares/history", query=query)
 
     def whatif(self, **changes: list[str]) -> WhatIfAnswer:
-        """Who would gain and lose by changes, in the words of `fairlead whatif`: `add`, `remove`,
+        """Tells gains and losses of changes, in the words of `fairlead whatif`: `add`, `remove`,
         `weight`, `drop_constraint`, `set_demand`, `set_limit`."""
-        return self._told(WhatIfAnswer, "POST", "/v1/whatif", body=changes, again=True)
+        return self._ask(WhatIfAnswer, "POST", "/v1/whatif", body=changes, again=True)
 
     def audit(self) -> LiveAudit:
-        """Who has less now than the exact allocation guarantees, since when, and why."""
-        return self._told(LiveAudit, "GET", "/v1/audit")
+        """Tenants that have less now than the exact allocation guarantees, since when, and why."""
+        return self._ask(LiveAudit, "GET", "/v1/audit")
 
     # The service itself
 
     def tokens(self) -> list[TokenRow]:
         """All tokens, without their secrets."""
-        return self._told(Tokens, "GET", "/v1/tokens").tokens
+        return self._ask(Tokens, "GET", "/v1/tokens").tokens
 
     def make_token(self, name: str, role: Role, tenant: str | None = None) -> MadeToken:
         """A new token. Its secret is told this once."""
         body = {"name": name, "role": role.value}
         if tenant is not None:
             body["tenant"] = tenant
-        return self._told(MadeToken, "POST", "/v1/tokens", body=body)
+        return self._ask(MadeToken, "POST", "/v1/tokens", body=body)
 
     def revoke_token(self, name: str) -> None:
         """The next request with this token is refused."""
         self._transport.ask("DELETE", address("tokens", name))
 
     def me(self) -> Me:
-        """Whose token this is."""
-        return self._told(Me, "GET", "/v1/me")
+        """The owner of this token."""
+        return self._ask(Me, "GET", "/v1/me")
 
     def version(self) -> Version:
         """The service's version."""
-        return self._told(Version, "GET", "/v1/version")
+        return self._ask(Version, "GET", "/v1/version")
 
     def ready(self) -> Ready:
         """Whether new work is accepted, and if not, why."""
-        return self._told(Ready, "GET", "/v1/ready", good=(200, 503))
+        return self._ask(Ready, "GET", "/v1/ready", good=(200, 503))
 
     def events(self, since: int | None = None) -> Iterator[ServiceEvent]:
-        """What happens from now on, or from after the entry `since` of the journal. Ends with a
+        """Follows events from now on, or from after the entry `since` of the journal. Ends with a
         `gone`: read the lists anew, and follow from its `since`."""
         headers = {} if since is None else {LAST_ID_HEADER: str(since)}
         with self._transport.lines("/v1/events", headers=headers) as lines:
@@ -290,12 +288,12 @@ class Client:
                 if name == "gone":
                     yield ServiceEvent(gone=True, since=data.get("since"))
                     return
-                event = self._shaped(ServerEvent, data)
+                event = self._parse(ServerEvent, data)
                 yield ServiceEvent(event=event, since=event.seq)
 
     # How all of these ask
 
-    def _told(
+    def _ask(
         self,
         shape: type[M],
         method: str,
@@ -310,18 +308,18 @@ class Client:
         tree = self._transport.ask(
             method, path, query=query, body=body, key=key, again=again, good=good
         )
-        return self._shaped(shape, tree)
+        return self._parse(shape, tree)
 
     def _pages(self, shape: type[M], path: str, query: Query) -> Iterator[M]:
         cursor: str | None = None
         while True:
-            page = self._told(shape, "GET", path, query={**query, "cursor": cursor, "limit": PAGE})
+            page = self._ask(shape, "GET", path, query={**query, "cursor": cursor, "limit": PAGE})
             yield page
             cursor = getattr(page, "next", None)
             if cursor is None:
                 return
 
-    def _shaped(self, shape: type[M], tree: object) -> M:
+    def _parse(self, shape: type[M], tree: object) -> M:
         try:
             return shape.model_validate(tree)
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What can go wrong between a client and the service, each with what to do about it."""
+"""Errors between a client and the service, each with a way out of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NotAllowedError(ServiceError):
 
 
 class RefusedError(ServiceError):
-    """What was asked makes no sense to the service: a name that it does not know, a job that
+    """The request makes no sense to the service: a name that it does not know, a job that
     cannot run. The sentences say what would be right. `sentences` has one for each mistake."""
 
     def __init__(self, sentences: tuple[str, ...], status: int | None = None) -> None:

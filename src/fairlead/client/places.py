@@ -1,4 +1,4 @@
-"""Where the service is, and with which token to ask: arguments, environment, files."""
+"""Finds the service, and the token to ask it with: arguments, environment, files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 from fairlead.model.errors import InputError, Mistake, Mistakes
 
 KEYS = ("url", "token", "ca")
-"""What the client's file may say."""
+"""Keys that the client's file may have."""
 
 ADDRESS, ADMIN_TOKEN = "address", "admin-token"
 """Files in the state folder of a service on this machine."""
 
 
 _TOKEN = re.compile(r"[!-~]+")
-"""What a token is made of; anything else cannot be sent, and must not be shown."""
+"""Signs of a token; anything else cannot be sent, and must not be shown."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ def config_file(environ: Mapping[str, str]) -> Path:
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
-    """Where a service on this machine keeps its state if nothing else is said: FAIRLEAD_STATE, or
-    `fairlead` where programs keep their state."""
+    """The folder in which a service on this machine keeps its state if nothing else is said:
+    FAIRLEAD_STATE, or `fairlead` where programs keep their state."""
     named = environ.get("FAIRLEAD_STATE")
     if named:
         return Path(named)
@@ -61,7 +61,7 @@ def find_place(
     ca: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Place:
-    """Where the service is. Who is nearer goes first: the arguments, FAIRLEAD_URL and
+    """The service's place. The nearer source goes first: the arguments, FAIRLEAD_URL and
     FAIRLEAD_TOKEN, the state folder that FAIRLEAD_STATE names, the client's file, the state
     folder of this user's own service. Raises InputError if nothing names one.
 
@@ -85,7 +85,7 @@ def find_place(
                 "start one with `fairlead serve`, or name one with --url or FAIRLEAD_URL",
             )
         )
-    address, said_by = _checked(*found), found[1]
+    address, said_by = _check_url(*found), found[1]
     given = token or environ.get("FAIRLEAD_TOKEN")
     if not given and served and address == served.rstrip("/"):
         given = _line(local / ADMIN_TOKEN)
@@ -110,7 +110,7 @@ def _same(address: str, written: str | None) -> bool:
     return written is None or address == written.rstrip("/")
 
 
-def _checked(url: str, said_by: str) -> str:
+def _check_url(url: str, said_by: str) -> str:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -143,7 +143,7 @@ def _line(path: Path) -> str | None:
 
 
 def _config(path: Path) -> dict[str, str]:
-    """What the client's file says; nothing, if it is not there. Raises InputError."""
+    """Reads the settings of the client's file: none, if it is not there. Raises InputError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -154,15 +154,15 @@ def _config(path: Path) -> dict[str, str]:
 
     mistakes = Mistakes()
     source = Source(str(path), mistakes)
-    said: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for document in documents(str(path), text, mistakes):
         if is_null(document):
             continue
         for key, node in (source.mapping(document, (), KEYS) or {}).items():
             value = source.text(node, (key,))
             if value is not None:
-                said[key] = value
+                settings[key] = value
     mistakes.report()
-    if "ca" in said:  # named from where the file is
-        said["ca"] = str(path.parent / said["ca"])
-    return said
+    if "ca" in settings:  # named from where the file is
+        settings["ca"] = str(path.parent / settings["ca"])
+    return settings

@@ -104,7 +104,7 @@ class Transport:
                 return None  # the one before was taken in, and its answer was lost
             return _tree(answer, self.place, good)
 
-        return self._repeated(once, again)
+        return self._repeat(once, again)
 
     def read(self, path: str, query: Query) -> Output:
         """The bytes of an output, and where in it they are. Raises ServiceError."""
@@ -115,11 +115,11 @@ class Transport:
                 _tree(answer, self.place)
             return _output(answer, self.place)
 
-        return self._repeated(once, again=True)
+        return self._repeat(once, again=True)
 
-    def _repeated(self, once: Callable[[], T], again: bool) -> T:
-        """What it returns, tried again while patience lasts: always where it was not taken in,
-        and where it may have been, if it may be done again."""
+    def _repeat(self, once: Callable[[], T], again: bool) -> T:
+        """Calls `once` and returns its value, again while patience lasts: always where the request
+        was not taken in, and where it may have been, if it may be done again."""
         until = time.monotonic() + self.patience
         pause = FIRST_PAUSE
         while True:
@@ -170,7 +170,7 @@ class Transport:
 
 
 def _trust(place: Place) -> ssl.SSLContext | bool:
-    """Whose certificates are believed. Without TLS nothing is loaded: that takes long."""
+    """The certificates that are believed. Without TLS nothing is loaded: that takes long."""
     if place.url.startswith("http:"):
         return False
     import ssl
@@ -193,7 +193,7 @@ def loopback(url: str) -> bool:
 
 
 def _params(query: Query | None) -> dict[str, str]:
-    """What is asked for, without what nothing was said of."""
+    """The query as text; a value of None is left out."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in (query or {}).items()
@@ -272,7 +272,7 @@ def _output(answer: httpx2.Response, place: Place) -> Output:
 
 
 def _tree(answer: httpx2.Response, place: Place, good: tuple[int, ...] = ()) -> Any:
-    """What the answer says, or the error that it means."""
+    """Reads the tree of an answer. Raises the error that it means."""
     status = answer.status_code
     if status == 204:
         return None
@@ -293,7 +293,7 @@ def _tree(answer: httpx2.Response, place: Place, good: tuple[int, ...] = ()) -> 
 
 def error_of(status: int, tree: object, place: Place) -> ServiceError:
     """The error that an answer means."""
-    sentences = _said(tree)
+    sentences = _sentences_in(tree)
     text = "; ".join(sentences)
     if status == 401:
         how = (
@@ -320,7 +320,7 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
     return AnswerError(f"{place.url} failed (status {status}){said}; its log says more", status)
 
 
-def _said(tree: object) -> tuple[str, ...]:
+def _sentences_in(tree: object) -> tuple[str, ...]:
     """The sentences of an answer that is an error (`wire.errors.ErrorAnswer`)."""
     error = tree.get("error") if isinstance(tree, dict) else None
     mistakes = error.get("mistakes") if isinstance(error, dict) else None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from fairlead.client.errors import UnknownNameError
 from fairlead.wire.jobs import JobState
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ def wait_for(
     pause = FIRST_PAUSE
     while True:
         open_ = [name for name in names if name not in rows or rows[name].state not in OVER]
-        rows |= _looked_up(client, open_)
+        found = find_rows(client, open_)
+        rows |= {name: found.get(name) or client.job(name) for name in open_}
         yield rows
         if all(rows[name].state in OVER for name in names):
             return
@@ -44,9 +47,13 @@ def wait_for(
         pause = min(LONGEST_PAUSE, 1.5 * pause)
 
 
-def _looked_up(client: Client, names: Sequence[str]) -> dict[str, JobRow]:
-    found: dict[str, JobRow] = {}
+def find_rows(client: Client, names: Sequence[str]) -> dict[str, JobRow]:
+    """Looks up jobs; one that is not known is left out. Raises ServiceError."""
     if len(names) > FEW:
         wanted = set(names)
-        found = {row.name: row for row in client.jobs(all=True) if row.name in wanted}
-    return {name: found.get(name) or client.job(name) for name in names}
+        return {row.name: row for row in client.jobs(all=True) if row.name in wanted}
+    found: dict[str, JobRow] = {}
+    for name in names:
+        with suppress(UnknownNameError):
+            found[name] = client.job(name)
+    return found

@@ -1,1 +1,1 @@
-"""Where tasks really run: one interface, and the engines behind it."""
+"""Engines, which really run tasks, behind one interface."""

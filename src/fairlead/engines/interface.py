@@ -1,4 +1,4 @@
-"""What an engine is: it runs the tasks that it is told to run, and says what became of them.
+"""The interface of engines: each runs the tasks that it is told to run, and reports their ends.
 
 An engine decides nothing. The service owns the truth: it tells the engine to launch an attempt
 only after the journal holds that decision, and what the engine reports counts only once the
@@ -40,7 +40,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What an engine is told to run, where, and with what.
+    """An attempt that an engine is to run, with its machine and all that it needs.
 
     `pieces` are the devices that it holds, as (resource, index). `command` and `call` are not both
     set; neither: the task ends well at once. `user`: as whom it runs, None: as the service."""
@@ -58,9 +58,21 @@ class Assignment:
     pieces: tuple[tuple[str, int], ...] = ()
     user: str | None = None
 
+    def variables(self) -> dict[str, str]:
+        """The task finds in these variables what it is a part of, whatever engine runs it."""
+        return {
+            "FAIRLEAD_JOB": self.name,
+            "FAIRLEAD_JOB_ID": str(self.attempt.job),
+            "FAIRLEAD_TASK": str(self.attempt.task),
+            "FAIRLEAD_ATTEMPT": str(self.attempt.number),
+            "FAIRLEAD_TENANT": self.tenant,
+            "FAIRLEAD_MACHINE": self.machine,
+            "FAIRLEAD_PIECES": ",".join(f"{name}:{index}" for name, index in self.pieces),
+        }
+
 
 class Health(Enum):
-    """How a node is."""
+    """A node's health."""
 
     READY = "ready"
     TROUBLED = "troubled"  # it is there, and should get nothing new: it failed or does not answer
@@ -131,6 +143,18 @@ class Output:
     size: int
     over: bool
 
+    @classmethod
+    def part_of(cls, data: bytes, offset: int, most: int, over: bool, at: int = 0) -> Output:
+        """The part of an output that was asked for, where all of it from `at` on is at hand."""
+        size = at + len(data)
+        begin = max(at, first_byte(offset, size))
+        return cls(data[begin - at : begin - at + max(0, most)], begin, size, over)
+
+
+def first_byte(offset: int, size: int) -> int:
+    """A part that is asked for by this offset begins there: a negative one counts from the end."""
+    return max(0, size + offset) if offset < 0 else min(offset, size)
+
 
 class Stream(Enum):
     """Which output."""
@@ -162,7 +186,7 @@ class Engine(Protocol):
         where the machine is (or is not there)."""
 
     def poll(self) -> Sequence[Report]:
-        """What became of attempts, oldest first; repeated until acknowledged. The end of an
+        """Reports of attempts, oldest first; repeated until acknowledged. The end of an
         attempt is reported once nothing of it runs any more, whether or not its start was, and
         never changes afterwards. An attempt has at most one Started and one end, in that order; its
         Started may be left out, and is, once it is over. Nothing is reported of an attempt that was

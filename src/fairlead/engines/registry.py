@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the command line lists the engines in its help
 
 @dataclass(frozen=True)
 class EngineKind:
-    """What is to be known of an engine before it is opened.
+    """An engine's properties that are needed before it is opened.
 
     `opener`: what opens it, as module:function. `supervised`: it does so in a child process of its
     own, and takes plain settings, `state` and `address`; others take the state folder and the
@@ -26,11 +26,11 @@ class EngineKind:
     opener: str
     supervised: bool
     machines_from: str = ""
-    """Whoever names the machines; empty where the user does, in the cluster file."""
+    """The source of the machines' names; empty where the user does, in the cluster file."""
     address_of: str = ""
-    """What `--address` is the address of; empty where there is none."""
+    """The thing that `--address` leads to; empty where there is none."""
     package: str = ""
-    """What must be installed beside Fairlead."""
+    """The package that must be installed beside Fairlead."""
 
 
 ENGINES = {

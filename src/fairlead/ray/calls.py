@@ -116,14 +116,14 @@ def remote(*args: Any, **given: Any) -> Any:
     """Makes a function remote: `@remote`, or `@remote(num_cpus=2, where="zone = east")` with the
     words of `Options`. Raises InputError."""
     if len(args) == 1 and not given and callable(args[0]):
-        return _made(args[0], Options())
+        return _make_remote(args[0], Options())
     if args:
         raise InputError(Mistake("remote takes options by name", "write @remote(num_cpus=2)"))
     options = options_of(Options(), given)
-    return lambda function: _made(function, options)
+    return lambda function: _make_remote(function, options)
 
 
-def _made(function: Callable[..., Any], options: Options) -> RemoteFunction:
+def _make_remote(function: Callable[..., Any], options: Options) -> RemoteFunction:
     if isinstance(function, type):
         raise InputError(
             Mistake(

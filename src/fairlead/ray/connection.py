@@ -1,4 +1,4 @@
-"""What goes on between a script and the service: submissions together, results as they come."""
+"""Connects a script and the service: submissions together, results as they come."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from weakref import WeakSet
 
 from ray import cloudpickle
 
-from fairlead.client import Client, RefusedError, ServiceError, UnknownNameError, find_place
+from fairlead.client import Client, RefusedError, ServiceError, find_place
+from fairlead.client.waiting import find_rows
 from fairlead.model.errors import InputError
 from fairlead.ray import store
 from fairlead.ray.errors import CallError
 from fairlead.ray.future import Future
 from fairlead.ray.options import Options, job_tree, plain_word
-from fairlead.ray.portions import Portions, Way, worthwhile
+from fairlead.ray.portions import Portions, Submitter, worthwhile
 from fairlead.ray.results import End, Job, Results
 from fairlead.wire.events import EventKind, ServerEvent
 from fairlead.wire.jobs import JobRow, JobState, TaskState
@@ -47,9 +48,6 @@ IDLE = 30.0
 """Seconds after which a script that waits for nothing hears events no more."""
 
 FOLLOWS = "fairlead _follow"
-
-FEW = 20
-"""So many jobs are looked at one by one; more in the list of all."""
 
 LEAVE = 60.0
 """Seconds in which the service has to take what is not submitted yet when a script ends: as long as
@@ -101,7 +99,7 @@ class Connection:
         # Arguments are as they are now, whenever the calls are made.
         items = [cloudpickle.dumps(list(each) if several > 1 else each[0]) for each in tasks]
         if together is None and worthwhile(options, function, items):
-            portions = Portions(f"{name}()", items, Way(put, self._cancel, self._lock))
+            portions = Portions(f"{name}()", items, Submitter(put, self._cancel, self._lock))
             self._portions.add(portions)
             return portions.futures
         futures = [Future(f"{name}()", self._cancel) for _ in calls]
@@ -124,7 +122,7 @@ class Connection:
                 "fairlead.ray": 1,
                 "function": base64.b64encode(function).decode("ascii"),
                 "name": name,
-                "items": store.carried(items, function),
+                "items": store.carry(items, function),
             }
         )
         job = f"{options.name or plain_word(name)}-{secrets.token_hex(6)}"
@@ -213,10 +211,10 @@ class Connection:
             self._open.update((job.name, job) for job in batch)
         self._submitted.set()
         try:
-            told = self._client().submit(*(job.tree for job in batch))
+            answer = self._client().submit(*(job.tree for job in batch))
         except RefusedError as error:
             if len(batch) == 1:
-                self._refused(batch[0], CallError(str(error)))
+                self._refuse(batch[0], CallError(str(error)))
                 return
             # All or none: one that is mistaken takes no other with it.
             for job in batch:
@@ -224,17 +222,17 @@ class Connection:
             return
         except (ServiceError, InputError) as error:
             for job in batch:
-                self._refused(job, CallError(f"it could not be submitted: {error}"))
+                self._refuse(job, CallError(f"it could not be submitted: {error}"))
             return
         with self._lock:
             self._unsent -= len(batch)
-            for job, row in zip(batch, told.jobs, strict=True):
+            for job, row in zip(batch, answer.jobs, strict=True):
                 for future in job.futures:
                     future.job = row.name
-                job.accepted(row.id, self._results)
+                job.accept(row.id, self._results)
         self._wake.set()
 
-    def _refused(self, job: Job, error: Exception) -> None:
+    def _refuse(self, job: Job, error: Exception) -> None:
         self._drop(job, None)
         with self._lock:
             self._unsent -= 1
@@ -252,16 +250,16 @@ class Connection:
                 self._submitted.clear()
                 continue
             try:
-                since = self._hear(since)
+                since = self._read_events(since)
             except ServiceError as error:
                 logger.info("no events are heard: %s", error)
             with self._lock:
                 for job in self._open.values():
-                    job.heard = False
+                    job.followed = False
             if not self._closed:
                 time.sleep(LAST_LOOK)
 
-    def _hear(self, since: int | None) -> int | None:
+    def _read_events(self, since: int | None) -> int | None:
         """Reads one stream to its end; from where on to read the next. Raises ServiceError."""
         quiet = time.monotonic()
         for happened in self._client().events(since):
@@ -273,26 +271,26 @@ class Connection:
                 job = None if event is None or event.job is None else self._open.get(event.job)
                 if job is not None and event is not None:
                     quiet = time.monotonic()
-                    self._happened(job, event)
+                    self._apply_event(job, event)
                 elif self._open:
                     quiet = time.monotonic()
             if time.monotonic() - quiet > IDLE:
                 return None
         return since
 
-    def _happened(self, job: Job, event: ServerEvent) -> None:
+    def _apply_event(self, job: Job, event: ServerEvent) -> None:
         if event.kind is EventKind.JOB_SUBMITTED:
-            job.heard = True  # all that comes after it is heard, too
+            job.followed = True  # all that comes after it is heard, too
         elif event.kind is EventKind.TASK_STARTED and job.of is not None:
-            job.of.started()
+            job.of.mark_started()
         elif event.kind in (EventKind.JOB_CANCELLED, EventKind.JOB_REJECTED):
-            job.heard = False
+            job.followed = False
             self._wake.set()
         elif event.kind in (EventKind.TASK_FINISHED, EventKind.TASK_FAILED):
             finished = event.kind is EventKind.TASK_FINISHED
             if event.task is not None and event.attempt is not None:
                 cause = "" if finished else event.cause or "lost"
-                job.ended(End(job, event.task, event.attempt, cause), self._results)
+                job.add_end(End(job, event.task, event.attempt, cause), self._results)
 
     # Looking.
 
@@ -306,7 +304,9 @@ class Connection:
             everything = time.monotonic() - all_seen > LOOK_AT_ALL
             all_seen = time.monotonic() if everything else all_seen
             with self._lock:
-                jobs = [j for j in self._open.values() if j.number and (everything or not j.heard)]
+                jobs = [
+                    j for j in self._open.values() if j.number and (everything or not j.followed)
+                ]
             if not jobs:
                 pause = LAST_LOOK
                 continue
@@ -321,7 +321,7 @@ class Connection:
 
     def _look(self, jobs: list[Job]) -> bool:
         """Finds what is over; whether anything was."""
-        rows = self._rows([job.name for job in jobs])
+        rows = find_rows(self._client(), [job.name for job in jobs])
         moved = False
         for job in jobs:
             row = rows.get(job.name)
@@ -330,27 +330,14 @@ class Connection:
                 continue
             counts = row.tasks
             over = counts.finished + counts.failed + counts.dropped
-            if over > max(job.seen, len(job.told)):
+            if over > max(job.seen, len(job.ended_tasks)):
                 job.seen, moved = over, True
                 self._find_ends(job, row)
             if counts.running and job.of is not None:
-                job.of.started()
+                job.of.mark_started()
             if row.state in (JobState.FAILED, JobState.CANCELLED):
                 self._rest(job, row)
         return moved
-
-    def _rows(self, names: list[str]) -> dict[str, JobRow]:
-        client = self._client()
-        if len(names) > FEW:
-            wanted = set(names)
-            return {row.name: row for row in client.jobs(all=True) if row.name in wanted}
-        found: dict[str, JobRow] = {}
-        for name in names:
-            try:
-                found[name] = client.job(name)
-            except UnknownNameError:
-                continue
-        return found
 
     def _find_ends(self, job: Job, row: JobRow) -> None:
         """Lists the tasks that are newly over."""

@@ -1,4 +1,4 @@
-"""What can go wrong with a call, beside what the function itself raises."""
+"""Errors of a call, beside those that the function itself raises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TaskFailedError(CallError):
         self.cause = cause
 
 
-def failed(cause: str, message: str, what: str) -> Exception:
+def build_error(cause: str, message: str, what: str) -> Exception:
     """The error of a task that left no result, as Ray would have it where Ray has one."""
     if cause in ("stopped", "dropped", "cancelled"):
         cancelled: Exception = exceptions.TaskCancelledError(error_message=f"{what} was cancelled")

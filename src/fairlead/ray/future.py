@@ -1,4 +1,4 @@
-"""What a call will return, and what became of it."""
+"""Futures: the results of calls, and their states."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ class Future:
         return wake.wait(timeout)
 
     def result(self, timeout: float | None = None) -> Any:
-        """What the function returned. Raises what it raised, as Ray does: an error that is both of
-        its own type and RayTaskError. GetTimeoutError where it is not over in time."""
+        """Waits for the value that the function returned. Raises its error, as Ray does: one
+        that is both of its own type and RayTaskError. GetTimeoutError where it is not
+        over in time."""
         error = self.exception(timeout)
         if error is not None:
             raise error
@@ -54,7 +55,7 @@ class Future:
         return cloudpickle.loads(self._data[1:])
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """What `result` would raise, None where it would not."""
+        """Waits for the error that `result` would raise, None where it would not."""
         if not self.wait(timeout):
             hint = f"; `fairlead why {self.job}` says what it waits for" if self.job else ""
             sentence = f"{self.what} is not over after {timeout:g} seconds{hint}"

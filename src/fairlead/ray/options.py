@@ -1,4 +1,4 @@
-"""What a remote function's tasks ask for: Ray's words, and Fairlead's beside them."""
+"""Options of a remote function's tasks: Ray's words, and Fairlead's beside them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ray import cloudpickle
 
-from fairlead.ray.errors import failed
+from fairlead.ray.errors import build_error
 from fairlead.ray.future import Future
 from fairlead.ray.options import Options
 
@@ -43,8 +43,8 @@ class Put(Protocol):
 
 
 @dataclass(frozen=True)
-class Way:
-    """How jobs come to the service. `lock` is held by whoever tells of what happens to them."""
+class Submitter:
+    """Puts jobs into the service's queue. `lock` is held by whoever tells of their events."""
 
     put: Put
     stop: Callable[[Future], bool]
@@ -67,9 +67,9 @@ def worthwhile(options: Options, function: bytes, calls: Sequence[bytes]) -> boo
     return plain and not few and len(function) + sum(map(len, calls)) <= CARRIED
 
 
-def chosen(calls: int, seconds: Sequence[float]) -> int:
-    """How many of so many calls are a task, if the first ones took so long: as many as take about
-    `LONG`, and no more than leave `TASKS`."""
+def choose_size(calls: int, seconds: Sequence[float]) -> int:
+    """Chooses how many of these calls are a task, by the times of the first ones: as many as take
+    about `LONG`, and no more than leave `TASKS`."""
     if not seconds:
         return 1
     mean = max(sum(seconds) / len(seconds), 1e-6)
@@ -80,10 +80,10 @@ class Portions:
     """The calls of such a map: some jobs, the second of which is submitted when the calls of the
     first are over, or one of them takes as long as a task should."""
 
-    def __init__(self, what: str, calls: Sequence[bytes], way: Way) -> None:
+    def __init__(self, what: str, calls: Sequence[bytes], submitter: Submitter) -> None:
         self.futures = [Future(what, self._cancel) for _ in calls]
         self._calls = dict(zip(self.futures, calls, strict=True))
-        self._way = way
+        self._submitter = submitter
         self._seconds: list[float] = []
         self._jobs: list[list[Future]] = []
         self._left = MEASURED
@@ -94,31 +94,31 @@ class Portions:
             future.listeners.append(self._one_over)
         self._put(first, 1)
 
-    def took(self, seconds: float) -> None:
+    def add_seconds(self, seconds: float) -> None:
         """One of the first calls took so long."""
-        with self._way.lock:
+        with self._submitter.lock:
             if self._rest:
                 self._seconds.append(seconds)
                 if seconds >= LONG:
                     self.submit_rest()
 
-    def started(self) -> None:
+    def mark_started(self) -> None:
         """One of them runs, and has for a while."""
-        with self._way.lock:
+        with self._submitter.lock:
             if self._rest:
                 self._seconds.append(LONG)
                 self.submit_rest()
 
     def submit_rest(self) -> None:
         """Submits all that is not submitted yet, as things stand."""
-        with self._way.lock:
+        with self._submitter.lock:
             rest, self._rest = self._rest, []
             if rest:
-                self._put(rest, chosen(len(rest), self._seconds))
+                self._put(rest, choose_size(len(rest), self._seconds))
 
     def apart(self, futures: list[Future], cause: str) -> bool:
         """Makes the calls of a task that ended so again, each by itself; whether it does."""
-        with self._way.lock:
+        with self._submitter.lock:
             if self._cancelled or len(futures) == 1 or cause not in LEFT_ALONE:
                 return False
             self._put(futures, 1)
@@ -129,25 +129,25 @@ class Portions:
         calls = [self._calls[each] for each in futures]
         begins = range(0, len(calls), together)
         items = [cloudpickle.dumps(calls[begin : begin + together]) for begin in begins]
-        self._way.put(items, futures, together, self)
+        self._submitter.put(items, futures, together, self)
 
     def _one_over(self, _: Future) -> None:
-        with self._way.lock:
+        with self._submitter.lock:
             self._left -= 1
             if not self._left:
                 self.submit_rest()
 
     def _cancel(self, _: Future) -> bool:
         """Cancels all of them: whether any could still be."""
-        with self._way.lock:
+        with self._submitter.lock:
             self._cancelled = True
             rest, self._rest = self._rest, []
             jobs = list(self._jobs)
         for future in rest:
-            future.settle(error=failed("cancelled", "", future.what))
+            future.settle(error=build_error("cancelled", "", future.what))
         asked = bool(rest)
         for job in jobs:
             left = next((future for future in job if not future.done()), None)
             if left is not None:
-                asked |= self._way.stop(left)
+                asked |= self._submitter.stop(left)
         return asked

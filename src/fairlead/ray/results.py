@@ -18,7 +18,7 @@ from fairlead.client import Client, ServiceError
 from fairlead.engines.ray.launcher.threads import rest_of
 from fairlead.model.plain import Plain
 from fairlead.ray import store
-from fairlead.ray.errors import CallError, failed
+from fairlead.ray.errors import CallError, build_error
 from fairlead.ray.future import Future
 from fairlead.ray.portions import Portions
 from fairlead.wire.jobs import TaskState
@@ -43,9 +43,9 @@ class Job:
     left: dict[int, list[Future]] = field(default_factory=dict)
     of: Portions | None = None  # that asks to be told of it
     seen: int = 0  # tasks that were over at the last look
-    heard: bool = False  # all that happens to it is told as it happens
+    followed: bool = False  # events tell all that happens to it
     early: list[End] = field(default_factory=list)  # what was told before its number
-    told: set[int] = field(default_factory=set)  # tasks of which it was told that they are over
+    ended_tasks: set[int] = field(default_factory=set)  # that events told of
 
     @property
     def name(self) -> str:
@@ -54,16 +54,16 @@ class Job:
 
     # Both under the connection's lock.
 
-    def accepted(self, number: int, results: Results) -> None:
+    def accept(self, number: int, results: Results) -> None:
         """It has its number now."""
         self.number = number
         for end in self.early:
             results.add(end)
         self.early.clear()
 
-    def ended(self, end: End, results: Results) -> None:
+    def add_end(self, end: End, results: Results) -> None:
         """A task of it is over."""
-        self.told.add(end.task)
+        self.ended_tasks.add(end.task)
         if self.number:
             results.add(end)
         else:
@@ -73,13 +73,13 @@ class Job:
 @dataclass
 class End:
     """A task that is over for good. `attempt` 0: none was made. `cause`: why it failed, empty where
-    it did not; `said`: the service's words for it, as far as they were told."""
+    it did not; `message`: the service's words for it, as far as they were told."""
 
     job: Job
     task: int
     attempt: int
     cause: str
-    said: str = ""
+    message: str = ""
 
 
 class Results:
@@ -122,7 +122,7 @@ class Results:
                 if end.attempt:
                     waiting.append((end, futures))
                 else:
-                    _fail(futures, failed(end.cause, end.said, futures[0].what))
+                    _fail(futures, build_error(end.cause, end.message, futures[0].what))
                 if not end.job.left:
                     self._done(end.job)
             if waiting and self._keeper is None:
@@ -139,7 +139,7 @@ class Results:
         """Takes results from the object store; what is not there is left for the service."""
         keys = [(end.job.number, end.task, end.attempt) for end, _ in ended]
         try:
-            results = store.fetched(keeper, keys)
+            results = store.fetch(keeper, keys)
         except exceptions.RayError as error:
             logger.warning("results are fetched through the service: %s", error)
             self._keeper = None  # there may be another one by now
@@ -158,9 +158,9 @@ class Results:
         try:
             pieces = self._client().outputs(name, end.task, stream="result", attempt=end.attempt)
             data = b"".join(pieces)
-            said = end.said
+            said = end.message
             if not data and end.cause and not said:
-                said = self._said(name, end.task)
+                said = self._read_message(name, end.task)
         except ServiceError as error:
             _fail(futures, CallError(f"the result cannot be fetched: {error}"))
             return
@@ -170,10 +170,10 @@ class Results:
         elif not end.cause:
             _fail(futures, CallError(f"the result of {what} is gone with the machine that had it"))
         elif end.job.of is None or not end.job.of.apart(futures, end.cause):
-            _fail(futures, failed(end.cause, said, what))
+            _fail(futures, build_error(end.cause, said, what))
 
-    def _said(self, job: str, number: int) -> str:
-        """What the service says of a task that failed."""
+    def _read_message(self, job: str, number: int) -> str:
+        """Reads the service's words for a task that failed."""
         for task in self._client().tasks(job, TaskState.FAILED):
             if task.task == number and task.attempts:
                 return task.attempts[-1].message or ""
@@ -186,12 +186,12 @@ def _settle(job: Job, futures: list[Future], data: bytes) -> None:
     if data[:1] == b"m":
         seconds, parts = cloudpickle.loads(data[1:])
         if job.of is not None:
-            job.of.took(seconds / len(parts))
+            job.of.add_seconds(seconds / len(parts))
     for future, part in zip(futures, parts, strict=True):
         if part:
             future.settle(part)
         else:
-            future.settle(error=failed("exited", "it called exit", future.what))
+            future.settle(error=build_error("exited", "it called exit", future.what))
 
 
 def _fail(futures: list[Future], error: Exception) -> None:

@@ -34,7 +34,7 @@ def launcher() -> Any:
         return None
 
 
-def carried(items: Sequence[bytes], function: bytes) -> list[Any]:
+def carry(items: Sequence[bytes], function: bytes) -> list[Any]:
     """The arguments as a call carries them: as text, or by the name under which they are kept.
     Raises CallError where they are too many for that."""
     keeper: Any = None
@@ -59,11 +59,11 @@ def carried(items: Sequence[bytes], function: bytes) -> list[Any]:
     return found
 
 
-def fetched(keeper: Any, keys: Sequence[Key]) -> list[bytes | None]:
+def fetch(keeper: Any, keys: Sequence[Key]) -> list[bytes | None]:
     """The results of these attempts, None where they are not there. Raises RayError."""
-    told = ray.get(keeper.results.remote(list(keys)))
+    answer = ray.get(keeper.results.remote(list(keys)))
     found: list[bytes | None] = []
-    for each in told:
+    for each in answer:
         if each is None or not each["size"]:
             found.append(None)
         else:

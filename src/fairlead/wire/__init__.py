@@ -1,1 +1,1 @@
-"""What goes over the wire between the service and its clients: one model for each shape."""
+"""Shapes that go over the wire between the service and its clients: one model for each."""

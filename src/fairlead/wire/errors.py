@@ -1,4 +1,4 @@
-"""How the service says that it did not do what was asked."""
+"""Answers of the service that refuse a request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 from pydantic import Field
 
-from fairlead.model.errors import Mistake, Place
+from fairlead.model.errors import Mistake
 from fairlead.wire.shape import ResponseBody
 
 
@@ -85,13 +85,3 @@ def to_wire(mistake: Mistake) -> WireMistake:
         column=place.column if place else None,
         about=list(mistake.about),
     )
-
-
-def from_wire(mistake: WireMistake) -> Mistake:
-    """The mistake that the API told."""
-    place = None
-    if mistake.file is not None:
-        place = Place(mistake.file, mistake.line or 1, mistake.column or 1)
-    if not mistake.what:
-        return Mistake(mistake.message)
-    return Mistake(mistake.what, mistake.right, place, about=tuple(mistake.about))

@@ -1,4 +1,4 @@
-"""What happens, as the API streams it."""
+"""Events, as the API streams them."""
 
 from __future__ import annotations
 

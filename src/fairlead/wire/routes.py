@@ -10,7 +10,7 @@ from fairlead.wire.shape import RequestBody, ResponseBody
 
 
 class Access(Enum):
-    """Who may use a route."""
+    """A route's callers."""
 
     PUBLIC = "public"  # without a token
     SEE = "see"  # any token; what is not one's own is left out of the answer

@@ -1,4 +1,4 @@
-"""What all requests and answers of the service's API have in common."""
+"""Bases and amounts of all requests and answers of the service's API."""
 
 from __future__ import annotations
 

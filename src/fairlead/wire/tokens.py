@@ -19,7 +19,7 @@ class Role(Enum):
 
 
 TokenName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
-"""What a token is called: it is shown wherever the token acted."""
+"""A token's name: it is shown wherever the token acted."""
 
 
 class MakeToken(RequestBody):

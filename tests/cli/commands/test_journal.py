@@ -11,11 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fairlead.cli.main import Exit, main
-from fairlead.engines.world import Fate
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.memory import Place
 from fairlead.service.journal.places import open_store
 from fairlead.service.settings import Retention, Settings
+from tests.engines.world import Fate
 from tests.service.journal.lived import kept, lived, simulated, snapshot_of
 from tests.service.loop.stage import SECOND, Stage, job
 

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.local.hardware import Gpus, Hardware, Maker, divided, find, find_gpus, limit
+from fairlead.engines.local.hardware import Gpus, Hardware, Maker, compare, find, find_gpus, limit
 from fairlead.model.machine import Cluster, Machine
 
 
@@ -97,9 +97,9 @@ def test_more_than_there_is_is_said() -> None:
     none = Gpus(Maker.NONE, 0, "", "")
     hardware = Hardware(4, 1 << 30, none, ())
     fits = Cluster([Machine("a", {"cpu": 2, "memory": 1 << 29}), Machine("b", {"cpu": 2})])
-    assert divided(fits, hardware) == ()
+    assert compare(fits, hardware) == ()
     large = Cluster([Machine("a", {"cpu": 2}), Machine("b", {"cpu": 3, "gpu": 1})])
-    cpu, gpu = divided(large, hardware)
+    cpu, gpu = compare(large, hardware)
     assert "5 of cpu together, this machine has 4" in cpu
     assert "1 of gpu together, this machine has 0" in gpu
 

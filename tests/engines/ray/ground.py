@@ -113,11 +113,10 @@ class RayBed:
         self.folder = folder
         self.namespace = f"test-{uuid.uuid4().hex[:12]}"
 
-    def engine(self, pinning: str = "affinity", kept: float = KEPT) -> RayEngine:
+    def engine(self, kept: float = KEPT) -> RayEngine:
         return RayEngine(
             self.folder / "state",
             namespace=self.namespace,
-            pinning=pinning,
             patience=PATIENCE,
             kept=kept,
         )

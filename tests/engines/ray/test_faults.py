@@ -67,19 +67,14 @@ def test_machines_are_as_ray_says(ray_bed: RayBed) -> None:
 
 
 def test_tasks_run_where_they_are_told_to(ground: Ground, ray_bed: RayBed) -> None:
-    for pinning in ("affinity", "labels"):
-        bed = RayBed(ray_bed.folder / pinning)
-        bed.folder.mkdir()
-        engine = bed.engine(pinning)
-        engine.reconcile([])
-        script = "cut -d' ' -f4 /proc/$PPID/stat"  # who started the worker that started this
-        for task, name in enumerate(("head", "n0", "n1")):
-            engine.launch([assign(Attempt(1, task, 1), name, script)])
-        for task, name in enumerate(("head", "n0", "n1")):
-            end_of(bed, engine, Attempt(1, task, 1))
-            said = engine.output(Attempt(1, task, 1), Stream.OUT, 0, 1000).data.decode()
-            assert int(said) == ground.raylet(name)
-        bed.end()
+    engine = fresh(ray_bed)
+    script = "cut -d' ' -f4 /proc/$PPID/stat"  # who started the worker that started this
+    for task, name in enumerate(("head", "n0", "n1")):
+        engine.launch([assign(Attempt(1, task, 1), name, script)])
+    for task, name in enumerate(("head", "n0", "n1")):
+        end_of(ray_bed, engine, Attempt(1, task, 1))
+        said = engine.output(Attempt(1, task, 1), Stream.OUT, 0, 1000).data.decode()
+        assert int(said) == ground.raylet(name)
 
 
 def test_a_task_sees_nothing_of_the_clusters_secret(ray_bed: RayBed) -> None:

@@ -22,7 +22,7 @@ from fairlead.engines.ray.line import (
     WORKER,
     FarEnd,
     Reader,
-    framed,
+    to_frame,
 )
 from tests.engines.contract import end_of, wait
 from tests.engines.ray.ground import RayBed, assign
@@ -263,7 +263,7 @@ def test_a_worker_tells_nothing_to_somebody_else_at_the_launchers_place() -> Non
 
 
 def test_a_message_is_read_once_it_is_whole() -> None:
-    reader, data = Reader(LONGEST[WORKER]), framed("one") + framed("two")
+    reader, data = Reader(LONGEST[WORKER]), to_frame("one") + to_frame("two")
     found = [message for byte in data for message in reader.add(bytes([byte]))]
     assert found == ["one", "two"]
     with pytest.raises(ValueError, match="too long"):

@@ -13,7 +13,16 @@ from ray import cloudpickle, exceptions
 
 from fairlead.ray.future import Future
 from fairlead.ray.options import Options
-from fairlead.ray.portions import LONG, MEASURED, MOST, TASKS, Portions, Way, chosen, worthwhile
+from fairlead.ray.portions import (
+    LONG,
+    MEASURED,
+    MOST,
+    TASKS,
+    Portions,
+    Submitter,
+    choose_size,
+    worthwhile,
+)
 
 CALLS = MEASURED + 10 * TASKS
 
@@ -44,12 +53,12 @@ class Submitted:
 def begun(calls: int = CALLS) -> tuple[Submitted, Portions]:
     seen = Submitted()
     data = [str(number).encode() for number in range(calls)]
-    return seen, Portions("f()", data, Way(seen.put, seen.stop, RLock()))
+    return seen, Portions("f()", data, Submitter(seen.put, seen.stop, RLock()))
 
 
 def all_end(portions: Portions, futures: list[Future], seconds: float) -> None:
     for future in futures:
-        portions.took(seconds)
+        portions.add_seconds(seconds)
         future.settle(GOOD)
 
 
@@ -66,17 +75,17 @@ def test_short_calls_are_measured_and_then_several_a_task() -> None:
 
 def test_where_one_takes_long_the_others_are_submitted_at_once() -> None:
     seen, portions = begun()
-    portions.started()
+    portions.mark_started()
     assert [together for _, _, together in seen.jobs] == [1, 1]
-    portions.started()
+    portions.mark_started()
     all_end(portions, portions.futures, 0.0)
     assert len(seen.jobs) == 2
 
 
 def test_nobody_waits_for_more_measures_than_one_that_took_long() -> None:
     seen, portions = begun()
-    portions.took(0.0)
-    portions.took(LONG)
+    portions.add_seconds(0.0)
+    portions.add_seconds(LONG)
     assert [together for _, _, together in seen.jobs] == [1, 2]
 
 
@@ -117,7 +126,7 @@ def test_calls_whose_task_was_lost_are_made_again_each_by_itself() -> None:
 
 @given(st.integers(1, 10**6), st.lists(st.floats(0, 100), max_size=MEASURED))
 def test_a_task_is_neither_long_nor_are_there_few(calls: int, seconds: list[float]) -> None:
-    together = chosen(calls, seconds)
+    together = choose_size(calls, seconds)
     assert 1 <= together <= MOST
     if together > 1:
         assert together * sum(seconds) / len(seconds) <= LONG * 1.001

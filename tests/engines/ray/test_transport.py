@@ -1,4 +1,4 @@
-"""The driver's ways to the launcher: a line of its own, and Ray's messages where there is none."""
+"""The driver's way to the launcher: a line of its own, and Ray's messages where there is none."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from fairlead.engines.interface import Attempt, EngineError
-from fairlead.engines.ray import transport as ways
+from fairlead.engines.ray import transport
 from fairlead.engines.ray.line import DRIVER, LONGEST, WORKER, FarEnd, Reader
-from fairlead.engines.ray.transport import ByLine, ByRay
+from fairlead.engines.ray.transport import LineTransport, RayTransport
 from tests.engines.contract import Bed, Doing, EngineContract, end_of
 from tests.engines.ray.ground import RayBed
 from tests.engines.ray.lines import LONG, SECRETS, line, soon_read
@@ -28,8 +28,8 @@ def no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: Any) -> NoReturn:
         raise ConnectionRefusedError("nobody is let through")
 
-    monkeypatch.setattr(ways, "FarEnd", refused)
-    monkeypatch.setattr(ways, "ByLine", None)
+    monkeypatch.setattr(transport, "FarEnd", refused)
+    monkeypatch.setattr(transport, "LineTransport", None)
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[FarEnd]:
         made.append(FarEnd(*args))
         return made[-1]
 
-    monkeypatch.setattr(ways, "FarEnd", begun)
-    monkeypatch.setattr(ways, "ByRay", None)
+    monkeypatch.setattr(transport, "FarEnd", begun)
+    monkeypatch.setattr(transport, "RayTransport", None)
     return made
 
 
@@ -126,10 +126,10 @@ class Listening:
         self.why: list[Any] = []
         self.heard = threading.Event()  # why it hears no more
 
-    def news(self, reports: list[Any]) -> None:
+    def take(self, reports: list[Any]) -> None:
         self.reports += reports
 
-    def failed(self, why: Any) -> None:
+    def fail(self, why: Any) -> None:
         self.why.append(why)
         self.heard.set()
 
@@ -137,28 +137,28 @@ class Listening:
 def test_who_waits_for_an_answer_hears_that_the_line_is_broken() -> None:
     end, (driver,) = line(SECRETS[DRIVER], DRIVER)
     assert isinstance(driver, FarEnd)
-    way, listener = ByLine(driver, 1, LONG), Listening()
-    way.hear(1, 0, listener)
+    by_line, listener = LineTransport(driver, 1, LONG), Listening()
+    by_line.subscribe(1, 0, listener)
     assert soon_read(end) == [(None, "listen", (1, 1, 0))]
     end.post(("news", 0, ["of an earlier reconciliation"]))
     end.post(("news", 1, ["a", "b"]))
     end.end()
     with pytest.raises(EngineError, match="broken"):
-        way.ask("nodes")
+        by_line.ask("nodes")
     assert listener.reports == ["a", "b"]
     with pytest.raises(EngineError, match="broken"):
-        way.ask("nodes")
-    assert listener.why == [ways.BROKEN]
+        by_line.ask("nodes")
+    assert listener.why == [transport.BROKEN]
     end.socket.close()
 
 
 def test_a_launcher_that_says_nothing_is_not_waited_for_long() -> None:
     end, (driver,) = line(SECRETS[DRIVER], DRIVER)
     assert isinstance(driver, FarEnd)
-    way = ByLine(driver, 1, 0.05)
+    by_line = LineTransport(driver, 1, 0.05)
     with pytest.raises(EngineError, match="did not answer"):
-        way.ask("nodes")
-    way.close()
+        by_line.ask("nodes")
+    by_line.close()
     assert soon_read(end) == [(1, "nodes", (1,))]
     with pytest.raises(ConnectionError):
         soon_read(end)
@@ -168,21 +168,23 @@ def test_a_launcher_that_says_nothing_is_not_waited_for_long() -> None:
 def test_what_a_launcher_does_not_take_is_heard_of_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ways, "LOOK", 10 * LONG)
+    monkeypatch.setattr(transport, "LOOK", 10 * LONG)
     end, (driver,) = line(SECRETS[DRIVER], DRIVER)
     assert isinstance(driver, FarEnd)
-    way, listener = ByLine(driver, 1, LONG), Listening()
-    way.hear(1, 0, listener)
-    way.tell(["x" * 50_000_000])  # nobody reads it
+    by_line, listener = LineTransport(driver, 1, LONG), Listening()
+    by_line.subscribe(1, 0, listener)
+    by_line.send(["x" * 50_000_000])  # nobody reads it
     assert listener.heard.wait(LONG)
-    assert listener.why == [ways.BROKEN]
+    assert listener.why == [transport.BROKEN]
     end.socket.close()
 
 
 def test_a_launcher_of_before_has_no_line() -> None:
-    found = ways.way_to(None, {"epoch": 1}, LONG)
-    assert isinstance(found, ByRay)
+    found = transport.open_transport(None, {"epoch": 1}, LONG)
+    assert isinstance(found, RayTransport)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    found = ways.way_to(None, {"epoch": 1, "line": ("127.0.0.1", port, SECRETS[DRIVER])}, LONG)
-    assert isinstance(found, ByRay)  # nobody listens there any more
+    found = transport.open_transport(
+        None, {"epoch": 1, "line": ("127.0.0.1", port, SECRETS[DRIVER])}, LONG
+    )
+    assert isinstance(found, RayTransport)  # nobody listens there any more

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.cli.common.remote import complain
-from fairlead.engines.fake import Call, FakeEngine, Planted
-from fairlead.engines.world import World, lasting
 from fairlead.model.errors import FairleadError
 from fairlead.model.machine import Machine
 from fairlead.service.api.settings import ApiSettings
@@ -24,6 +22,8 @@ from fairlead.service.process.runner import wall_clock
 from fairlead.service.process.server import Serving, serve
 from fairlead.service.settings import Settings
 from tests.conftest import ROOT
+from tests.engines.fake import Call, FakeEngine, Planted
+from tests.engines.world import World, lasting
 from tests.service.api.stage import TENANTS
 from tests.service.fairness.at_once import AtOnce
 

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 from starlette.types import ASGIApp, Message
 
-from fairlead.engines.fake import FakeEngine
-from fairlead.engines.world import Fates, World, lasting
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.api.app import application
@@ -25,6 +23,8 @@ from fairlead.service.metrics import Metrics
 from fairlead.service.requests import Caller, MakeToken, Reply, Request, Role
 from fairlead.service.settings import Limits, Settings
 from fairlead.service.tokens import make
+from tests.engines.fake import FakeEngine
+from tests.engines.world import Fates, World, lasting
 from tests.service.fairness.at_once import AtOnce
 
 T = TypeVar("T")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fairlead.engines.interface import Assignment
-from fairlead.engines.world import Fate
 from fairlead.model.machine import Machine
 from fairlead.service.api.app import HANDLERS
 from fairlead.wire.routes import ROUTES, STREAM, Access, Route
+from tests.engines.world import Fate
 from tests.service.api.stage import Answer, Stage, job, stream
 
 IN_PATHS = {"job": "mine", "task": "0", "tenant": "sales", "machine": "m0", "token": "spare"}

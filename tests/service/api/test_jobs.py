@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 
 from fairlead.engines.interface import Assignment, Cause
-from fairlead.engines.world import Fate, lasting
 from fairlead.service.api.settings import ApiSettings
+from tests.engines.world import Fate, lasting
 from tests.service.api.stage import Stage, job
 
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from fairlead.engines.fake import Call, Planted
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Entry, JournalError
 from fairlead.service.mailbox import DoorClosedError
+from tests.engines.fake import Call, Planted
 from tests.service.api.stage import Answer, Stage, call, job
 
 FULL = "the disk is full; make room"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from fairlead.engines.fake import FakeEngine
-from fairlead.engines.world import Fates, World, lasting
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -16,6 +14,8 @@ from fairlead.service.loop.loop import Service
 from fairlead.service.requests import Caller, CancelJob, DrainMachine, Refused, Request, SubmitJobs
 from fairlead.service.settings import Settings
 from fairlead.service.why.answer import WhyJob, explained, take
+from tests.engines.fake import FakeEngine
+from tests.engines.world import Fates, World, lasting
 from tests.service.fairness.at_once import AtOnce
 
 NOW = 1_800_000_000_000_000

@@ -10,12 +10,12 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from fairlead.engines.interface import Cause
-from fairlead.engines.world import Fate
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.metrics import MOST_TENANTS, OTHERS, Metrics
 from fairlead.service.process.logs import Level, Logs
 from fairlead.service.requests import Caller, MakeToken, Role
+from tests.engines.world import Fate
 from tests.service.fairness.live import Live, runs
 
 ROOT = Path(__file__).resolve().parents[3]

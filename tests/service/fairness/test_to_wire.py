@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fairlead.engines.fake import FakeEngine
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
@@ -10,6 +9,7 @@ from fairlead.service.fairness.to_wire import history, live_audit, shares
 from fairlead.service.journal.memory import MemoryStore
 from fairlead.service.loop.loop import Service
 from fairlead.service.settings import Settings
+from tests.engines.fake import FakeEngine
 from tests.service.fairness.at_once import AtOnce
 from tests.service.fairness.live import SECOND, Live, runs
 

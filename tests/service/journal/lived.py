@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fairlead.engines.world import Fate
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -29,6 +28,7 @@ from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.measure.sinks import Kept
 from fairlead.simulation.workloads.registry import generate
+from tests.engines.world import Fate
 from tests.service.fairness.at_once import AtOnce
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.simulation.engine.test_replay import jobs_of, machine_events, that_jobs_can_write

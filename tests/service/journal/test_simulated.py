@@ -9,9 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from fairlead.engines.fake import Call, FakeEngine
 from fairlead.engines.interface import Assignment, Report, Started
-from fairlead.engines.world import Fate, World
 from fairlead.model.job import Job
 from fairlead.scheduling.events import MachineJoined, TenantChanged
 from fairlead.scheduling.options import Options as CoreOptions
@@ -28,6 +26,8 @@ from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.measure.sinks import Kept
 from fairlead.simulation.workloads.registry import generate
+from tests.engines.fake import Call, FakeEngine
+from tests.engines.world import Fate, World
 from tests.simulation.engine.test_replay import jobs_of, machine_events, that_jobs_can_write
 
 Placed = tuple[int, str, int, str]

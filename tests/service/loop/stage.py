@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.engines.fake import FakeEngine, Planted
 from fairlead.engines.interface import Attempt
-from fairlead.engines.world import Fate, World
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.service.fairness.interface import Adviser
@@ -25,6 +23,8 @@ from fairlead.service.requests import (
     SubmittedJobs,
 )
 from fairlead.service.settings import Settings
+from tests.engines.fake import FakeEngine, Planted
+from tests.engines.world import Fate, World
 
 ADMIN = Caller()
 SECOND = 1_000_000

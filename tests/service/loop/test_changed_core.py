@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.engines.world import Fate
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.options import Options
@@ -18,6 +17,7 @@ from fairlead.service.recovery.snapshots import load, take
 from fairlead.service.recovery.verify import verify
 from fairlead.service.requests import PutTenant
 from fairlead.service.settings import Settings
+from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.recovered import recover
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.engines.world import Fate
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -23,6 +22,7 @@ from fairlead.service.requests import (
     Wrong,
 )
 from fairlead.service.settings import Limits, Retention, Settings
+from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.engines.fake import Call, FakeEngine
-from fairlead.engines.world import Fate
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -35,6 +33,8 @@ from fairlead.service.requests import (
     Wrong,
 )
 from fairlead.service.settings import Retention, Settings
+from tests.engines.fake import Call, FakeEngine
+from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, MACHINES, SECOND, Stage, job
 from tests.service.recovered import recover
 

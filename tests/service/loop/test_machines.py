@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fairlead.engines.fake import Call
-from fairlead.engines.world import Fate
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import TaskState
@@ -20,6 +18,8 @@ from fairlead.service.requests import (
     Wrong,
 )
 from fairlead.service.settings import Settings
+from tests.engines.fake import Call
+from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 
 ONE = (Machine("a", {"cpu": 2, "memory": 2**30}),)

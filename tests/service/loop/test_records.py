@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import random
 
-from fairlead.engines.world import Fate
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.records.alike import jobs_of, plain_jobs
 from fairlead.service.records.tasks import COLUMNS, TaskTable
 from fairlead.service.requests import ChangeJob, ForgetJob
+from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.loop.test_journal import same
 

@@ -17,14 +17,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fairlead.engines.fake import Call, FakeEngine, Planted
-from fairlead.engines.world import Fate, Happening
 from fairlead.model.machine import Machine
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
 from fairlead.service.requests import CancelJob, ChangeJob, Done, DrainMachine, SubmitJobs
 from fairlead.service.settings import Settings
+from tests.engines.fake import Call, FakeEngine, Planted
+from tests.engines.world import Fate, Happening
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.loop.test_journal import Failing
 from tests.service.recovered import recover

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from fairlead.engines.fake import Call
 from fairlead.engines.interface import Attempt, Cause, Ended
-from fairlead.engines.world import Fate
 from fairlead.model.machine import Machine
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.transitions import TaskState
@@ -18,6 +16,8 @@ from fairlead.service.records.jobs import JobState
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import CancelJob, ForgetJob
 from fairlead.service.settings import Settings
+from tests.engines.fake import Call
+from tests.engines.world import Fate
 from tests.service.fairness.at_once import AtOnce
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 import pytest
 
-from fairlead.engines.fake import FakeEngine
-from fairlead.engines.world import Fate
 from fairlead.model.errors import InputError, InternalError
 from fairlead.model.tenant import Tenant
 from fairlead.service.journal.entry import Entry, TakenJournalError
@@ -20,6 +18,8 @@ from fairlead.service.mailbox import CLOSED, CROWDED, DoorClosedError, Mailbox
 from fairlead.service.process.runner import Runner, explained
 from fairlead.service.requests import CancelJob, Done, Refused, Reply, Request, SubmitJobs, Wrong
 from fairlead.service.settings import Settings
+from tests.engines.fake import FakeEngine
+from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, Stage, job
 from tests.service.loop.test_journal import Failing, failing
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fairlead.engines.interface import Cause
-from fairlead.engines.world import Fate
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.records.jobs import JobState
 from fairlead.service.why.remedies import ChangeKind
 from fairlead.service.why.to_wire import to_wire
+from tests.engines.world import Fate
 from tests.service.fairness.live import SECOND, Live, runs
 
 TENANTS = (Tenant("vision"), Tenant("language"))

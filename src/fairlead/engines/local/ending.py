@@ -1,4 +1,4 @@
-"""How an attempt ended, by what its shim wrote; and that nothing of it runs any more."""
+"""Reads an attempt's end from its shim's record, and kills its remnants."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def end(
         return Lost(attempt, True, why, machine_at_fault=False)
     time = max(status.time // 1000, claim.time)
     if status.missed:
-        message = _missed(status.code, assignment)
+        message = _missed_message(status.code, assignment)
         return Ended(attempt, Cause.NOT_STARTED, status.code, time, None, message)
     killed = _signal(status.code)
     if killed:
@@ -61,7 +61,7 @@ def _signal(code: int) -> int:
     return code - 128 if 128 < code <= 128 + SIGNALS else 0
 
 
-def _missed(code: int, assignment: Assignment | None) -> str:
+def _missed_message(code: int, assignment: Assignment | None) -> str:
     command = assignment.command if assignment else None
     program = repr(command[0]) if isinstance(command, tuple) else "the shell"
     if code == NO_FOLDER:

@@ -33,8 +33,8 @@ from fairlead.engines.local.identity import Identity
 from fairlead.engines.local.memory import INTERVAL, MemoryWatch
 from fairlead.engines.local.processes import alive, kill, owner, processes, variable
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
-from fairlead.engines.local.spawn_request import Orders
-from fairlead.engines.local.spawner_link import Order, Spawner, Word
+from fairlead.engines.local.spawn_request import SpawnRequests
+from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
 from fairlead.engines.local.supervisor import Phase, Supervisor, Task
 from fairlead.model.machine import Cluster, Machine
 
@@ -43,7 +43,7 @@ UNWRITTEN = 0.5
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _disk_trouble() -> Iterator[None]:
     """A disk that is full or broken is the engine's failure."""
     try:
         yield
@@ -73,7 +73,7 @@ class LocalEngine:
             machines: tuple[Machine, ...] = (found.machine(),)
         else:
             machines = cluster.machines
-            self.notes += hardware.divided(cluster, found)
+            self.notes += hardware.compare(cluster, found)
         self._nodes = {machine.name: Node(machine) for machine in machines}
         state = state.absolute()
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,109 +102,111 @@ class LocalEngine:
         self._ready = False
         self._fenced: set[Attempt] = set()
         self._identity = Identity(base / "engine")
-        self._orders = Orders(self._records, self._identity.name, machines, found.gpus)
-        self._follow = self._follower()
+        self._requests = SpawnRequests(self._records, self._identity.name, machines, found.gpus)
+        self._supervisor = self._new_supervisor()
 
-    def _follower(self) -> Supervisor:
+    def _new_supervisor(self) -> Supervisor:
         return Supervisor(self._records, self._identity.name, self._grace, self._memory)
 
     def nodes(self) -> Sequence[Node]:
         return tuple(self._nodes[name] for name in sorted(self._nodes))
 
     def launch(self, batch: Sequence[Assignment]) -> None:
-        spawner = self._connected()
+        spawner = self._check_connected()
         for assignment in batch:
-            if assignment.attempt not in self._follow.tasks:
-                with _told():
+            if assignment.attempt not in self._supervisor.tasks:
+                with _disk_trouble():
                     self._launch(spawner, assignment)
         self._flush(spawner)
 
     def _launch(self, spawner: Spawner, assignment: Assignment) -> None:
         attempt = assignment.attempt
-        task = self._follow.tasks[attempt] = Task(attempt, assignment)
+        task = self._supervisor.tasks[attempt] = Task(attempt, assignment)
         if assignment.machine not in self._nodes:
             why = f'there is no machine "{assignment.machine}" here'
-            return self._follow.finish(task, Lost(attempt, False, why))
+            return self._supervisor.finish(task, Lost(attempt, False, why))
         if assignment.command is None:
             now = time.time_ns() // 1000
             if assignment.call is None:
-                return self._follow.finish(task, Ended(attempt, Cause.EXITED, 0, now, now))
+                return self._supervisor.finish(task, Ended(attempt, Cause.EXITED, 0, now, now))
             why = "local tasks are commands: a call needs the engine of the library that made it"
-            return self._follow.finish(task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, why))
+            return self._supervisor.finish(
+                task, Ended(attempt, Cause.NOT_STARTED, 1, now, None, why)
+            )
         try:
-            spawner.start(self._order(assignment))
+            spawner.start(self._request(assignment))
         except CannotRunError as error:
             now = time.time_ns() // 1000
             ended = Ended(attempt, Cause.NOT_STARTED, 1, now, None, str(error))
-            return self._follow.finish(task, ended)
+            return self._supervisor.finish(task, ended)
         except OSError:
-            del self._follow.tasks[attempt]  # it was not launched, and may be again
+            del self._supervisor.tasks[attempt]  # it was not launched, and may be again
             raise
         return None
 
-    def _order(self, assignment: Assignment) -> Order:
-        order = self._orders.order(assignment)
+    def _request(self, assignment: Assignment) -> SpawnRequest:
+        request = self._requests.build(assignment)
         if assignment.attempt in self._fenced:
             self._records.allow(assignment.attempt)
             self._fenced.discard(assignment.attempt)
-        return order
+        return request
 
     def poll(self) -> Sequence[Report]:
-        spawner = self._connected()
-        self._follow.hear(self._words(spawner))
-        self._follow.look(spawner.pid)
+        spawner = self._check_connected()
+        self._supervisor.take(self._words(spawner))
+        self._supervisor.look(spawner.pid)
         self._tidy(spawner)
-        return tuple(self._follow.reports.values())
+        return tuple(self._supervisor.reports.values())
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
-        spawner = self._connected()
-        follow = self._follow
+        spawner = self._check_connected()
+        supervisor = self._supervisor
         gone = []
         for report in reports:
-            task = follow.tasks.get(report.attempt)
+            task = supervisor.tasks.get(report.attempt)
             if isinstance(report, Started):
-                follow.reports.pop((report.attempt, False), None)
+                supervisor.reports.pop((report.attempt, False), None)
             elif task is not None and task.over == report and task.phase is Phase.OVER:
-                del follow.tasks[report.attempt]
-                follow.reports.pop((report.attempt, True), None)
-                follow.reports.pop((report.attempt, False), None)
+                del supervisor.tasks[report.attempt]
+                supervisor.reports.pop((report.attempt, True), None)
+                supervisor.reports.pop((report.attempt, False), None)
                 gone.append(report.attempt)
         self._remove(spawner, gone)
         self._flush(spawner)
 
     def _remove(self, spawner: Spawner, attempts: Sequence[Attempt]) -> None:
         """Remove the records of these, and their working folders if they are empty."""
-        with _told():
+        with _disk_trouble():
             for attempt in attempts:
                 self._records.remove(attempt)
         if attempts:
             spawner.remove(["?" + self._records.folder(attempt) for attempt in attempts])
 
     def _tidy(self, spawner: Spawner) -> None:
-        silenced, self._follow.silenced = self._follow.silenced, []
+        silenced, self._supervisor.silenced = self._supervisor.silenced, []
         self._remove(spawner, silenced)
         self._flush(spawner)
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
-        spawner = self._connected()
+        spawner = self._check_connected()
         for attempt in batch:
-            task = self._follow.tasks.get(attempt)
+            task = self._supervisor.tasks.get(attempt)
             if task is not None:
-                self._follow.stop(task, Cause.STOPPED)
+                self._supervisor.stop(task, Cause.STOPPED)
                 continue
             # It never was launched here, and never will be.
-            with _told():
+            with _disk_trouble():
                 self._records.forbid(attempt)
-            task = self._follow.tasks[attempt] = Task(attempt, None)
+            task = self._supervisor.tasks[attempt] = Task(attempt, None)
             why = "it was stopped before it started"
-            self._follow.finish(task, Lost(attempt, False, why, machine_at_fault=False))
+            self._supervisor.finish(task, Lost(attempt, False, why, machine_at_fault=False))
         self._flush(spawner)
 
     def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
         self._ready = False
         if self._spawner is not None:
             try:
-                self._follow.hear(self._words(self._spawner))
+                self._supervisor.take(self._words(self._spawner))
             except EngineError:
                 self._spawner.close()
                 self._spawner = None
@@ -212,13 +214,13 @@ class LocalEngine:
             # What the spawner of before had started is no child of the next one's: all is found
             # anew, as after a restart. Until the next one says that it is there, that of before
             # may still be starting something.
-            self._follow.close()
-            self._follow = self._follower()
+            self._supervisor.close()
+            self._supervisor = self._new_supervisor()
             self._fenced.clear()
             self._spawner = Spawner(self._records.lock, self._records.work, self._records.outputs)
-        with _told():
+        with _disk_trouble():
             never = self._find_all(expected)
-        self._follow.again()
+        self._supervisor.again()
         self._ready = True
         self._tidy(self._spawner)
         return never
@@ -233,7 +235,7 @@ class LocalEngine:
         for attempt in present:
             if attempt not in wanted and attempt not in self._fenced:
                 self._find(attempt, None)
-        for task in [task for key, task in self._follow.tasks.items() if key not in wanted]:
+        for task in [task for key, task in self._supervisor.tasks.items() if key not in wanted]:
             self._silence(task)
         self._kill_others()
         self._identity.keep()
@@ -252,23 +254,23 @@ class LocalEngine:
     def _silence(self, task: Task) -> None:
         """Stop what nobody expects, and say nothing of it."""
         task.silent = True
-        self._follow.reports.pop((task.attempt, False), None)
-        self._follow.reports.pop((task.attempt, True), None)
+        self._supervisor.reports.pop((task.attempt, False), None)
+        self._supervisor.reports.pop((task.attempt, True), None)
         if task.over is not None and task.phase is Phase.OVER:
-            self._follow.finish(task, task.over)
+            self._supervisor.finish(task, task.over)
         else:
-            self._follow.stop(task, Cause.STOPPED)
+            self._supervisor.stop(task, Cause.STOPPED)
 
     def _find(self, attempt: Attempt, assignment: Assignment | None) -> bool:
         """Find out what became of an attempt; False: it never started, and now never will."""
-        if attempt in self._follow.tasks:
+        if attempt in self._supervisor.tasks:
             return True
         if attempt in self._fenced:
             return False
         task = Task(attempt, assignment, own=False, silent=assignment is None)
         if assignment is not None:
             with contextlib.suppress(CannotRunError):
-                self._orders.someone(assignment)
+                self._requests.someone(assignment)
         claim = self._claim(attempt)
         if claim is Unclaimed.ABSENT and assignment is not None and not self._identity.same_boot:
             # What was written right before a power failure may be gone, the claim too.
@@ -276,28 +278,28 @@ class LocalEngine:
             claim = Unclaimed.UNKNOWN
         if claim in (Unclaimed.ABSENT, Unclaimed.FORBIDDEN):
             if assignment is None:
-                self._follow.silenced.append(attempt)
+                self._supervisor.silenced.append(attempt)
             else:
                 self._fenced.add(attempt)
             return False
-        self._follow.tasks[attempt] = task
+        self._supervisor.tasks[attempt] = task
         if claim is Unclaimed.UNKNOWN:
             why = "the machine was started anew, and what it had started is not known"
-            self._follow.finish(task, Lost(attempt, True, why, machine_at_fault=False))
+            self._supervisor.finish(task, Lost(attempt, True, why, machine_at_fault=False))
         elif isinstance(claim, Unclaimed):
             why = "its shim died while it claimed the attempt"
-            self._follow.finish(task, Lost(attempt, True, why))
+            self._supervisor.finish(task, Lost(attempt, True, why))
         elif (
             self._identity.same_boot
             and alive(claim.pid, claim.start)
             and self._is_its(attempt, claim)
         ):
-            self._follow.adopt(task, claim)
+            self._supervisor.adopt(task, claim)
             stopped = self._records.why(attempt)
             if stopped is not None:
-                self._follow.stop(task, stopped[0])
+                self._supervisor.stop(task, stopped[0])
         else:
-            self._follow.died(task, None)
+            self._supervisor.mark_dead(task, None)
         return True
 
     def _is_its(self, attempt: Attempt, claim: Claim) -> bool:
@@ -306,7 +308,7 @@ class LocalEngine:
         return owner(claim.pid) == self._records.owner(attempt)
 
     def _claim(self, attempt: Attempt) -> Claim | Unclaimed:
-        """Who claimed the attempt; if nobody did, nobody will."""
+        """Reads the attempt's claim; if nobody claimed it, nobody will."""
         claim = self._records.claim(attempt)
         # A shim may be on its way: who creates the file first has the attempt.
         if claim is Unclaimed.ABSENT and self._identity.same_boot:
@@ -326,13 +328,13 @@ class LocalEngine:
         for one in processes():
             for word in (variable(one.pid, RUN) or "").split():
                 attempt = parse(word.removeprefix(prefix)) if word.startswith(prefix) else None
-                task = self._follow.tasks.get(attempt) if attempt else None
+                task = self._supervisor.tasks.get(attempt) if attempt else None
                 if attempt and (task is None or task.phase is Phase.OVER):
                     kill(one.pid, one.start, signal.SIGKILL)
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         # First whether it is over: what is read after that is all that there will be.
-        task = self._follow.tasks.get(attempt)
+        task = self._supervisor.tasks.get(attempt)
         over = task is None or task.phase is Phase.OVER
         try:
             data, begin, size = self._records.part(attempt, stream, offset, most)
@@ -341,8 +343,8 @@ class LocalEngine:
         return Output(data, begin, size, over)
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
-        spawner = self._connected()
-        with _told():
+        spawner = self._check_connected()
+        with _disk_trouble():
             for attempt in attempts:
                 self._records.forget(attempt)
         spawner.remove([self._records.folder(attempt) for attempt in attempts])
@@ -351,14 +353,14 @@ class LocalEngine:
     def close(self) -> None:
         """Let go of everything; tasks go on running."""
         self._ready = False
-        self._follow.close()
+        self._supervisor.close()
         if self._memory is not None:
             self._memory.close()
         if self._spawner is not None:
             self._spawner.close()
             self._spawner = None
 
-    def _connected(self) -> Spawner:
+    def _check_connected(self) -> Spawner:
         if self._spawner is None or not self._ready:
             raise EngineError("reconcile comes first")
         return self._spawner

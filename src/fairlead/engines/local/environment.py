@@ -16,10 +16,10 @@ RUN = "FAIRLEAD_RUN"
 of another Fairlead it holds that one's, too."""
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
-"""What tasks have from the service's environment: the rest may hold its secrets."""
+"""Variables that tasks have from the service's environment: the rest may hold its secrets."""
 
 HOME = ("HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "VIRTUAL_ENV")
-"""What they have beside those where they run as the service's own user."""
+"""Variables that they have beside those where they run as the service's own user."""
 
 USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -73,14 +73,7 @@ def environment(
         env["HOME"], env["SHELL"] = someone.home, someone.shell or "/bin/sh"
         env["USER"] = env["LOGNAME"] = someone.name
     env.update(assignment.env)
-    attempt = assignment.attempt
-    env["FAIRLEAD_JOB"] = assignment.name
-    env["FAIRLEAD_JOB_ID"] = str(attempt.job)
-    env["FAIRLEAD_TASK"] = str(attempt.task)
-    env["FAIRLEAD_ATTEMPT"] = str(attempt.number)
-    env["FAIRLEAD_TENANT"] = assignment.tenant
-    env["FAIRLEAD_MACHINE"] = assignment.machine
-    env["FAIRLEAD_PIECES"] = ",".join(f"{name}:{index}" for name, index in assignment.pieces)
+    env.update(assignment.variables())
     env[RUN] = f"{outer[RUN]} {run}" if RUN in outer else run
     if visible is not None:
         shown = ",".join(map(str, visible))

@@ -1,4 +1,4 @@
-"""What this machine has: cores, memory and GPUs, found by asking the system."""
+"""Finds the cores, memory and GPUs of this machine by asking the system."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE = 20.0
 
 
 class Maker(Enum):
-    """Who made the GPUs of this machine."""
+    """The maker of this machine's GPUs."""
 
     NVIDIA = "NVIDIA"
     AMD = "AMD"
@@ -40,7 +40,7 @@ class Gpus:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What was found: cores that this process may use, memory in bytes that it may take."""
+    """This machine's hardware: cores and bytes of memory that this process may use."""
 
     cores: int
     memory: int
@@ -69,7 +69,7 @@ def _host() -> str:
 
 
 def find() -> Hardware:
-    """What this machine has. Raises EngineError where it is no Linux."""
+    """Asks the system for its hardware. Raises EngineError where it is no Linux."""
     if not Path("/proc/self/stat").exists():
         raise EngineError("local tasks need Linux: there is no /proc here")
     notes = []
@@ -163,7 +163,7 @@ def _simds(node: Path) -> int:
     return int(match[1]) if match else 0
 
 
-def divided(cluster: Cluster, hardware: Hardware) -> tuple[str, ...]:
+def compare(cluster: Cluster, hardware: Hardware) -> tuple[str, ...]:
     """A sentence for every resource of which the machines of a cluster file have more, together,
     than this machine has."""
     has = {"cpu": hardware.cores, "memory": hardware.memory, "gpu": hardware.gpus.number}

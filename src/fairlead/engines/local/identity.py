@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from pathlib import Path
 
 from fairlead.engines.local.processes import boot
+from fairlead.whole_file import write_private
 
 
 class Identity:
@@ -28,10 +28,5 @@ class Identity:
         found is said durably."""
         if self.same_boot and self._path.exists():
             return
-        fresh = self._path.with_name("engine.new")
-        with fresh.open("w") as file:
-            file.write(f"{self.name} {boot()}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
+        write_private(self._path, f"{self.name} {boot()}\n")
         self.same_boot = True

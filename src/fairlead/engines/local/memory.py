@@ -1,4 +1,4 @@
-"""How much memory tasks take, and which of them take more than they asked for."""
+"""Finds tasks that take more memory than they asked for."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ RESOURCE = "memory"
 """The resource whose amounts are bytes."""
 
 Limits = Mapping[int, tuple[int, Attempt]]
-"""What each attempt may take, by the number of its shim."""
+"""Bytes that each attempt may take, by the number of its shim."""
 
 
 def limit_of(assignment: Assignment | None) -> int | None:
-    """How many bytes a task may take; None: it asked for none, and none are counted."""
+    """Bytes that a task may take; None: it asked for none, and none are counted."""
     amount = assignment.demand.get(RESOURCE) if assignment else None
     return int(amount) if amount else None
 
@@ -54,7 +54,7 @@ class MemoryWatch:
             self._thread.start()
         self._asked.put(limits)
 
-    def exceeded(self) -> Iterator[Attempt]:
+    def take_exceeding(self) -> Iterator[Attempt]:
         """The attempts that were seen to take more memory than they asked for."""
         with contextlib.suppress(Empty):
             while True:

@@ -1,4 +1,4 @@
-"""What is on disk of each attempt: its claim, why it was stopped, its end, and its output.
+"""Records on disk of each attempt: its claim, the cause of its stop, its end, and its output.
 
     live/0/1.0.1.claim      process number and start of the shim that runs it; "never": nobody
                             may; "unknown": nobody can say any more
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from fairlead.engines.interface import Attempt, Cause, Stream
+from fairlead.engines.interface import Attempt, Cause, Stream, first_byte
 from fairlead.engines.local.spawner import JOBS_A_FOLDER
 
 NEVER = "never\n"
@@ -56,7 +56,7 @@ class Unclaimed(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How the task ended, as the shim wrote it."""
+    """A task's end, as the shim wrote it."""
 
     missed: bool
     code: int
@@ -90,7 +90,7 @@ class Records:
             self._owners[attempt] = uid
 
     def owner(self, attempt: Attempt) -> int:
-        """Whose attempt it is."""
+        """The user of the system who owns the attempt."""
         return self._owners.get(attempt, self._me)
 
     def place(self, attempt: Attempt) -> str:
@@ -106,7 +106,7 @@ class Records:
         return place
 
     def record(self, attempt: Attempt) -> str:
-        """Where the record of an attempt is: its files have this name and an ending."""
+        """The path of an attempt's record: its files have this name and an ending."""
         return f"{self.place(attempt)}/{attempt}"
 
     def folder(self, attempt: Attempt) -> str:
@@ -114,7 +114,7 @@ class Records:
         return f"{self.work}/{attempt}"
 
     def output(self, attempt: Attempt, stream: Stream) -> str:
-        """Where its output is."""
+        """The path of its output."""
         return f"{self.outputs}/{attempt.job // JOBS_A_FOLDER}/{attempt}.{stream.value}"
 
     def present(self) -> list[Attempt]:
@@ -129,7 +129,7 @@ class Records:
                         found.add(attempt)
         return sorted(found)
 
-    def ended(self) -> set[Attempt]:
+    def collect_ended(self) -> set[Attempt]:
         """The attempts whose shims wrote down an end."""
         names = (name for place in self._places.values() for name in os.listdir(place))
         found = (parse(name[: -len(".status")]) for name in names if name.endswith(".status"))
@@ -149,7 +149,7 @@ class Records:
             os.unlink(f"{self.record(attempt)}.claim")
 
     def claim(self, attempt: Attempt) -> Claim | Unclaimed:
-        """Who claimed the attempt."""
+        """Reads the attempt's claim."""
         found = _read(f"{self.record(attempt)}.claim")
         if found is None:
             return Unclaimed.ABSENT
@@ -168,7 +168,7 @@ class Records:
         return _create(self.record(attempt), "claim", text)
 
     def status(self, attempt: Attempt) -> Status | None:
-        """How it ended, if its shim wrote that down."""
+        """Reads its end, if its shim wrote that down."""
         found = _read(f"{self.record(attempt)}.status")
         if found is None:
             return None
@@ -200,7 +200,7 @@ class Records:
             return b"", 0, 0
         try:
             size = os.fstat(file).st_size
-            begin = max(0, size + offset) if offset < 0 else min(offset, size)
+            begin = first_byte(offset, size)
             return os.pread(file, max(0, min(most, size - begin)), begin), begin, size
         finally:
             os.close(file)

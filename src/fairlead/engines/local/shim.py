@@ -10,7 +10,7 @@ from __future__ import annotations
 SHELL = "/bin/sh"
 
 NAME = "fairlead-task"
-"""What the shim calls itself in lists of processes and in its own messages."""
+"""The shim's name in lists of processes and in its own messages."""
 
 NO_FOLDER, CANNOT_RUN, NOT_FOUND = 125, 126, 127
 """The codes of a task that could not be started; the last two are the shell's own."""

@@ -1,4 +1,4 @@
-"""What the spawner is told of an attempt: as whom, where, with which words and variables."""
+"""Builds the request that starts an attempt: its user, folder, words and variables."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fairlead.engines.local.environment import Person, argv, environment, person
 from fairlead.engines.local.hardware import Gpus
 from fairlead.engines.local.records import Records
 from fairlead.engines.local.shim import NAME, SHELL, SHIM
-from fairlead.engines.local.spawner_link import Order
+from fairlead.engines.local.spawner_link import SpawnRequest
 from fairlead.model.machine import Machine
 
 
-class Orders:
-    """Makes orders of assignments. The machines' GPUs are counted through in their order."""
+class SpawnRequests:
+    """Makes requests of assignments. The machines' GPUs are counted through in their order."""
 
     def __init__(
         self, records: Records, engine: str, machines: Iterable[Machine], gpus: Gpus
@@ -41,8 +41,8 @@ class Orders:
             self._records.belongs(assignment.attempt, someone.uid)
         return someone
 
-    def order(self, assignment: Assignment) -> Order:
-        """What is to be started. Raises CannotRunError."""
+    def build(self, assignment: Assignment) -> SpawnRequest:
+        """The request that starts an attempt. Raises CannotRunError."""
         attempt = assignment.attempt
         someone = self.someone(assignment)
         env = environment(
@@ -56,7 +56,7 @@ class Orders:
         words, env = argv(assignment, env)
         work = self._records.folder(attempt) if assignment.cwd is None else None
         folder = work or assignment.cwd or "/"
-        return Order(
+        return SpawnRequest(
             attempt,
             self._records.place(attempt),
             work,

@@ -30,7 +30,7 @@ from typing import Any
 PR_SET_CHILD_SUBREAPER = 36
 
 COMMAND, MACHINE = "command", "machine"
-"""Who is to blame where an attempt could not be started."""
+"""The two that can be to blame where an attempt could not be started."""
 
 BLAMELESS_MACHINE = (errno.E2BIG, errno.EINVAL, errno.ENAMETOOLONG)
 

@@ -1,9 +1,8 @@
-"""The engine's end of the spawner: what it is told and what it says, never waiting for it."""
+"""The engine's end of the spawner: sends requests and reads messages without waiting."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 import subprocess
 import sys
@@ -16,14 +15,15 @@ from fairlead.engines.interface import Attempt, EngineError
 from fairlead.engines.local import spawner
 from fairlead.engines.local.environment import Person
 from fairlead.engines.local.records import parse
+from fairlead.engines.supervised.frames import to_frame
 
 PATIENCE = 10.0
 """Seconds for the spawner before this one to go away."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What the spawner needs to start a shim."""
+class SpawnRequest:
+    """Tells the spawner to start a shim."""
 
     attempt: Attempt
     records: str  # the folder of the records
@@ -61,13 +61,13 @@ class Dead:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class NotRemoved:
     """A folder that could not be removed."""
 
     why: str
 
 
-Word = Spawned | Failed | Dead | Kept
+Word = Spawned | Failed | Dead | NotRemoved
 
 
 class Spawner:
@@ -112,28 +112,24 @@ class Spawner:
             self._in += data
         del self._in[: self._in.index(b"\n") + 1]
 
-    def start(self, order: Order) -> None:
+    def start(self, request: SpawnRequest) -> None:
         """Have a shim started."""
-        someone = order.someone
-        self._put(
+        someone = request.someone
+        self._out += to_frame(
             {
-                "attempt": str(order.attempt),
-                "records": order.records,
-                "work": order.work,
-                "outputs": order.outputs,
-                "argv": order.argv,
-                "env": order.env,
+                "attempt": str(request.attempt),
+                "records": request.records,
+                "work": request.work,
+                "outputs": request.outputs,
+                "argv": request.argv,
+                "env": request.env,
                 "owner": someone and (someone.uid, someone.gid, someone.groups),
             }
         )
 
     def remove(self, paths: Sequence[str]) -> None:
         """Have folders removed, those with `?` before them if they are empty."""
-        self._put({"remove": list(paths)})
-
-    def _put(self, message: object) -> None:
-        data = json.dumps(message, separators=(",", ":")).encode()
-        self._out += len(data).to_bytes(4, "big") + data
+        self._out += to_frame({"remove": list(paths)})
 
     def flush(self) -> None:
         """Hand over what it takes now; the rest later."""
@@ -144,10 +140,10 @@ class Spawner:
                 except OSError as error:
                     if isinstance(error, BlockingIOError):
                         raise
-                    raise self._gone() from error
+                    raise self._gone_error() from error
 
     def words(self) -> list[Word]:
-        """What it said since."""
+        """Reads its messages since the last call."""
         self.flush()
         while True:
             try:
@@ -155,21 +151,21 @@ class Spawner:
             except BlockingIOError:
                 break
             except OSError as error:
-                raise self._gone() from error
+                raise self._gone_error() from error
             if not data:
-                raise self._gone()
+                raise self._gone_error()
             self._in += data
         if self._broken:
-            raise self._gone()
+            raise self._gone_error()
         lines, _, rest = bytes(self._in).rpartition(b"\n")
         self._in[:] = rest
         try:
             return [_word(line.decode(errors="replace")) for line in lines.split(b"\n") if line]
         except (ValueError, IndexError, KeyError) as error:
             self._broken = True  # what it said is lost: all is to be found anew
-            raise self._gone() from error
+            raise self._gone_error() from error
 
-    def _gone(self) -> EngineError:
+    def _gone_error(self) -> EngineError:
         return EngineError("the process that starts tasks is gone")
 
     def close(self) -> None:
@@ -191,7 +187,7 @@ def _word(line: str) -> Word:
     if kind == "dead":
         return Dead(int(rest[0]), int(rest[1]))
     if kind == "kept":
-        return Kept(" ".join(rest))
+        return NotRemoved(" ".join(rest))
     attempt = parse(rest[0])
     if attempt is not None and kind == "started":
         return Spawned(attempt, int(rest[1]), int(rest[2]))

@@ -19,7 +19,7 @@ from fairlead.engines.local.ending import Remnants, end
 from fairlead.engines.local.memory import MemoryWatch, limit_of
 from fairlead.engines.local.processes import alive, descendants, kill, process
 from fairlead.engines.local.records import Claim, Records, Unclaimed
-from fairlead.engines.local.spawner_link import Dead, Failed, Kept, Spawned, Word
+from fairlead.engines.local.spawner_link import Dead, Failed, NotRemoved, Spawned, Word
 
 YOUNG = 0.1
 """Seconds in which a shim has long started its task: a gentle signal before would be lost."""
@@ -42,7 +42,7 @@ DESCRIPTORS = 4
 
 
 class Phase(Enum):
-    """Where an attempt is."""
+    """An attempt's way from its launch to its end."""
 
     ORDERED = "ordered"  # the spawner was told
     RUNNING = "running"
@@ -63,14 +63,14 @@ class Task:
     silent: bool = False  # nobody expects it, so nothing is reported of it
     begun: float = 0.0  # by the steady clock
     time: int = 0  # in microseconds since 1970
-    said: bool = False  # that it started
+    start_reported: bool = False
     stopping: Cause | None = None
     stopped: int = 0  # since when, in nanoseconds since 1970
     over: Ended | Lost | None = None
 
 
 class Timer(Enum):
-    """What is to be done with a task at a time."""
+    """Actions on a task that are due at some time."""
 
     SAY = "say that it started"
     LIMIT = "its time is over"
@@ -79,14 +79,14 @@ class Timer(Enum):
 
 
 class Supervisor:
-    """What the engine knows of its attempts while they are under way."""
+    """Follows the engine's attempts while they are under way."""
 
     def __init__(
         self, records: Records, engine: str, grace: float, memory: MemoryWatch | None
     ) -> None:
         self.tasks: dict[Attempt, Task] = {}
         self.reports: dict[tuple[Attempt, bool], Report] = {}
-        """What is to be told, oldest first, by whether it is an end."""
+        """Reports, oldest first, by their attempts and whether they are ends."""
         self.silenced: list[Attempt] = []
         """Attempts that nobody expected and that are over."""
         self.notes: list[str] = []
@@ -123,7 +123,7 @@ class Supervisor:
             return
         if isinstance(over, Lost) and not over.started:
             unheard = self.reports.pop((task.attempt, False), None)
-            if task.said and unheard is None:
+            if task.start_reported and unheard is None:
                 # Its start was believed: that it never came to it can no longer be said.
                 over = self._after_all(task, over)
                 task.over = over
@@ -140,30 +140,30 @@ class Supervisor:
         task.phase, task.pid, task.own = Phase.RUNNING, claim.pid, False
         task.start = claim.start
         task.begun = time.monotonic() - max(0.0, time.time() - claim.time / 1_000_000)
-        self._started(task, claim.time)
-        self._say_started(task)
+        self._begin(task, claim.time)
+        self._report_start(task)
         if len(self._watched) >= self._most_watched:
             self._unwatched[task.attempt] = claim
             return None
         try:
             descriptor = os.pidfd_open(claim.pid)
         except ProcessLookupError:
-            return self.died(task, None)
+            return self.mark_dead(task, None)
         self._watched[descriptor] = task.attempt
         self._epoll.register(descriptor, select.EPOLLIN)
         # The number may have been given anew before the descriptor was opened.
         if not alive(claim.pid, claim.start):
-            return self._ended(descriptor)
+            return self._unwatch(descriptor)
         return None
 
-    def _started(self, task: Task, when: int) -> None:
+    def _begin(self, task: Task, when: int) -> None:
         task.time = when
         limit = task.assignment.time_limit if task.assignment else None
         if limit is not None:
             self._at(task.begun + float(limit), task, Timer.LIMIT)
 
-    def _say_started(self, task: Task) -> None:
-        task.said = True
+    def _report_start(self, task: Task) -> None:
+        task.start_reported = True
         if not task.silent:
             self.reports.setdefault((task.attempt, False), Started(task.attempt, task.time))
 
@@ -171,35 +171,35 @@ class Supervisor:
         """Say anew of everything that runs that it started."""
         for task in self.tasks.values():
             if task.phase is Phase.RUNNING:
-                self._say_started(task)
+                self._report_start(task)
 
-    def hear(self, words: Sequence[Word]) -> None:
+    def take(self, words: Sequence[Word]) -> None:
         """Take in what the spawner said."""
         for word in words:
-            if isinstance(word, Kept):
+            if isinstance(word, NotRemoved):
                 self.notes.append(word.why)
             elif isinstance(word, Dead):
                 task = self.tasks.get(self._pids.pop(word.pid))
                 if task is not None and task.own and task.pid == word.pid:
-                    self.died(task, word.code)
+                    self.mark_dead(task, word.code)
             elif isinstance(word, Failed):
-                self._failed(word)
+                self._take_failed(word)
             else:
-                self._spawned(word)
+                self._take_spawned(word)
 
-    def _spawned(self, word: Spawned) -> None:
+    def _take_spawned(self, word: Spawned) -> None:
         self._pids[word.pid] = word.attempt
         task = self.tasks.get(word.attempt)
         if task is None or task.phase is not Phase.ORDERED:
             return
         task.phase, task.pid, task.begun = Phase.RUNNING, word.pid, time.monotonic()
-        self._started(task, word.time)
+        self._begin(task, word.time)
         self._at(task.begun + SHORT, task, Timer.SAY)
         if task.stopping is not None:
             cause, task.stopping = task.stopping, None
             self.stop(task, cause)
 
-    def _failed(self, word: Failed) -> None:
+    def _take_failed(self, word: Failed) -> None:
         task = self.tasks.get(word.attempt)
         if task is None or task.phase is not Phase.ORDERED:
             return
@@ -210,13 +210,13 @@ class Supervisor:
         else:
             self.finish(task, Lost(task.attempt, False, f"it could not be started: {word.why}"))
 
-    def died(self, task: Task, code: int | None) -> None:
+    def mark_dead(self, task: Task, code: int | None) -> None:
         """The shim of an attempt is dead; `code`: with what it exited, if that is known."""
         attempt = task.attempt
         claim = self._records.claim(attempt)
         over: Ended | Lost
         if isinstance(claim, Unclaimed):
-            over = self._unclaimed(task, code)
+            over = self._end_unclaimed(task, code)
         else:
             if task.own and claim.pid != task.pid:
                 # Another shim of this attempt, started before the engine was, was faster.
@@ -233,7 +233,7 @@ class Supervisor:
         self._clearing[attempt] = task
         return None
 
-    def _unclaimed(self, task: Task, code: int | None) -> Ended | Lost:
+    def _end_unclaimed(self, task: Task, code: int | None) -> Ended | Lost:
         """The end of an attempt whose shim is dead and has no claim; and no other shall."""
         attempt = task.attempt
         if not task.own:  # it had one when it was found: its user took it away
@@ -294,7 +294,7 @@ class Supervisor:
     def _watch_memory(self) -> None:
         if self._memory is None:
             return
-        for attempt in self._memory.exceeded():
+        for attempt in self._memory.take_exceeding():
             task = self.tasks.get(attempt)
             if task is not None:
                 self.stop(task, Cause.MEMORY)
@@ -311,11 +311,11 @@ class Supervisor:
     def _see_ends(self) -> None:
         if self._watched:
             for descriptor, _ in self._epoll.poll(0):
-                self._ended(descriptor)
+                self._unwatch(descriptor)
         if self._unwatched and time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + SWEEP
             # Those that wrote down their ends, and in turn some others: a shim can be killed.
-            ended = self._records.ended()
+            ended = self._records.collect_ended()
             looked = [attempt for attempt in self._unwatched if attempt in ended]
             looked += list(islice(self._unwatched, AT_A_TIME))
             for attempt in dict.fromkeys(looked):
@@ -323,18 +323,18 @@ class Supervisor:
                 if alive(claim.pid, claim.start):
                     self._unwatched[attempt] = claim  # last in line
                 else:
-                    self._died_unwatched(attempt)
+                    self._mark_dead_unwatched(attempt)
 
-    def _ended(self, descriptor: int) -> None:
+    def _unwatch(self, descriptor: int) -> None:
         attempt = self._watched.pop(descriptor)
         self._epoll.unregister(descriptor)
         os.close(descriptor)
-        self._died_unwatched(attempt)
+        self._mark_dead_unwatched(attempt)
 
-    def _died_unwatched(self, attempt: Attempt) -> None:
+    def _mark_dead_unwatched(self, attempt: Attempt) -> None:
         task = self.tasks.get(attempt)
         if task is not None and task.phase is Phase.RUNNING:
-            self.died(task, None)
+            self.mark_dead(task, None)
 
     def _ring(self) -> None:
         now = time.monotonic()
@@ -345,7 +345,7 @@ class Supervisor:
             if task is None or task.phase is not Phase.RUNNING:
                 continue
             if timer is Timer.SAY:
-                self._say_started(task)
+                self._report_start(task)
             elif timer is Timer.LIMIT:
                 self.stop(task, Cause.TIME_LIMIT)
             elif timer is Timer.GENTLY:

@@ -52,7 +52,7 @@ def _text(amount: float) -> str:
 
 
 def options_of(demand: Mapping[str, Fraction]) -> dict[str, Any]:
-    """What a task with this demand asks of Ray. Amounts finer than Ray's are rounded down: the
+    """Ray's options of a task with this demand. Amounts finer than Ray's are rounded down: the
     machine's capacity is kept by who decided that it runs there."""
     options: dict[str, Any] = {"num_cpus": 0}
     resources: dict[str, float] = {}

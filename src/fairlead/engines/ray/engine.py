@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -25,40 +24,34 @@ from fairlead.engines.interface import (
     Report,
     Started,
     Stream,
+    first_byte,
 )
+from fairlead.engines.local import processes
 from fairlead.engines.ray import line
 from fairlead.engines.ray.cluster import node_of_row, options_of
 from fairlead.engines.ray.launcher import (
     book,
+    driver_api,
     exchange,
     launcher,
     leases,
+    node_names,
+    pinning,
     probing,
+    threads,
     verdict,
-)
-from fairlead.engines.ray.launcher import (
-    driver_api as driving,
-)
-from fairlead.engines.ray.launcher import (
-    node_names as sightings,
-)
-from fairlead.engines.ray.launcher import pinning as pins
-from fairlead.engines.ray.launcher import (
-    threads as looping,
-)
-from fairlead.engines.ray.launcher import (
-    worker_api as desk,
+    worker_api,
 )
 from fairlead.engines.ray.node import command, files, function
-from fairlead.engines.ray.reports_inbox import Ear
-from fairlead.engines.ray.transport import Way, got, way_to
-from fairlead.whole_file import sync_folder
+from fairlead.engines.ray.reports_inbox import ReportsInbox
+from fairlead.engines.ray.transport import Transport, get_within, open_transport
+from fairlead.whole_file import write_private
 
 BY_VALUE = (
-    *(book, command, desk, driving, exchange, files, function, launcher, leases, line, looping),
-    *(pins, probing, sightings, verdict),
+    *(book, command, driver_api, exchange, files, function, launcher, leases, line, node_names),
+    *(pinning, probing, processes, threads, verdict, worker_api),
 )
-"""What runs on the nodes goes there as it is: they need not have Fairlead."""
+"""Modules that go to the nodes as they are: those need not have Fairlead."""
 
 NAMESPACE = "fairlead"
 
@@ -78,7 +71,7 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True)
 class Identity:
-    """Who this service is, and which launcher knows all that it ever launched."""
+    """The service's name, and the launcher that knows all that it ever launched."""
 
     service: str
     launcher: str | None = None
@@ -97,20 +90,14 @@ def read_identity(path: Path) -> Identity:
 def write_identity(path: Path, identity: Identity) -> None:
     """Keeps the identity, durably."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    with new.open("w", encoding="utf-8") as file:
-        json.dump({"service": identity.service, "launcher": identity.launcher}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
-    sync_folder(path.parent)
+    write_private(path, json.dumps(asdict(identity)))
 
 
 class RayEngine:
     """Runs attempts as Ray tasks that are owned by a launcher. Ray must be connected already.
 
-    `state`: a folder that outlives this process; the service's own. `pinning`: "affinity" or
-    "labels", how Ray is told the node. `kept`: seconds for which a worker waits for a call."""
+    `state`: a folder that outlives this process; the service's own. `kept`: seconds for which a
+    worker waits for a call."""
 
     name = "ray"
 
@@ -119,26 +106,24 @@ class RayEngine:
         state: Path,
         *,
         namespace: str = NAMESPACE,
-        pinning: str = "affinity",
         patience: float = PATIENCE,
         kept: float = leases.KEPT,
     ) -> None:
         self._path = state / "ray.json"
         self._namespace = namespace
-        self._pinning = pinning
         self._patience = patience
         self._kept = kept
         self._identity = read_identity(self._path)
         self._launcher: Any = None
-        self._way: Way | None = None
+        self._transport: Transport | None = None
         self._incarnation = ""
         self._read_lock = Lock()
         self._last_read: tuple[Attempt, bytes] | None = None
         self._closed = False
-        self._told: set[int] = set()
-        self._later: list[tuple[str, Any]] = []
+        self._sent_calls: set[int] = set()
+        self._pending: list[tuple[str, Any]] = []
         self._wake: Callable[[], None] = lambda: None
-        self._ear: Ear | None = None
+        self._inbox: ReportsInbox | None = None
         self._connect(max(patience, FIRST_PATIENCE))
 
     def nodes(self) -> Sequence[Node]:
@@ -152,41 +137,41 @@ class RayEngine:
         self._check()
         trees = [_tree(assignment) for assignment in batch]
         jobs = {a.attempt.job: a.call for a in batch if a.call is not None}
-        new = {job: call for job, call in jobs.items() if job not in self._told}
-        self._told.update(new)
-        self._tell("launch", (trees, new))
+        new = {job: call for job, call in jobs.items() if job not in self._sent_calls}
+        self._sent_calls.update(new)
+        self._send("launch", (trees, new))
 
     def poll(self) -> Sequence[Report]:
-        ear = self._check()
-        if self._later:
-            self._tell()
-        return ear.reports.all()
+        inbox = self._check()
+        if self._pending:
+            self._send()
+        return inbox.reports.all()
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
-        ear = self._check()
-        ear.reports.drop(reports)
-        told = [(_key(r.attempt), "started" if isinstance(r, Started) else "end") for r in reports]
-        self._later.append(("acknowledge", told))
+        inbox = self._check()
+        inbox.reports.drop(reports)
+        keys = [(_key(r.attempt), "started" if isinstance(r, Started) else "end") for r in reports]
+        self._pending.append(("acknowledge", keys))
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
         self._check()
-        self._tell("cancel", [_key(attempt) for attempt in batch])
+        self._send("cancel", [_key(attempt) for attempt in batch])
 
     def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
-        self._reached()
+        self._find_transport()
         # Another launcher than the one we knew: what it does not know, that one may have started.
         sure = self._identity.launcher in (None, self._incarnation)
         trees = [{"key": _key(a.attempt)} for a in expected]
-        if self._ear is not None:
-            self._ear.close()
-        if self._later:
-            self._tell()
-        told = self._call("reconcile", trees, sure)
+        if self._inbox is not None:
+            self._inbox.close()
+        if self._pending:
+            self._send()
+        answer = self._call("reconcile", trees, sure)
         if self._identity.launcher != self._incarnation:
             self._identity = replace(self._identity, launcher=self._incarnation)
             write_identity(self._path, self._identity)
-        self._ear = Ear(self._reached(), told, self._wake)
-        return [Attempt(*key) for key in told["never"]]
+        self._inbox = ReportsInbox(self._find_transport(), answer, self._wake)
+        return [Attempt(*key) for key in answer["never"]]
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         launcher_ = self._launcher
@@ -197,13 +182,13 @@ class RayEngine:
         if found is None:
             return Output(b"", 0, 0, True)
         if found["ref"]:
-            return _part(self._result(attempt, found["ref"][0]), 0, offset, most, True)
+            return Output.part_of(self._result(attempt, found["ref"][0]), offset, most, True)
         size, tail = found["size"], found["tail"]
         if found["over"]:
-            begin = max(0, size + offset) if offset < 0 else min(offset, size)
             # What is kept of an output is its end; the node may be gone with the rest.
-            if begin >= size - len(tail) or found["node"] is None:
-                return _part(tail, size - len(tail), offset, most, True)
+            at = size - len(tail)
+            if first_byte(offset, size) >= at or found["node"] is None:
+                return Output.part_of(tail, offset, most, True, at)
         if found["node"] is None:
             return Output(b"", 0, 0, found["over"])
         data, begin, size = self._get(
@@ -219,18 +204,18 @@ class RayEngine:
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
         self._check()
-        told = [*self._later, ("forget", [_key(attempt) for attempt in attempts])]
-        self._later.clear()
-        self._call("turn", told)  # waits: outputs are asked for by other ways
+        requests = [*self._pending, ("forget", [_key(attempt) for attempt in attempts])]
+        self._pending.clear()
+        self._call("turn", requests)  # waits: outputs are asked for in other ways
 
     def close(self) -> None:
-        if self._later and self._ear is not None and not self._ear.trouble:
-            self._tell()
-        self._lost()
+        if self._pending and self._inbox is not None and not self._inbox.trouble:
+            self._send()
+        self._disconnect()
         self._closed = True
 
     def _result(self, attempt: Attempt, reference: Any) -> bytes:
-        """What an attempt returned; the last one is kept, as it is read in parts."""
+        """Reads an attempt's result; the last one is kept, as it is read in parts."""
         with self._read_lock:
             if self._last_read is not None and self._last_read[0] == attempt:
                 return self._last_read[1]
@@ -239,43 +224,44 @@ class RayEngine:
             self._last_read = (attempt, data)
         return data
 
-    def _check(self) -> Ear:
-        if self._ear is None:
+    def _check(self) -> ReportsInbox:
+        if self._inbox is None:
             raise EngineError("reconcile comes first")
-        if self._ear.trouble:
-            trouble = self._ear.trouble
-            self._lost()
+        if self._inbox.trouble:
+            trouble = self._inbox.trouble
+            self._disconnect()
             raise EngineError(trouble)
-        return self._ear
+        return self._inbox
 
-    def _lost(self) -> None:
-        """What was asked may or may not have been done; the launcher may be another one next."""
-        if self._ear is not None:
-            self._ear.close()
-        if self._way is not None:
-            self._way.close()
-        self._ear = self._launcher = self._way = None
-        self._later.clear()
+    def _disconnect(self) -> None:
+        """Lets go of the launcher: requests may or may not have been done, and the next one may be
+        another."""
+        if self._inbox is not None:
+            self._inbox.close()
+        if self._transport is not None:
+            self._transport.close()
+        self._inbox = self._launcher = self._transport = None
+        self._pending.clear()
 
-    def _tell(self, *told: Any) -> None:
+    def _send(self, *request: Any) -> None:
         """Tells the launcher, with what could wait until now, and does not wait for its answer."""
-        messages = [*self._later, told] if told else list(self._later)
-        self._later.clear()
-        self._reached().tell(messages)
+        messages = [*self._pending, request] if request else list(self._pending)
+        self._pending.clear()
+        self._find_transport().send(messages)
 
-    def _reached(self) -> Way:
-        """The way to the launcher, which is found, or made, where there is none."""
-        if self._way is None:
+    def _find_transport(self) -> Transport:
+        """The connection with the launcher, which is found, or made, where there is none."""
+        if self._transport is None:
             self._connect(self._patience)
-        assert self._way is not None
-        return self._way
+        assert self._transport is not None
+        return self._transport
 
     def _connect(self, patience: float) -> None:
         """Finds the launcher, or makes it; this is its driver from now on."""
         if self._closed:
             raise EngineError("the engine is closed")
-        handle = self._found_or_made()
-        hello = got(handle.hello.remote(self._identity.service), patience)
+        handle = self._find_or_create()
+        hello = get_within(handle.hello.remote(self._identity.service), patience)
         if "taken" in hello:
             if hello["quiet"] < QUIET:
                 raise EngineError(
@@ -283,11 +269,11 @@ class RayEngine:
                     f" {QUIET:g} seconds after it has ended"
                 )
             self._end(handle, patience)
-            handle = self._found_or_made()
-            hello = got(handle.hello.remote(self._identity.service), patience)
-        self._launcher, self._way = handle, way_to(handle, hello, self._patience)
+            handle = self._find_or_create()
+            hello = get_within(handle.hello.remote(self._identity.service), patience)
+        self._launcher, self._transport = handle, open_transport(handle, hello, self._patience)
         self._incarnation = hello["incarnation"]
-        self._told.clear()
+        self._sent_calls.clear()
 
     def _end(self, launcher_: Any, patience: float) -> None:
         """Ends the launcher of a service that is gone, and waits until its name is free."""
@@ -301,15 +287,15 @@ class RayEngine:
             sleep(0.1)
         raise EngineError("the launcher of another service does not end")
 
-    def _found_or_made(self) -> Any:
+    def _find_or_create(self) -> Any:
         for module in BY_VALUE:
             cloudpickle.register_pickle_by_value(module)
         try:
-            head = sightings.head_of(ray.nodes())
+            head = node_names.head_of(ray.nodes())
             if head is None:
                 raise EngineError("Ray's head is not there")
             return (
-                ray.remote(concurrency_groups=looping.GROUPS)(launcher.Launcher)
+                ray.remote(concurrency_groups=threads.GROUPS)(launcher.Launcher)
                 .options(
                     name=LAUNCHER,
                     namespace=self._namespace,
@@ -320,20 +306,20 @@ class RayEngine:
                     max_concurrency=16,
                     scheduling_strategy=NodeAffinitySchedulingStrategy(head, soft=False),
                 )
-                .remote(LAUNCHER, self._namespace, self._pinning, self._kept)
+                .remote(LAUNCHER, self._namespace, self._kept)
             )
         except (ray.exceptions.RayError, ValueError, RuntimeError) as error:
             raise EngineError(f"the launcher in Ray cannot be reached: {error}") from error
 
     def _call(self, method: str, *args: Any) -> Any:
         try:
-            return self._reached().ask(method, *args)
+            return self._find_transport().ask(method, *args)
         except EngineError:
-            self._lost()
+            self._disconnect()
             raise
 
     def _get(self, reference: Any) -> Any:
-        return got(reference, self._patience)
+        return get_within(reference, self._patience)
 
 
 def _key(attempt: Attempt) -> tuple[int, int, int]:
@@ -341,7 +327,7 @@ def _key(attempt: Attempt) -> tuple[int, int, int]:
 
 
 def _tree(assignment: Assignment) -> Tree:
-    """What the launcher needs of an assignment."""
+    """The part of an assignment that the launcher needs."""
     attempt = assignment.attempt
     kind = "nothing"
     if assignment.command is not None:
@@ -352,7 +338,7 @@ def _tree(assignment: Assignment) -> Tree:
     spec: Tree = {
         "machine": assignment.machine,
         "command": assignment.command,
-        "env": {**dict(assignment.env), **_variables(assignment)},
+        "env": {**assignment.env, **assignment.variables()},
         "cwd": assignment.cwd,
         "limit": None if limit is None else float(limit),
         "user": assignment.user,
@@ -365,25 +351,3 @@ def _tree(assignment: Assignment) -> Tree:
         )
     options = {**options_of(assignment.demand), "name": assignment.name}
     return {"key": _key(attempt), "kind": kind, "spec": spec, "options": options}
-
-
-def _variables(assignment: Assignment) -> dict[str, str]:
-    """What every task finds in its environment."""
-    attempt = assignment.attempt
-    return {
-        "FAIRLEAD_JOB": assignment.name,
-        "FAIRLEAD_JOB_ID": str(attempt.job),
-        "FAIRLEAD_TENANT": assignment.tenant,
-        "FAIRLEAD_TASK": str(attempt.task),
-        "FAIRLEAD_ATTEMPT": str(attempt.number),
-        "FAIRLEAD_MACHINE": assignment.machine,
-        "FAIRLEAD_PIECES": ",".join(f"{name}:{index}" for name, index in assignment.pieces),
-    }
-
-
-def _part(data: bytes, at: int, offset: int, most: int, over: bool) -> Output:
-    """A part of an output whose end, from `at`, is here."""
-    size = at + len(data)
-    begin = max(0, size + offset) if offset < 0 else min(offset, size)
-    begin = max(begin, at)
-    return Output(data[begin - at : begin - at + most], begin, size, over)

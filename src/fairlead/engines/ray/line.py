@@ -15,8 +15,8 @@ from contextlib import suppress
 from typing import Any
 
 WORKER, DRIVER = b"worker", b"driver"
-"""Who has a line, in words of one length. Each has a secret of its own: what workers run is not to
-drive the launcher."""
+"""The two sides of lines, in words of one length. Each has a secret of its own: code of workers
+is not to drive the launcher."""
 
 PROOF = 32
 """Bytes of a proof, and of what it is asked with."""
@@ -32,11 +32,11 @@ PATIENCE = 2.0
 
 
 def proof(secret: bytes, side: bytes, asked: bytes) -> bytes:
-    """What only who knows the secret can say on that side where that is asked."""
+    """Proves the secret: nobody else can answer that question on that side."""
     return hmac.digest(secret, side + asked, "sha256")
 
 
-def framed(message: Any) -> bytes:
+def to_frame(message: Any) -> bytes:
     """The message as it goes over a line."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return struct.pack(">I", len(data)) + data
@@ -92,7 +92,7 @@ class FarEnd:
     def send(self, message: Any) -> bool:
         """Whether it went out: where it did not, the line is over. It may have arrived all the
         same."""
-        data = framed(message)
+        data = to_frame(message)
         try:
             if len(data) - 4 > self._longest:
                 raise ConnectionError("too long for a line")
@@ -158,12 +158,12 @@ class LauncherEnd:
     def send(self, message: Any) -> bool:
         """Whether all of it went out. Where it did not, the line is over, and the other side does
         not have the whole message."""
-        return self._put(framed(message))
+        return self._put(to_frame(message))
 
     def post(self, message: Any) -> bool:
         """Sends it as the other side takes it; whether all of it went out by now. Where it did not,
         `flush` is to be called when the socket can be written to."""
-        self._left += framed(message)
+        self._left += to_frame(message)
         return self.flush()
 
     def flush(self) -> bool:
@@ -189,7 +189,7 @@ class LauncherEnd:
             self._said += data
             if len(self._said) < len(WORKER) + 2 * PROOF:
                 return []
-            data = self._proved()
+            data = self._prove()
             self._reader = Reader(LONGEST[self.side])
         return self._reader.add(data)
 
@@ -197,7 +197,7 @@ class LauncherEnd:
         """Ends it for both; whoever reads it hears that, and closes it."""
         _shut(self.socket)
 
-    def _proved(self) -> bytes:
+    def _prove(self) -> bytes:
         """Proves itself to who has proved who it is; what it said after that."""
         side, rest = self._said[: len(WORKER)], self._said[len(WORKER) :]
         said, asked = rest[:PROOF], rest[PROOF : 2 * PROOF]

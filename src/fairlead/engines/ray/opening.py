@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, Mistake
+from fairlead.whole_file import write_private
 
 if TYPE_CHECKING:
     from fairlead.engines.ray.engine import RayEngine
-
-PINNINGS = ("affinity", "labels")
 
 ANSWER = 5.0
 """Seconds in which somebody has to answer at an address."""
@@ -29,15 +28,10 @@ def open_engine(
     state: str,
     address: str | None = None,
     namespace: str = "fairlead",
-    pinning: str = "affinity",
 ) -> RayEngine:
     """The engine, connected to the cluster at `address` (as `ray.init` takes it; "auto" finds the
     one on this machine), or, without one, to one that is started here and goes on when this
     process ends. `state` is a folder of the service's own. Raises InputError and EngineError."""
-    if pinning not in PINNINGS:
-        raise InputError(
-            Mistake(f"{pinning!r} is no way to pin tasks", f"write {' or '.join(PINNINGS)}")
-        )
     folder = Path(state)
     if address is None:
         _own_secret(folder)
@@ -47,7 +41,7 @@ def open_engine(
     _connect(address, namespace)
     from fairlead.engines.ray.engine import RayEngine
 
-    engine = RayEngine(folder, namespace=namespace, pinning=pinning)
+    engine = RayEngine(folder, namespace=namespace)
     # Ray's modules stay: going through them for what may be freed takes longer than most calls.
     gc.freeze()
     return engine
@@ -63,11 +57,7 @@ def _own_secret(folder: Path) -> None:
     token = folder / "ray-token"
     if not token.exists():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = token.with_suffix(".new")
-        new.unlink(missing_ok=True)
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_hex(32))
-        new.replace(token)
+        write_private(token, secrets.token_hex(32))
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token.absolute())}
 
 

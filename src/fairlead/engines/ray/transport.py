@@ -1,4 +1,4 @@
-"""How a driver reaches the launcher: over a line, or, where there can be none, by Ray."""
+"""Takes a driver's requests to the launcher: over a line, or, where there can be none, by Ray."""
 
 from __future__ import annotations
 
@@ -26,49 +26,49 @@ BROKEN = "the line to the launcher in Ray is broken"
 
 
 class Listener(Protocol):
-    """Who hears of one reconciliation."""
+    """Receives the reports of one reconciliation."""
 
     @property
     def closed(self) -> bool:
         """Whether it wants to hear no more."""
 
-    def news(self, reports: list[Tree]) -> None:
+    def take(self, reports: list[Tree]) -> None:
         """These are new."""
 
-    def failed(self, why: Any) -> None:
-        """What was told was perhaps not done: the reason, or the jobs whose calls are not known."""
+    def fail(self, why: Any) -> None:
+        """A request was perhaps not done: the reason, or the jobs whose calls are not known."""
 
 
-class Way(Protocol):
-    """Both ways to the launcher, which does what it is told and asked in that order."""
+class Transport(Protocol):
+    """The connection with the launcher, which does what it is told and asked in that order."""
 
     def ask(self, what: str, *args: Any) -> Any:
         """The answer. Raises EngineError."""
 
-    def tell(self, told: list[Any]) -> None:
-        """A turn. Nobody waits for its answer: who hears is told where it failed."""
+    def send(self, requests: list[Any]) -> None:
+        """Sends a turn. Nobody waits for its answer: who hears is told where it failed."""
 
-    def hear(self, turn: int, seen: int, listener: Listener) -> None:
+    def subscribe(self, turn: int, seen: int, listener: Listener) -> None:
         """From now on it hears the reports after that number, of that reconciliation."""
 
     def close(self) -> None:
         """Lets go of it."""
 
 
-def way_to(launcher: Any, hello: Tree, patience: float) -> Way:
-    """The way that there is to this launcher, which said so in its answer."""
+def open_transport(launcher: Any, hello: Tree, patience: float) -> Transport:
+    """Connects with this launcher, whose answer says whether it has a line."""
     place = hello.get("line")
     if place is not None:
         try:
             host, port, secret = place
             end = FarEnd(DRIVER, host, port, secret, patience)
-            return ByLine(end, hello["epoch"], patience)
+            return LineTransport(end, hello["epoch"], patience)
         except OSError as error:
             sys.stderr.write(f"no line to the launcher in Ray: {error}\n")
-    return ByRay(launcher, hello["epoch"], patience)
+    return RayTransport(launcher, hello["epoch"], patience)
 
 
-class ByLine:
+class LineTransport:
     """Over a line: the launcher tells the news as they come. An engine is used from one thread, but
     for outputs, which come by Ray: nobody else sends here."""
 
@@ -83,13 +83,13 @@ class ByLine:
         Thread(target=self._listen, name="line to Ray", daemon=True).start()
 
     def ask(self, what: str, *args: Any) -> Any:
-        """See `Way`."""
+        """See `Transport`."""
         number, answer = next(self._numbers), SimpleQueue[tuple[Any, str]]()
         with self._lock:
             if self._broken:
                 raise EngineError(BROKEN)
             self._waiting[number] = answer
-        self._say(number, what, args)
+        self._post(number, what, args)
         try:
             value, error = answer.get(timeout=self._patience)
         except Empty:
@@ -101,25 +101,25 @@ class ByLine:
             raise EngineError(error)
         return value
 
-    def tell(self, told: list[Any]) -> None:
-        """See `Way`."""
-        self._say(None, "turn", (told,))
+    def send(self, requests: list[Any]) -> None:
+        """See `Transport`."""
+        self._post(None, "turn", (requests,))
 
-    def hear(self, turn: int, seen: int, listener: Listener) -> None:
-        """See `Way`."""
+    def subscribe(self, turn: int, seen: int, listener: Listener) -> None:
+        """See `Transport`."""
         with self._lock:
             self._turn, self._listener = turn, listener
             broken = self._broken
         if broken:
-            listener.failed(BROKEN)
+            listener.fail(BROKEN)
         else:
-            self._say(None, LISTEN, (turn, seen))
+            self._post(None, LISTEN, (turn, seen))
 
     def close(self) -> None:
-        """See `Way`."""
+        """See `Transport`."""
         self._end.end()
 
-    def _say(self, number: int | None, what: str, args: tuple[Any, ...]) -> None:
+    def _post(self, number: int | None, what: str, args: tuple[Any, ...]) -> None:
         # Where it does not go out, the line is over, and `_listen` says so after what came before.
         self._end.send((number, what, (self._epoch, *args)))
 
@@ -127,7 +127,7 @@ class ByLine:
         try:
             while True:
                 for message in self._end.receive(LOOK):
-                    self._heard(*message)
+                    self._take(*message)
         except (OSError, ValueError):
             pass  # whatever it is, the line is of no use any more
         self._end.close()
@@ -137,21 +137,21 @@ class ByLine:
         for answer in waiting:
             answer.put((None, BROKEN))
         if listener is not None:
-            listener.failed(BROKEN)
+            listener.fail(BROKEN)
 
-    def _heard(self, what: str, *about: Any) -> None:
+    def _take(self, what: str, *about: Any) -> None:
         with self._lock:
             listener = self._listener
             answer = self._waiting.get(about[0]) if what == ANSWER else None
         if answer is not None:
             answer.put(about[1:])
         elif what == NEWS and listener is not None and about[0] == self._turn:
-            listener.news(about[1])
+            listener.take(about[1])
         elif what not in (ANSWER, NEWS) and listener is not None:
-            listener.failed(about[0])
+            listener.fail(about[0])
 
 
-class ByRay:
+class RayTransport:
     """By messages of Ray's: a turn is one, and so is each question for news."""
 
     def __init__(self, launcher: Any, epoch: int, patience: float) -> None:
@@ -159,12 +159,12 @@ class ByRay:
         self._listener: Listener | None = None
 
     def ask(self, what: str, *args: Any) -> Any:
-        """See `Way`."""
-        return got(getattr(self._launcher, what).remote(self._epoch, *args), self._patience)
+        """See `Transport`."""
+        return get_within(getattr(self._launcher, what).remote(self._epoch, *args), self._patience)
 
-    def tell(self, told: list[Any]) -> None:
-        """See `Way`."""
-        answer = self._launcher.turn.remote(self._epoch, told)
+    def send(self, requests: list[Any]) -> None:
+        """See `Transport`."""
+        answer = self._launcher.turn.remote(self._epoch, requests)
         listener = self._listener
         if listener is None:
             return
@@ -172,36 +172,36 @@ class ByRay:
         def over(future: Future[Any]) -> None:
             error = future.exception()
             if error is not None:
-                listener.failed(sentence(error))
+                listener.fail(sentence(error))
             elif future.result():
-                listener.failed(future.result())
+                listener.fail(future.result())
 
         answer.future().add_done_callback(over)
 
-    def hear(self, turn: int, seen: int, listener: Listener) -> None:
-        """See `Way`."""
+    def subscribe(self, turn: int, seen: int, listener: Listener) -> None:
+        """See `Transport`."""
         self._listener = listener
         Thread(
-            target=self._hear, args=(turn, seen, listener), name="news of Ray", daemon=True
+            target=self._ask_for_news, args=(turn, seen, listener), name="news of Ray", daemon=True
         ).start()
 
     def close(self) -> None:
-        """See `Way`."""
+        """See `Transport`."""
 
-    def _hear(self, turn: int, seen: int, listener: Listener) -> None:
+    def _ask_for_news(self, turn: int, seen: int, listener: Listener) -> None:
         while not listener.closed:
             question = self._launcher.news.remote(self._epoch, turn, seen, WAIT)
             try:
-                seen, trees = got(question, WAIT + self._patience)
+                seen, trees = get_within(question, WAIT + self._patience)
             except EngineError as error:
-                listener.failed(str(error))
+                listener.fail(str(error))
                 return
             if trees:
-                listener.news(trees)
+                listener.take(trees)
 
 
-def got(reference: Any, patience: float) -> Any:
-    """What Ray has for this reference within so many seconds. Raises EngineError."""
+def get_within(reference: Any, patience: float) -> Any:
+    """Waits for the value of this reference, so many seconds. Raises EngineError."""
     try:
         return ray.get(reference, timeout=patience)
     except ray.exceptions.GetTimeoutError as error:
@@ -211,7 +211,7 @@ def got(reference: Any, patience: float) -> Any:
 
 
 def sentence(error: BaseException) -> str:
-    """What Ray's error means to who asked the launcher."""
+    """Says Ray's error in the launcher's terms."""
     if isinstance(error, ray.exceptions.ActorDiedError):
         return "the launcher in Ray is gone"
     return f"Ray failed: {error}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -16,12 +15,9 @@ from threading import Event, Lock, Thread
 from typing import IO, Any
 
 from fairlead.engines.interface import EngineError, Node
-from fairlead.engines.supervised.frames import BrokenFrameError, framed, read_frame, write_frame
+from fairlead.engines.supervised.frames import BrokenFrameError, read_frame, write_frame
 from fairlead.engines.supervised.messages import Tree, node_of, report_of
 from fairlead.engines.supervised.unacknowledged import Unacknowledged
-
-FEW = 8
-"""Attempts of a request that is written by who tells it; of longer ones the text takes its time."""
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +47,7 @@ class Child:
         self._failure: tuple[int, str] | None = None
         self.reports = Unacknowledged()
         self._wake = wake
-        self.heard = self.started
+        self.last_heard = self.started
         self.away = ""  # why the engine cannot be reached now
         self.nodes: list[Node] | None = None  # as it last said
         self._numbers = count()
@@ -68,29 +64,26 @@ class Child:
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._told: IO[bytes] = self._process.stdin
-        self._heard: IO[bytes] = self._process.stdout
+        self._input: IO[bytes] = self._process.stdin
+        self._output: IO[bytes] = self._process.stdout
         # A driver that hangs reads nothing: only a thread of its own may wait for it.
         self._outbox: SimpleQueue[Tree | None] = SimpleQueue()
-        self._unwritten = 0  # of what was put there
-        self._order = Lock()
         self._threads = [
-            Thread(target=self._tell, name="to the engine's driver", daemon=True),
-            Thread(target=self._listen, name="from the engine's driver", daemon=True),
+            Thread(target=self._write_all, name="to the engine's driver", daemon=True),
+            Thread(target=self._read_all, name="from the engine's driver", daemon=True),
         ]
         for thread in self._threads:
             thread.start()
-        self._put(request)
+        self._outbox.put(request)
 
     @property
     def pid(self) -> int:
         """The process."""
         return self._process.pid
 
-    def tell(self, request: Tree) -> None:
+    def send(self, request: Tree) -> None:
         """Tells it, if it is still there, and does not wait."""
-        if not (_is_short(request) and self._told_at_once(framed(request))):
-            self._put(request)
+        self._outbox.put(request)
 
     def begin(self) -> int:
         """The number of the reconciliation that begins: what was told and said before is void."""
@@ -117,7 +110,7 @@ class Child:
         if self.over.is_set():
             answers.put(None)
         else:
-            self._put({**request, "id": number})
+            self._outbox.put({**request, "id": number})
         try:
             answer = answers.get(timeout=timeout)
         except Empty:
@@ -149,45 +142,21 @@ class Child:
         for thread in self._threads:
             thread.join()
 
-    def _put(self, request: Tree) -> None:
-        with self._order:
-            self._unwritten += 1
-            self._outbox.put(request)
-
-    def _told_at_once(self, frame: bytes) -> bool:
-        """Whether it is in the pipe: where nothing waits and the pipe takes it, no other thread is
-        woken, which would have to wait until this one has nothing to do."""
-        if len(frame) > select.PIPE_BUF:
-            return False
-        with self._order:
-            if self._unwritten or self._told.closed:
-                return False
-            poller = select.poll()
-            poller.register(self._told, select.POLLOUT)
-            if poller.poll(0) != [(self._told.fileno(), select.POLLOUT)]:
-                return False
-            with suppress(OSError):  # it is gone: `_listen` hears that
-                self._told.write(frame)
-                self._told.flush()
-            return True
-
-    def _tell(self) -> None:
+    def _write_all(self) -> None:
         while (request := self._outbox.get()) is not None:
             try:
-                write_frame(self._told, request)
+                write_frame(self._input, request)
             except OSError:
-                # It is gone, or going: `_listen` hears the end and wakes who waits for an answer.
+                # It is gone, or going: `_read_all` hears the end and wakes who waits for an answer.
                 break
-            with self._order:
-                self._unwritten -= 1
-        with self._order, suppress(OSError):
-            self._told.close()
+        with suppress(OSError):
+            self._input.close()
 
-    def _listen(self) -> None:
+    def _read_all(self) -> None:
         why = ""
         try:
-            while (frame := read_frame(self._heard)) is not None:
-                self.heard = self._clock()
+            while (frame := read_frame(self._output)) is not None:
+                self.last_heard = self._clock()
                 if "ready" in frame:
                     self.name = frame["ready"]
                     self.ready.set()
@@ -197,23 +166,23 @@ class Child:
                     if waiting is not None:
                         waiting.put(frame)
                 elif "round" in frame:
-                    self._hear(frame)
+                    self._take_reports(frame)
                 elif "nodes" in frame or "away" in frame:
-                    self._see(frame)
+                    self._take_nodes(frame)
                 else:
                     self.refused = "refused" in frame
                     why = frame.get("refused") or frame.get("failed") or ""
         except BrokenFrameError as error:
             why = f"it wrote what nobody understands: {error}"
             self._process.kill()
-        self._heard.close()
+        self._output.close()
         code = self._process.wait()
         self.killed = code == -signal.SIGKILL and not (self.why or why)
         how = f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
         self.why = self.why or why or how
         self._end()
 
-    def _hear(self, frame: Tree) -> None:
+    def _take_reports(self, frame: Tree) -> None:
         """Takes in what it says by itself."""
         reports = [report_of(tree) for tree in frame.get("reports", ())]
         with self._lock:
@@ -226,7 +195,7 @@ class Child:
             self.reports.take(reports)
         self._wake()
 
-    def _see(self, frame: Tree) -> None:
+    def _take_nodes(self, frame: Tree) -> None:
         """Takes in what it says of its machines; nothing new where `nodes` is null."""
         if frame.get("nodes") is not None:
             self.nodes = [node_of(tree) for tree in frame["nodes"]]
@@ -244,9 +213,3 @@ class Child:
         for answers in waiting:
             answers.put(None)
         self._wake()
-
-
-def _is_short(request: Tree) -> bool:
-    """Whether its text is made at once."""
-    few = all(len(request.get(what, ())) <= FEW for what in ("batch", "reports", "attempts"))
-    return few and not request.get("calls")

@@ -52,7 +52,7 @@ MACHINES = 1.0
 """Seconds between two looks at its machines, which also say that this process lives."""
 
 NEWS: Tree = {"method": "news"}
-"""What stands among the requests where the engine says that it has news."""
+"""A request of the engine itself, which has news."""
 
 
 class Server:
@@ -68,14 +68,14 @@ class Server:
         self._calls: dict[str, str] = {}
         self._round = 0
         self._good = False  # it is reconciled, and nothing failed since
-        self._said: set[tuple[Attempt, type[Report]]] = set()  # and not acknowledged
+        self._reported: set[tuple[Attempt, type[Report]]] = set()  # and not acknowledged
         self._nodes: list[Tree] | None = None  # as they were told
 
     def do(self, request: Tree) -> None:
         """Does it, and answers where an answer is waited for."""
         number = request.get("id")
         try:
-            value = self._does(request)
+            value = self._answer(request)
         except EngineError as error:
             if number is not None:
                 self._tell({"id": number, "error": str(error)})
@@ -102,14 +102,14 @@ class Server:
         """Whether it failed since it was reconciled."""
         return self._round > 0 and not self._good
 
-    def _does(self, request: Tree) -> Any:
+    def _answer(self, request: Tree) -> Any:
         engine = self._engine
         match request["method"]:
             case "news":
                 if self._good:
                     self._news()
             case "reconcile":
-                return self._reconciled(request)
+                return self._reconcile(request)
             case "output":
                 attempt, stream = attempt_of(request["attempt"]), Stream(request["stream"])
                 return plain_output(
@@ -118,10 +118,10 @@ class Server:
             case "close":
                 engine.close()
             case _ if self._good:
-                self._is_told(request)
+                self._apply(request)
         return None
 
-    def _is_told(self, request: Tree) -> None:
+    def _apply(self, request: Tree) -> None:
         engine = self._engine
         match request["method"]:
             case "launch":
@@ -131,7 +131,7 @@ class Server:
                 engine.launch(assignments_of(request["batch"], self._calls))
             case "acknowledge":
                 reports = [report_of(tree) for tree in request["reports"]]
-                self._said.difference_update((each.attempt, type(each)) for each in reports)
+                self._reported.difference_update((each.attempt, type(each)) for each in reports)
                 engine.acknowledge(reports)
             case "cancel":
                 engine.cancel([attempt_of(tree) for tree in request["attempts"]])
@@ -140,12 +140,12 @@ class Server:
             case method:
                 raise EngineError(f"the engine's driver knows no {method!r}")
 
-    def _reconciled(self, request: Tree) -> list[list[int]]:
+    def _reconcile(self, request: Tree) -> list[list[int]]:
         self._round, self._good = request["round"], False
         self._calls = dict(request["calls"])
         never = self._engine.reconcile(assignments_of(request["batch"], self._calls))
         self._good = True
-        self._said.clear()
+        self._reported.clear()
         self._news()
         return [plain_attempt(each) for each in never]
 
@@ -154,15 +154,15 @@ class Server:
         reports = []
         for report in self._engine.poll():
             key = (report.attempt, type(report))
-            if key not in self._said:
-                self._said.add(key)
+            if key not in self._reported:
+                self._reported.add(key)
                 reports.append(plain_report(report))
         if reports:
             self._tell({"reports": reports, "round": self._round})
 
 
 APART = ("output", "close")
-"""What may fail while all else goes on."""
+"""Methods that may fail while all else goes on."""
 
 
 def serve(engine: Engine, asked: SimpleQueue[Tree], tell: Callable[[Tree], None]) -> None:
@@ -185,14 +185,14 @@ def serve(engine: Engine, asked: SimpleQueue[Tree], tell: Callable[[Tree], None]
             except Empty:
                 request = NEWS
             if request["method"] == "output":
-                readers.submit(_guarded, partial(server.do, request))
+                readers.submit(_guard, partial(server.do, request))
                 continue
             server.do(request)
             if request["method"] == "close":
                 return
 
 
-def _guarded(work: Callable[[], None]) -> None:
+def _guard(work: Callable[[], None]) -> None:
     """An engine that fails in a way of which nothing is known cannot be trusted: this process
     ends, and another one begins with what is durable."""
     try:
@@ -233,7 +233,7 @@ def main() -> None:
     if first is None:
         return
     asked: SimpleQueue[Tree] = SimpleQueue()
-    Thread(target=_guarded, args=(lambda: _listen(asking, asked),), daemon=True).start()
+    Thread(target=_guard, args=(lambda: _listen(asking, asked),), daemon=True).start()
     try:
         engine = _open(first)
     except InputError as error:
@@ -248,4 +248,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    _guarded(main)
+    _guard(main)

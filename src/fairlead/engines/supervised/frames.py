@@ -10,10 +10,10 @@ LONGEST_FRAME = 1 << 30
 
 
 class BrokenFrameError(Exception):
-    """What was read is no frame."""
+    """The other side wrote no frame."""
 
 
-def framed(tree: dict[str, Any]) -> bytes:
+def to_frame(tree: dict[str, Any]) -> bytes:
     """The frame of a tree."""
     data = json.dumps(tree, separators=(",", ":")).encode("ascii")
     return len(data).to_bytes(4, "big") + data
@@ -21,7 +21,7 @@ def framed(tree: dict[str, Any]) -> bytes:
 
 def write_frame(pipe: IO[bytes], tree: dict[str, Any]) -> None:
     """Writes a frame whole. Raises OSError where nobody reads any more."""
-    pipe.write(framed(tree))
+    pipe.write(to_frame(tree))
     pipe.flush()
 
 

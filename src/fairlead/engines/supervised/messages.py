@@ -1,4 +1,4 @@
-"""What an engine is told and what it tells, as plain trees that JSON holds, and back."""
+"""Requests to an engine and its reports, as plain trees that JSON holds, and back."""
 
 from __future__ import annotations
 

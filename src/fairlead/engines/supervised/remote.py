@@ -98,7 +98,7 @@ class RemoteEngine:
         self._wake = wake
 
     def launch(self, batch: Sequence[Assignment]) -> None:
-        child = self._reconciled()
+        child = self._check_reconciled()
         trees, calls = plain_assignments(batch)
         fresh = child.calls_size > CALLS_KEPT
         if fresh:
@@ -106,16 +106,16 @@ class RemoteEngine:
         new = {key: call for key, call in calls.items() if key not in child.calls}
         child.calls.update(new)
         child.calls_size += sum(map(len, new.values()))
-        child.tell({"method": "launch", "batch": trees, "calls": new, "fresh": fresh})
+        child.send({"method": "launch", "batch": trees, "calls": new, "fresh": fresh})
 
     def poll(self) -> Sequence[Report]:
-        return self._reconciled().reports.all()
+        return self._check_reconciled().reports.all()
 
     def acknowledge(self, reports: Sequence[Report]) -> None:
-        child = self._reconciled()
+        child = self._check_reconciled()
         child.reports.drop(reports)
         trees = [plain_report(report) for report in reports]
-        child.tell({"method": "acknowledge", "reports": trees})
+        child.send({"method": "acknowledge", "reports": trees})
 
     def cancel(self, batch: Sequence[Attempt]) -> None:
         self._attempts("cancel", batch)
@@ -151,9 +151,9 @@ class RemoteEngine:
 
     def _attempts(self, method: str, attempts: Sequence[Attempt]) -> None:
         trees = [plain_attempt(attempt) for attempt in attempts]
-        self._reconciled().tell({"method": method, "attempts": trees})
+        self._check_reconciled().send({"method": method, "attempts": trees})
 
-    def _reconciled(self) -> Child:
+    def _check_reconciled(self) -> Child:
         child = self._ready()
         failure = child.failure()
         if failure is not None:
@@ -175,15 +175,15 @@ class RemoteEngine:
             if child is None:
                 child = self._start()
             if child.over.is_set():
-                raise self._ended(child)
+                raise self._drop_child(child)
             if not child.ready.is_set():
                 if self._clock() - child.started > self._start_timeout:
                     child.kill(f"it was not ready within {self._start_timeout:g} seconds")
-                    raise self._ended(child)
+                    raise self._drop_child(child)
                 raise EngineError("the engine's driver is starting")
-            if self._clock() - child.heard > self._timeout:
+            if self._clock() - child.last_heard > self._timeout:
                 child.kill(f"it has said nothing for {self._timeout:g} seconds")
-                raise self._ended(child)
+                raise self._drop_child(child)
             if child.away:
                 raise EngineError(child.away)
             return child
@@ -202,8 +202,8 @@ class RemoteEngine:
         if child is not None:
             child.hang_up()
 
-    def _ended(self, child: Child) -> EngineError:
-        """What to say of a child that is over; from now on there is none."""
+    def _drop_child(self, child: Child) -> EngineError:
+        """Drops a child that is over; the error that says so."""
         now = self._clock()
         if child.ready.is_set() and now - child.started > GOOD_SERVICE:
             self._wait = FIRST_WAIT

@@ -36,6 +36,6 @@ class Unacknowledged:
                 self._reports.pop((report.attempt, type(report)), None)
 
     def clear(self) -> None:
-        """What was heard before is void."""
+        """Drops all of them: a reconciliation voids the reports before it."""
         with self._lock:
             self._reports.clear()

@@ -1,4 +1,4 @@
-"""What the launcher knows of attempts and calls: what runs, what is to be told, what is kept.
+"""Attempts, reports and calls that the launcher knows.
 
 Nothing here asks Ray or reads a clock; whoever calls holds the launcher's lock.
 """
@@ -46,7 +46,7 @@ class Book:
         self.attempts: dict[Key, KnownAttempt] = {}
         self.over: dict[Key, KnownAttempt] = {}  # acknowledged; kept for their outputs
         self.reports: dict[tuple[Key, str], tuple[int, Tree]] = {}
-        self.said = 0  # the number of the last report
+        self.last_number = 0  # the number of the last report
         self.calls: dict[int, Tree] = {}
         self.kept: dict[str, Any] = {}
         self._jobs: dict[int, int] = {}  # attempts of each that are known
@@ -54,7 +54,7 @@ class Book:
     def learn(self, batch: list[Tree], calls: dict[int, str]) -> list[int]:
         """Takes in calls; the jobs in the batch whose calls are not known."""
         for job, text in calls.items():
-            self.calls[int(job)] = _parsed(text)
+            self.calls[int(job)] = _read_call(text)
         asked = {tree["key"][0] for tree in batch if tree["kind"] == "function"}
         return sorted(asked - self.calls.keys())
 
@@ -91,8 +91,8 @@ class Book:
         kind = "started" if tree["is"] == "started" else "end"
         self.reports.pop((attempt.key, "started"), None)
         self.reports.pop((attempt.key, kind), None)  # so that it comes last
-        self.said += 1
-        self.reports[attempt.key, kind] = self.said, {**tree, "attempt": list(attempt.key)}
+        self.last_number += 1
+        self.reports[attempt.key, kind] = self.last_number, {**tree, "attempt": list(attempt.key)}
 
     def since(self, seen: int) -> list[Tree]:
         """The reports after that number, oldest first."""
@@ -162,7 +162,7 @@ class Book:
             self.report(attempt, {"is": "started", "time": attempt.started})
 
     def locate(self, key: Key, stream: str, alive: Collection[str]) -> Tree | None:
-        """Where an output of an attempt is: whether it is over, its size, its last bytes, the node
+        """Finds an output of an attempt: whether it is over, its size, its last bytes, the node
         that has it, or a reference to it. None of an attempt that is not known."""
         attempt = self.attempts.get(key) or self.over.get(key)
         if attempt is None:
@@ -187,8 +187,8 @@ def mark_of(service: str, key: Key) -> str:
     return f"{service}/{key[0]}.{key[1]}.{key[2]}"
 
 
-def _parsed(text: str) -> Tree:
-    """What a call says, or what is wrong with it. Nothing of it is unpickled here."""
+def _read_call(text: str) -> Tree:
+    """Reads a call, or its mistake. Nothing of it is unpickled here."""
     try:
         call = json.loads(text)
         if call["fairlead.ray"] != 1:

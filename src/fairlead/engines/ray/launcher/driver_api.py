@@ -11,10 +11,10 @@ from typing import Any
 
 from fairlead.engines.ray.launcher.book import Book, KnownAttempt
 from fairlead.engines.ray.launcher.exchange import Exchange
-from fairlead.engines.ray.launcher.node_names import Sightings
+from fairlead.engines.ray.launcher.node_names import NodeNames
 from fairlead.engines.ray.launcher.pinning import Pins
 from fairlead.engines.ray.launcher.threads import DRIVE, HEAR, in_group
-from fairlead.engines.ray.launcher.verdict import Key, Tree, lost
+from fairlead.engines.ray.launcher.verdict import Key, Tree, build_lost
 from fairlead.engines.ray.line import DRIVER, LauncherEnd
 from fairlead.engines.ray.node.files import remove
 
@@ -22,16 +22,16 @@ AT_ONCE = 50
 """Tasks that are handed to Ray before anybody else is heard."""
 
 ASKED = ("nodes", "turn", "reconcile")
-"""What is asked over a line as it is by Ray."""
+"""Methods that are called over a line as by Ray."""
 
 LISTEN, NEWS, ANSWER, FAILED = "listen", "news", "answer", "failed"
-"""What is asked beside these: to be told the news. And what is told: news, the answer to a
+"""Messages beside these: to listen for news. And from here: news, the answer to a
 question, and why what was only said was not done."""
 
 TAKEN_OVER = "another driver has taken over"
 
 
-class Driving:
+class DriverApi:
     """One driver at a time: each new one gets a number, and what those before it ask is refused.
     The launcher's lock is held while anything is done."""
 
@@ -41,16 +41,16 @@ class Driving:
     _book: Book
     _queue: deque[KnownAttempt]
     _pins: Pins
-    _sightings: Sightings
+    _node_names: NodeNames
     _exchange: Exchange
     _incarnation: str
     _service: str | None = None
     _epoch = 0
     _round = 0
-    _heard = 0.0
-    _ear: LauncherEnd | None = None  # the line of who wants to be told the news
-    _ear_round = 0
-    _ear_seen = 0  # the last report that it was told
+    _last_call = 0.0
+    _news_line: LauncherEnd | None = None  # the line of who wants to be told the news
+    _news_round = 0
+    _news_seen = 0  # the last report that it was told
     _about: Callable[[], Tree]
     _submit_some: Callable[[], None]
     _stop: Callable[[KnownAttempt, str], None]
@@ -59,35 +59,35 @@ class Driving:
     def hello(self, service: str) -> Tree:
         """A new driver of that service. Refused while another service's driver is there."""
         with self._lock:
-            quiet = time.monotonic() - self._heard
+            quiet = time.monotonic() - self._last_call
             if self._service not in (None, service):
                 return {"taken": self._service, "quiet": quiet}
             self._service = service
             self._epoch += 1
-            self._heard = time.monotonic()
-            if self._ear is not None:
-                self._exchange.post(self._ear, (FAILED, TAKEN_OVER))
-                self._ear = None
+            self._last_call = time.monotonic()
+            if self._news_line is not None:
+                self._exchange.post(self._news_line, (FAILED, TAKEN_OVER))
+                self._news_line = None
             self._news.notify_all()
-            told = {"incarnation": self._incarnation, "epoch": self._epoch}
-            return {**told, "line": self._exchange.place(DRIVER)}
+            answer = {"incarnation": self._incarnation, "epoch": self._epoch}
+            return {**answer, "line": self._exchange.place(DRIVER)}
 
     @in_group(HEAR)
     def nodes(self, epoch: int) -> list[Tree]:
         """The nodes that are alive."""
         with self._lock:
             self._check(epoch)
-            return self._sightings.listed()
+            return self._node_names.rows()
 
     @in_group(DRIVE)
-    def turn(self, epoch: int, told: list[tuple[str, Any]]) -> list[int]:
+    def turn(self, epoch: int, requests: list[tuple[str, Any]]) -> list[int]:
         """Does what it is told, in that order: ("launch", (batch, calls)), ("acknowledge", reports
         by key and kind), ("cancel", keys), ("forget", keys). The jobs whose calls are not known:
         their batch was not launched then."""
         missing: list[int] = []
         with self._lock:
             self._check(epoch)
-            for what, about in told:
+            for what, about in requests:
                 match what:
                     case "launch":
                         missing += self._launch(*about)
@@ -108,11 +108,11 @@ class Driving:
             self._check(epoch)
 
             def worth() -> bool:
-                return self._book.said > seen or (epoch, turn) != (self._epoch, self._round)
+                return self._book.last_number > seen or (epoch, turn) != (self._epoch, self._round)
 
             self._news.wait_for(worth, patience)
             self._check(epoch)
-            return self._book.said, self._book.since(seen)
+            return self._book.last_number, self._book.since(seen)
 
     def _launch(self, batch: list[Tree], calls: dict[int, str]) -> list[int]:
         """Starts attempts that are not known."""
@@ -129,8 +129,8 @@ class Driving:
             self._work.notify()
         return []
 
-    def _acknowledge(self, told: list[tuple[Key, str]]) -> None:
-        for key, kind in told:
+    def _acknowledge(self, reports: list[tuple[Key, str]]) -> None:
+        for key, kind in reports:
             if self._book.reports.pop((key, kind), None) and kind != "started":
                 self._book.put_away(key)
 
@@ -140,7 +140,9 @@ class Driving:
             attempt = self._book.attempts.get(key)
             if attempt is None:
                 attempt = self._book.remember(KnownAttempt(key, {}, "nothing", None, {}))
-                self._book.end(attempt, lost("it was cancelled before it started", False, False))
+                self._book.end(
+                    attempt, build_lost("it was cancelled before it started", False, False)
+                )
             else:
                 self._stop(attempt, "stopped")
 
@@ -149,7 +151,7 @@ class Driving:
         places: dict[str, list[Key]] = {}
         for key in keys:
             attempt = self._book.drop_outputs(key)
-            if attempt is not None and attempt.node in self._sightings.alive:
+            if attempt is not None and attempt.node in self._node_names.alive:
                 places.setdefault(str(attempt.node), []).append(key)
         for job in sorted({key[0] for key in keys}):
             self._book.free(job)
@@ -175,17 +177,17 @@ class Driving:
                     never.append(tree["key"])
                 else:
                     missed = self._book.remember(KnownAttempt(tree["key"], {}, "nothing", None, {}))
-                    self._book.end(missed, lost("its launcher in Ray is gone", True, False))
+                    self._book.end(missed, build_lost("its launcher in Ray is gone", True, False))
             self._round += 1
             self._tell()
-            said = self._book.said
+            last = self._book.last_number
             reports = self._book.since(0)
-            return {"never": never, "round": self._round, "seen": said, "reports": reports}
+            return {"never": never, "round": self._round, "seen": last, "reports": reports}
 
     def _check(self, epoch: int) -> None:
         if epoch != self._epoch:
             raise PermissionError(TAKEN_OVER)
-        self._heard = time.monotonic()
+        self._last_call = time.monotonic()
 
     def _abandon(self, attempt: KnownAttempt) -> None:
         """Nobody expects it: it is stopped and not reported."""
@@ -199,14 +201,14 @@ class Driving:
 
     # Over a line.
 
-    def _asked(self, line: LauncherEnd, message: tuple[int | None, str, tuple[Any, ...]]) -> None:
+    def _answer(self, line: LauncherEnd, message: tuple[int | None, str, tuple[Any, ...]]) -> None:
         """Does what is asked. Where there is no number nobody waits for the answer, and only what
         went wrong is told."""
         number, what, args = message
         try:
             value = None
             if what == LISTEN:
-                self._listened(line, *args)
+                self._send_news_to(line, *args)
             elif what in ASKED:
                 value = getattr(self, what)(*args)
             else:
@@ -223,20 +225,20 @@ class Driving:
             elif value:
                 self._exchange.post(line, (FAILED, value))
 
-    def _listened(self, line: LauncherEnd, epoch: int, turn: int, seen: int) -> None:
+    def _send_news_to(self, line: LauncherEnd, epoch: int, turn: int, seen: int) -> None:
         """The driver is told the news after that number over this line."""
         self._check(epoch)
-        self._ear, self._ear_round, self._ear_seen = line, turn, seen
+        self._news_line, self._news_round, self._news_seen = line, turn, seen
 
-    def _hung_up(self, line: LauncherEnd) -> None:
+    def _forget_line(self, line: LauncherEnd) -> None:
         """That line is over."""
-        if self._ear is line:
-            self._ear = None
+        if self._news_line is line:
+            self._news_line = None
 
     def _tell(self) -> None:
         """Tells the driver what it does not know, and wakes whoever waits."""
-        if self._ear is not None and self._book.said > self._ear_seen:
-            news, self._ear_seen = self._book.since(self._ear_seen), self._book.said
+        if self._news_line is not None and self._book.last_number > self._news_seen:
+            news, self._news_seen = self._book.since(self._news_seen), self._book.last_number
             if news:
-                self._exchange.post(self._ear, (NEWS, self._ear_round, news))
+                self._exchange.post(self._news_line, (NEWS, self._news_round, news))
         self._news.notify_all()

@@ -19,19 +19,19 @@ OVERDUE = 5.0
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 Place = tuple[str, int, bytes]
-"""Where a line begins: host, port, and the secret of those who may have one."""
+"""The launcher's end of a line: host, port, and the secret of those who may have one."""
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What is done with a message of one side, and with a line that is over."""
+class Handlers:
+    """Functions for a message of one side, and for a line that is over."""
 
     message: Callable[[LauncherEnd, Any], None]
     over: Callable[[LauncherEnd], None]
 
 
 class Exchange:
-    """Listens on that host, where that can be. The caller's lock is held while `heard` is called,
+    """Listens on that host, where that can be. The caller's lock is held while a handler is called,
     and by whoever calls anything but `listen`."""
 
     def __init__(self, lock: Any, host: str) -> None:
@@ -55,7 +55,7 @@ class Exchange:
         return self._server is not None
 
     def place(self, side: bytes) -> Place | None:
-        """What that side has to know for a line; None where it can have none."""
+        """The place that a line of that side leads to; None where it can have none."""
         if self._server is None:
             return None
         return self._host, self._server.getsockname()[1], self._secrets[side]
@@ -65,7 +65,7 @@ class Exchange:
         if not line.post(message) and line.socket.fileno() in self._chosen.get_map():
             self._chosen.modify(line.socket, READ | WRITE, line)
 
-    def listen(self, heard: Mapping[bytes, Heard], after: Callable[[], None]) -> None:
+    def listen(self, handlers: Mapping[bytes, Handlers], after: Callable[[], None]) -> None:
         """Hears them, for ever. `after` is called when all that is there now was heard."""
         while True:
             ready = self._chosen.select(OVERDUE)
@@ -74,12 +74,12 @@ class Exchange:
                     self._send_away()
                 for key, events in ready:
                     if key.data is None:
-                        self._connected()
+                        self._accept()
                     else:
-                        self._serve(key.data, events, heard)
+                        self._serve(key.data, events, handlers)
                 after()
 
-    def _connected(self) -> None:
+    def _accept(self) -> None:
         assert self._server is not None  # it is what was ready
         try:
             line = LauncherEnd(self._server.accept()[0], self._secrets)
@@ -87,17 +87,17 @@ class Exchange:
         except (OSError, ValueError):
             return  # whoever it was has left
 
-    def _serve(self, line: LauncherEnd, events: int, heard: Mapping[bytes, Heard]) -> None:
+    def _serve(self, line: LauncherEnd, events: int, handlers: Mapping[bytes, Handlers]) -> None:
         if events & WRITE and line.flush():
             self._chosen.modify(line.socket, READ, line)
         if not events & READ:
             return
         try:
             for message in line.read():
-                heard[line.side].message(line, message)
+                handlers[line.side].message(line, message)
         except (OSError, ValueError):
             if line.side:
-                heard[line.side].over(line)
+                handlers[line.side].over(line)
             self._leave(line)
 
     def _send_away(self) -> None:

@@ -20,15 +20,22 @@ from typing import Any
 import ray
 
 from fairlead.engines.ray.launcher.book import Book, KnownAttempt, mark_of
-from fairlead.engines.ray.launcher.driver_api import AT_ONCE, Driving
-from fairlead.engines.ray.launcher.exchange import Exchange, Heard
+from fairlead.engines.ray.launcher.driver_api import AT_ONCE, DriverApi
+from fairlead.engines.ray.launcher.exchange import Exchange, Handlers
 from fairlead.engines.ray.launcher.leases import Leases
-from fairlead.engines.ray.launcher.node_names import Sightings
+from fairlead.engines.ray.launcher.node_names import NodeNames
 from fairlead.engines.ray.launcher.pinning import Pins
 from fairlead.engines.ray.launcher.probing import Probes
 from fairlead.engines.ray.launcher.threads import all_of, follow, go_first, go_on
-from fairlead.engines.ray.launcher.verdict import Key, Tree, ended, lost, of_error, of_result
-from fairlead.engines.ray.launcher.worker_api import Desk
+from fairlead.engines.ray.launcher.verdict import (
+    Key,
+    Tree,
+    build_ended,
+    build_lost,
+    read_error,
+    read_result,
+)
+from fairlead.engines.ray.launcher.worker_api import WorkerApi
 from fairlead.engines.ray.line import DRIVER, WORKER
 from fairlead.engines.ray.node.command import run_command, sweep
 from fairlead.engines.ray.node.function import run_calls
@@ -43,15 +50,15 @@ TICK = 0.1
 """Seconds between two looks at what is due."""
 
 
-class Launcher(Desk, Driving):
+class Launcher(WorkerApi, DriverApi):
     """See above. Keys are (job, task, number); everything told and heard is plain data."""
 
-    def __init__(self, name: str, namespace: str, pinning: str, kept: float) -> None:
+    def __init__(self, name: str, namespace: str, kept: float) -> None:
         self._name = name
         self._namespace = namespace
-        self._pins = Pins(pinning)
+        self._pins = Pins()
         self._incarnation = uuid.uuid4().hex
-        self._heard = time.monotonic()
+        self._last_call = time.monotonic()
         self._lock = threading.RLock()
         self._work = threading.Condition(self._lock)  # there is something to submit
         self._news = threading.Condition(self._lock)  # there may be something to tell
@@ -59,12 +66,12 @@ class Launcher(Desk, Driving):
         self._queue: deque[KnownAttempt] = deque()
         self._live: dict[Any, tuple[KnownAttempt, Tree | None]] = {}
         self._exchange = Exchange(self._lock, ray.util.get_node_ip_address())
-        self._leases = Leases(self._exchange.place(WORKER), self._told_end, kept)
+        self._leases = Leases(self._exchange.place(WORKER), self._take_end, kept)
         self._over: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
         self._due: list[tuple[float, Key, str]] = []
-        self._sightings = Sightings()
-        self._probes = Probes(self._pins, self._sightings)
-        self._sightings.look(ray.nodes())
+        self._node_names = NodeNames()
+        self._probes = Probes(self._pins, self._node_names)
+        self._node_names.look(ray.nodes())
         go_first()
         gc.freeze()  # Ray's modules stay: nobody need go through them for what may be freed
         go_on(self._submit_all, self._collect_all, self._watch_all)
@@ -80,7 +87,7 @@ class Launcher(Desk, Driving):
             if attempt is None or attempt.end is not None or attempt.started is not None:
                 return
             attempt.started = moment
-            self._leases.begun(attempt)
+            self._leases.mark_begun(attempt)
             self._book.report(attempt, {"is": "started", "time": moment})
             self._tell()
             limit = attempt.spec["limit"]
@@ -92,7 +99,7 @@ class Launcher(Desk, Driving):
     # Attempts.
 
     def _about(self) -> Tree:
-        """What workers are told of this launcher."""
+        """A worker needs these facts of this launcher."""
         about: Tree = {"service": self._service, "grace": GRACE, "incarnation": self._incarnation}
         return {**about, "launcher": self._name, "namespace": self._namespace}
 
@@ -101,7 +108,7 @@ class Launcher(Desk, Driving):
             return
         attempt.stopping = why
         if not attempt.refs:
-            self._book.end(attempt, lost("it was stopped before it started", False, False))
+            self._book.end(attempt, build_lost("it was stopped before it started", False, False))
             return
         ray.cancel(attempt.refs[0], force=False)
         self._when(1.0, attempt.key, "again")
@@ -114,8 +121,8 @@ class Launcher(Desk, Driving):
     # What goes on by itself: a thread each.
 
     def _listen(self) -> None:
-        workers = Heard(self._leases.told, self._leases.hung_up)
-        driver = Heard(self._asked, self._hung_up)
+        workers = Handlers(self._leases.take_end, self._leases.drop_line)
+        driver = Handlers(self._answer, self._forget_line)
         self._exchange.listen({WORKER: workers, DRIVER: driver}, self._tell)
 
     def _submit_all(self) -> None:
@@ -133,15 +140,17 @@ class Launcher(Desk, Driving):
     def _submit(self, attempt: KnownAttempt) -> None:
         if attempt.end is not None:
             return
-        node = self._sightings.id_of(attempt.spec["machine"])
+        node = self._node_names.id_of(attempt.spec["machine"])
         moment = time.time_ns() // 1000
         if node is None:
-            self._book.end(attempt, lost(f"there is no node {attempt.spec['machine']}", False))
+            self._book.end(
+                attempt, build_lost(f"there is no node {attempt.spec['machine']}", False)
+            )
         elif attempt.spec.get("problem"):
             problem = attempt.spec["problem"]
-            self._book.end(attempt, ended("not_started", 127, moment, None, problem))
+            self._book.end(attempt, build_ended("not_started", 127, moment, None, problem))
         elif attempt.kind == "nothing":
-            self._book.end(attempt, ended("exited", 0, moment, moment))
+            self._book.end(attempt, build_ended("exited", 0, moment, moment))
         else:
             attempt.node = node
             try:
@@ -149,7 +158,7 @@ class Launcher(Desk, Driving):
                     self._submit_to_ray(attempt, node)
             except (TypeError, ValueError) as error:
                 why = f"Ray cannot run it with {attempt.options}: {error}"
-                self._book.end(attempt, ended("not_started", 127, moment, None, why[:500]))
+                self._book.end(attempt, build_ended("not_started", 127, moment, None, why[:500]))
 
     def _submit_to_ray(self, attempt: KnownAttempt, node: str) -> None:
         if attempt.kind == "command":
@@ -170,11 +179,11 @@ class Launcher(Desk, Driving):
             over = all_of(self._over)
             with self._news:
                 for reference, result in over:
-                    self._collected(reference, result)
+                    self._collect(reference, result)
                 self._tell()
 
-    def _collected(self, reference: Any, result: Any) -> None:
-        lease = self._leases.over(reference)
+    def _collect(self, reference: Any, result: Any) -> None:
+        lease = self._leases.remove(reference)
         attempt, pending = self._live.pop(reference, (lease.attempt if lease else None, None))
         if attempt is None or attempt.end is not None:
             return
@@ -182,33 +191,33 @@ class Launcher(Desk, Driving):
         if pending is not None:
             self._book.end(attempt, pending)
         elif isinstance(result, BaseException):
-            self._failed(attempt, result, moment)
+            self._fail(attempt, result, moment)
         elif lease is not None and (result is None or tuple(result["key"]) != attempt.key):
-            self._never_got(attempt)
+            self._requeue(attempt)
         else:
-            self._told_end(attempt, result)
+            self._take_end(attempt, result)
 
-    def _told_end(self, attempt: KnownAttempt, result: Tree) -> None:
-        """Who ran it says how it ended."""
+    def _take_end(self, attempt: KnownAttempt, result: Tree) -> None:
+        """Takes the end that its worker told."""
         attempt.result = result
         if result["started"] is None and result["cause"] == "not_started":
             attempt.result = None
-        self._book.end(attempt, of_result(result, time.time_ns() // 1000, attempt.stopping))
+        self._book.end(attempt, read_result(result, time.time_ns() // 1000, attempt.stopping))
 
-    def _never_got(self, attempt: KnownAttempt) -> None:
+    def _requeue(self, attempt: KnownAttempt) -> None:
         """The worker to which it was handed is over, and had not heard of it."""
         attempt.refs, attempt.node = [], None
         if attempt.stopping:
-            self._book.end(attempt, lost("it was stopped before it started", False, False))
+            self._book.end(attempt, build_lost("it was stopped before it started", False, False))
         else:
             self._queue.append(attempt)
             self._work.notify()
 
-    def _failed(self, attempt: KnownAttempt, error: BaseException, moment: int) -> None:
-        tree, suspicious = of_error(error, moment, attempt.started, attempt.stopping)
+    def _fail(self, attempt: KnownAttempt, error: BaseException, moment: int) -> None:
+        tree, suspicious = read_error(error, moment, attempt.started, attempt.stopping)
         node = attempt.node or ""
-        if suspicious and node in self._sightings.alive:
-            self._sightings.troubles[node] = tree.get("why", "")[:300]
+        if suspicious and node in self._node_names.alive:
+            self._node_names.troubles[node] = tree.get("why", "")[:300]
         attempt.result = {}
         if attempt.kind == "command" and not suspicious:
             # Its worker is gone; what it ran may not be, for a moment.
@@ -231,7 +240,7 @@ class Launcher(Desk, Driving):
                 try:
                     found = ray.nodes()
                 except ray.exceptions.RayError as error:
-                    sys.stderr.write(f"the nodes cannot be listed now: {error}\n")
+                    sys.stderr.write(f"the nodes cannot be rows now: {error}\n")
                     continue
                 with self._lock:
                     self._look(found)
@@ -251,13 +260,13 @@ class Launcher(Desk, Driving):
                 self._when(1.0, key, what)
 
     def _look(self, found: list[Tree]) -> None:
-        for node in self._sightings.look(found):
+        for node in self._node_names.look(found):
             self._probes.forget(node)
-            self._leases.gone(node)
+            self._leases.drop_node(node)
             for attempt in list(self._book.attempts.values()):
                 if attempt.node == node and attempt.end is None:
                     # Whatever Ray says of its reference: that of a frozen node pends for ever.
                     self._live.pop(attempt.refs[0], None)
                     attempt.result = {}
-                    self._book.end(attempt, lost("its node is gone", True))
+                    self._book.end(attempt, build_lost("its node is gone", True))
         self._probes.look()

@@ -48,15 +48,15 @@ class Lease:
 
 
 class Leases:
-    """All of them; `heard` is called with an attempt and how the worker says that it ended. The
+    """All of them; `take` is called with an attempt and how the worker says that it ended. The
     caller's lock is held by whoever calls. `kept`: seconds for which a worker waits for a call; 0,
     or no place of a line to it: none does."""
 
     def __init__(
-        self, place: Place | None, heard: Callable[[KnownAttempt, Tree], None], kept: float
+        self, place: Place | None, take: Callable[[KnownAttempt, Tree], None], kept: float
     ) -> None:
         self._place = place if kept > 0 else None
-        self._heard, self._kept = heard, kept
+        self._take, self._kept = take, kept
         self._numbers = count(1)
         self._by_number: dict[int, Lease] = {}
         self._by_reference: dict[Any, Lease] = {}
@@ -73,11 +73,11 @@ class Leases:
         self._by_number[lease.number] = self._by_reference[lease.refs[0]] = lease
         self._unheard.setdefault(node, {})[lease.number] = time.monotonic()
 
-    def begun(self, attempt: KnownAttempt) -> None:
+    def mark_begun(self, attempt: KnownAttempt) -> None:
         """It runs."""
         lease = self._by_reference.get(attempt.refs[0]) if attempt.refs else None
         if lease is not None:
-            self._now_heard(lease)
+            self._mark_heard(lease)
 
     def hand_over(self, attempt: KnownAttempt, node: str) -> bool:
         """Gives the attempt to a worker that is kept for its like, if there is one. Workers on that
@@ -113,23 +113,23 @@ class Leases:
             if lease.idle_since < before or self._lacks_room(lease.node):
                 self.let_go(lease)
 
-    def over(self, reference: Any) -> Lease | None:
+    def remove(self, reference: Any) -> Lease | None:
         """The one of which Ray says that it is over, if it is one."""
         lease = self._by_reference.pop(reference, None)
         if lease is not None:
             del self._by_number[lease.number]
             self._busy(lease)
-            self._now_heard(lease)
+            self._mark_heard(lease)
         return lease
 
-    def gone(self, node: str) -> None:
-        """Nothing is heard of those on that node any more."""
+    def drop_node(self, node: str) -> None:
+        """Drops those on that node: nothing is heard of them any more."""
         for lease in [each for each in self._by_number.values() if each.node == node]:
-            self.over(lease.refs[0])
+            self.remove(lease.refs[0])
             if lease.line is not None:
                 lease.line.end()
 
-    def told(self, line: LauncherEnd, message: tuple[int, Key, Tree]) -> None:
+    def take_end(self, line: LauncherEnd, message: tuple[int, Key, Tree]) -> None:
         """The worker of a lease says how its call ended, and waits for another one."""
         number, key, end = message
         lease = self._by_number.get(number)
@@ -138,14 +138,14 @@ class Leases:
             return
         attempt, lease.attempt, lease.line = lease.attempt, None, line
         lease.idle_since = time.monotonic()
-        self._now_heard(lease)
+        self._mark_heard(lease)
         if attempt.stopping or lease.last or self._lacks_room(lease.node):
             self.let_go(lease)  # an interrupt that was meant for this call may come yet
         else:
             self._idle.setdefault(lease.node, []).append(lease)
-        self._heard(attempt, end)
+        self._take(attempt, end)
 
-    def hung_up(self, line: LauncherEnd) -> None:
+    def drop_line(self, line: LauncherEnd) -> None:
         """The line of a worker is over. Ray says what becomes of it."""
         for lease in self._waiting():
             if lease.line is line:
@@ -158,7 +158,7 @@ class Leases:
             if not waiting:
                 del self._idle[lease.node]
 
-    def _now_heard(self, lease: Lease) -> None:
+    def _mark_heard(self, lease: Lease) -> None:
         unheard = self._unheard.get(lease.node, {})
         unheard.pop(lease.number, None)
         if not unheard:
@@ -175,7 +175,7 @@ class Leases:
 
 
 def kind_of(attempt: KnownAttempt, node: str) -> Kind:
-    """What is the same for all calls that one worker may run."""
+    """The properties that all calls of one worker share."""
     spec = attempt.spec
     asked = sorted((name, str(value)) for name, value in attempt.options.items() if name != "name")
     function = spec.get("code") or attempt.key[0]

@@ -9,7 +9,7 @@ Seen = dict[str, Any]
 HEAD = "node:__internal_head__"
 
 
-class Sightings:
+class NodeNames:
     """The nodes that are alive, by their ids. A node is a machine of this name until it is gone;
     its name is then free for the one that comes in its place."""
 
@@ -34,7 +34,7 @@ class Sightings:
         return gone
 
     def _name(self, node: Seen, taken: set[str]) -> str:
-        """What its administrator called it, else its host's name; with a part of its id where
+        """Its administrator's name for it, else its host's name; with a part of its id where
         another machine has that name."""
         called = node.get("NodeName") or ""
         if not called or called == node["NodeManagerAddress"]:
@@ -46,7 +46,7 @@ class Sightings:
         """The node that has this name now."""
         return next((node for node, called in self._names.items() if called == name), None)
 
-    def listed(self) -> list[Seen]:
+    def rows(self) -> list[Seen]:
         """The machines by name: resources and labels as Ray has them, and what is wrong."""
         rows = [
             {

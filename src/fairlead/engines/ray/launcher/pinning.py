@@ -14,11 +14,9 @@ MOST = 1000
 
 
 class Pins:
-    """`how`: by "affinity" to a node, or by "labels" that only it has. Both fail at once where the
-    node is gone."""
+    """Makes them by affinity to a node: such a task fails at once where the node is gone."""
 
-    def __init__(self, how: str) -> None:
-        self._how = how
+    def __init__(self) -> None:
         self._functions: dict[str, Any] = {}
         self._made: dict[tuple[Any, ...], Any] = {}
 
@@ -30,13 +28,9 @@ class Pins:
         if key not in self._made:
             if len(self._made) >= MOST:
                 self._made.clear()
+            affinity = NodeAffinitySchedulingStrategy(node, soft=False)
             chosen: Tree = {"num_cpus": 0, **(options or {}), "max_retries": 0}
-            if returns != 1:
-                chosen["num_returns"] = returns
-            if self._how == "labels":
-                chosen["label_selector"] = {"ray.io/node-id": node}
-            else:
-                chosen["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
+            chosen |= {"num_returns": returns, "scheduling_strategy": affinity}
             remote = self._functions.get(function.__name__)
             if remote is None:
                 remote = self._functions[function.__name__] = ray.remote(function)

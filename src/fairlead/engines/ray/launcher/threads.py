@@ -54,12 +54,12 @@ def follow(reference: Any, tell: Callable[[tuple[Any, Any]], None]) -> None:
 
 
 def all_of(queue: SimpleQueue[T]) -> list[T]:
-    """What is in the queue, once there is something."""
+    """Takes all from the queue, once there is something."""
     return [queue.get(), *rest_of(queue)]
 
 
 def rest_of(queue: SimpleQueue[T]) -> list[T]:
-    """What is in the queue now."""
+    """Takes all that is in the queue now."""
     found: list[T] = []
     with suppress(Empty):
         while True:
@@ -72,14 +72,14 @@ DRIVE, HEAR = "drive", "hear"
 news."""
 
 GROUPS = {DRIVE: 1, HEAR: 3}
-"""How many calls of each group go on at the same time."""
+"""Calls of each group that go on at the same time."""
 
 
 def in_group(group: str) -> Callable[[F], F]:
     """Marks a method as one of that group's."""
 
-    def marked(method: F) -> F:
+    def mark(method: F) -> F:
         ray.method(concurrency_group=group)(method)
         return method
 
-    return marked
+    return mark

@@ -1,4 +1,4 @@
-"""What an attempt's end means, from what Ray says of its task."""
+"""Reads an attempt's end from Ray's answer about its task."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ Tree = dict[str, Any]
 SIGTERM, SIGKILL = 15, 9
 
 
-def lost(why: str, started: bool, machine_at_fault: bool = True) -> Tree:
+def build_lost(why: str, started: bool, machine_at_fault: bool = True) -> Tree:
     """The attempt is lost."""
     return {"is": "lost", "started": started, "why": why, "machine_at_fault": machine_at_fault}
 
 
-def ended(cause: str, code: int, time: int, started: int | None = None, message: str = "") -> Tree:
+def build_ended(
+    cause: str, code: int, time: int, started: int | None = None, message: str = ""
+) -> Tree:
     """The attempt ended."""
     tree: Tree = {"is": "ended", "cause": cause, "code": code, "time": time, "started": started}
     return {**tree, "message": message}
 
 
-def of_result(result: Tree, time: int, stopping: str | None) -> Tree:
+def read_result(result: Tree, time: int, stopping: str | None) -> Tree:
     """The end that the task itself told of. A function that was interrupted does not know why:
     that is `stopping`."""
     cause = result["cause"]
     if stopping and cause == "stopped":
         cause = stopping
-    return ended(cause, result["code"], time, result["started"], result["message"])
+    return build_ended(cause, result["code"], time, result["started"], result["message"])
 
 
-def of_error(
+def read_error(
     error: BaseException, time: int, started: int | None, stopping: str | None
 ) -> tuple[Tree, bool]:
     """The end of a task that Ray says failed, and whether its node is to be looked at.
@@ -46,22 +48,22 @@ def of_error(
         cause, exceptions.TaskCancelledError
     )
     if isinstance(error, exceptions.TaskUnschedulableError):
-        return lost(f"its node is not there: {_line(error)}", False), True
+        return build_lost(f"its node is not there: {_line(error)}", False), True
     if isinstance(error, exceptions.NodeDiedError):
-        return lost(f"its node died: {_line(error)}", True), True
+        return build_lost(f"its node died: {_line(error)}", True), True
     if stopping and (cancelled or isinstance(error, exceptions.WorkerCrashedError)):
         code = SIGTERM if cancelled else SIGKILL
-        return ended(stopping, code, time, started), False
+        return build_ended(stopping, code, time, started), False
     if isinstance(error, exceptions.OutOfMemoryError):
-        return ended("memory", SIGKILL, time, started, _line(error)), False
+        return build_ended("memory", SIGKILL, time, started, _line(error)), False
     if isinstance(error, exceptions.WorkerCrashedError):
         # Its own doing (an exit, a crash in a library) or the kernel's: nobody can tell.
-        return lost(f"Ray's worker died under it: {_line(error)}", True, False), False
+        return build_lost(f"Ray's worker died under it: {_line(error)}", True, False), False
     if cancelled:
-        return lost("somebody else cancelled it in Ray", True, False), False
+        return build_lost("somebody else cancelled it in Ray", True, False), False
     if isinstance(error, exceptions.RayTaskError):
-        return lost(f"it could not be run: {_line(error, last=True)}", True, False), False
-    return lost(f"Ray failed: {type(error).__name__}: {_line(error)}", True), True
+        return build_lost(f"it could not be run: {_line(error, last=True)}", True, False), False
+    return build_lost(f"Ray failed: {type(error).__name__}: {_line(error)}", True), True
 
 
 def _line(error: BaseException, last: bool = False) -> str:

@@ -8,21 +8,21 @@ from typing import Any
 import ray
 
 from fairlead.engines.ray.launcher.book import Book
-from fairlead.engines.ray.launcher.node_names import Sightings
+from fairlead.engines.ray.launcher.node_names import NodeNames
 from fairlead.engines.ray.launcher.verdict import Key, Tree
 
 
-class Desk:
+class WorkerApi:
     """Answers from the book, under the launcher's lock."""
 
     _lock: Any
     _book: Book
-    _sightings: Sightings
+    _node_names: NodeNames
 
     def locate(self, key: Key, stream: str) -> Tree | None:
-        """Where an output of an attempt is: see `Book.locate`."""
+        """Finds an output of an attempt: see `Book.locate`."""
         with self._lock:
-            return self._book.locate(key, stream, self._sightings.alive)
+            return self._book.locate(key, stream, self._node_names.alive)
 
     def function(self, job: int) -> str:
         """The function of a job's call, pickled, as text."""
@@ -44,5 +44,5 @@ class Desk:
             return [self._book.kept[name]]
 
     def results(self, keys: list[Key]) -> list[Tree | None]:
-        """What these attempts returned, as `locate` has it."""
+        """The results of these attempts, as `locate` has them."""
         return [self.locate(key, "result") for key in keys]

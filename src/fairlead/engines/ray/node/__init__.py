@@ -1,1 +1,1 @@
-"""What runs on the nodes of a Ray cluster: commands, functions, files."""
+"""Code that runs on the nodes of a Ray cluster: commands, functions, files."""

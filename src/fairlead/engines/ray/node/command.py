@@ -16,7 +16,8 @@ from typing import Any
 
 import ray
 
-from fairlead.engines.ray.node.files import ended, path_of
+from fairlead.engines.local.processes import kill, processes, variable
+from fairlead.engines.ray.node.files import path_of, size_and_tail
 
 HERALD = 0.1
 """Seconds after which a task that still runs is told to have started: shorter ones only end."""
@@ -28,7 +29,7 @@ PASSED_ON = (
     *("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"),
     *("VIRTUAL_ENV", "LD_LIBRARY_PATH", "OMP_NUM_THREADS"),
 )
-"""What a command has from Ray's environment: the rest may hold secrets, the cluster's own first."""
+"""Variables that a command has from Ray's: the rest may hold secrets, the cluster's own first."""
 
 DEVICES = ("CUDA_", "NVIDIA_", "ROCR_", "HIP_", "HABANA_", "TPU_", "NEURON_", "ONEAPI_")
 """Beginnings of variables with which Ray and drivers say which devices are whose."""
@@ -61,12 +62,12 @@ _launchers: dict[str, Any] = {}
 
 
 def _guard() -> int:
-    """Where this worker's guardian listens."""
+    """The pipe to this worker's guardian, which is started where it is missing."""
     if "pipe" not in _guardian:
-        heard, told = os.pipe()
-        subprocess.run(["/bin/sh", "-c", GUARD], stdin=heard, start_new_session=True, check=True)
-        os.close(heard)
-        _guardian["pipe"] = told
+        reading, writing = os.pipe()
+        subprocess.run(["/bin/sh", "-c", GUARD], stdin=reading, start_new_session=True, check=True)
+        os.close(reading)
+        _guardian["pipe"] = writing
     return _guardian["pipe"]
 
 
@@ -102,7 +103,7 @@ def end_without_node(raylet: int) -> None:
 
 
 def environment(spec: dict[str, Any]) -> dict[str, str]:
-    """What the command finds in its environment."""
+    """Builds the command's environment."""
     found = {
         name: value
         for name, value in os.environ.items()
@@ -116,7 +117,7 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
     """Runs the command of an attempt; how it ended, with the ends of its outputs."""
     began = now()
     _Stop.asked = False
-    signal.signal(signal.SIGINT, _interrupted)
+    signal.signal(signal.SIGINT, _mark_stop)
     service, key = spec["service"], tuple(spec["key"])
     env = environment(spec)
     problem = _problem(spec, env)
@@ -153,12 +154,12 @@ def run_command(spec: dict[str, Any]) -> dict[str, Any]:
         "code": abs(code),
         "started": began,
         "message": "",
-        "stdout": ended(out),
-        "stderr": ended(err),
+        "stdout": size_and_tail(out),
+        "stderr": size_and_tail(err),
     }
 
 
-def _interrupted(*_: object) -> None:
+def _mark_stop(*_: object) -> None:
     _Stop.asked = True
 
 
@@ -191,7 +192,7 @@ def _watch(pid: int, spec: dict[str, Any], began: int) -> str:
     limit = spec["limit"]
     until = None if limit is None else time.monotonic() + limit
     killed_at: float | None = None
-    cause, told = "exited", False
+    cause, reported = "exited", False
     raylet = os.getppid()
     handle = os.pidfd_open(pid)
     try:
@@ -201,9 +202,9 @@ def _watch(pid: int, spec: dict[str, Any], began: int) -> str:
         while not poller.poll(patience * 1000):
             patience = LOOK
             end_without_node(raylet)
-            if not told:
+            if not reported:
                 tell_started(spec, began)
-                told = True
+                reported = True
             moment = time.monotonic()
             if cause == "exited" and (_Stop.asked or (until is not None and moment >= until)):
                 cause = "stopped" if _Stop.asked else "time_limit"
@@ -227,19 +228,9 @@ def _until_gone(group: int, patience: float = 10.0) -> None:
         except (ProcessLookupError, PermissionError):
             return
         # Who is dead and was not reaped yet by the system's first process counts as gone.
-        if not any(_in_group(folder, group) for folder in Path("/proc").iterdir()):
+        if not any(one.group == group and not one.zombie for one in processes()):
             return
         time.sleep(0.005)
-
-
-def _in_group(folder: Path, group: int) -> bool:
-    if not folder.name.isdigit():
-        return False
-    try:
-        state, _, its_group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
-    except OSError:
-        return False
-    return int(its_group) == group and state not in "ZX"
 
 
 def answers() -> bool:
@@ -250,24 +241,12 @@ def answers() -> bool:
 def sweep(mark: str, patience: float = 10.0) -> int:
     """Kills every process of this node with that attempt's mark in its environment, and waits for
     their ends; how many there still are."""
-    needle = f"FAIRLEAD_MARK={mark}".encode()
     end = time.monotonic() + patience
     while True:
-        found = [
-            int(folder.name)
-            for folder in Path("/proc").iterdir()
-            if folder.name.isdigit() and _marked(folder, needle)
-        ]
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        found = [one for one in processes() if variable(one.pid, "FAIRLEAD_MARK") == mark]
+        for one in found:
+            with contextlib.suppress(PermissionError):
+                kill(one.pid, one.start, signal.SIGKILL)
         if not found or time.monotonic() > end:
             return len(found)
         time.sleep(0.02)
-
-
-def _marked(folder: Path, needle: bytes) -> bool:
-    try:
-        return needle in (folder / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return False  # it is over, or somebody else's

@@ -25,14 +25,14 @@ def base(service: str) -> Path:
 
 
 def path_of(service: str, key: tuple[int, int, int], stream: str) -> Path:
-    """Where an output of an attempt is."""
+    """The path of an attempt's output."""
     job, task, number = key
     folder = base(service) / str(job)
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder / f"{task}.{number}.{stream}"
 
 
-def ended(path: Path) -> dict[str, Any]:
+def size_and_tail(path: Path) -> dict[str, Any]:
     """The size of an output that is over, and its last bytes; an empty one is removed."""
     try:
         with path.open("rb") as file:

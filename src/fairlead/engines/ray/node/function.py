@@ -27,7 +27,7 @@ from fairlead.engines.ray.node.command import (
     now,
     tell_started,
 )
-from fairlead.engines.ray.node.files import ended, path_of
+from fairlead.engines.ray.node.files import path_of, size_and_tail
 
 INLINE = 64 * 1024
 """Bytes of a result up to which the launcher keeps it itself; larger ones stay in the object
@@ -39,7 +39,7 @@ FUNCTIONS = 32
 _functions: OrderedDict[str | tuple[str, int], Any] = OrderedDict()
 
 
-class _Written(io.TextIOBase):
+class _LazyFile(io.TextIOBase):
     """Text to a file that is made when something is written."""
 
     def __init__(self, spec: dict[str, Any], stream: str) -> None:
@@ -64,10 +64,10 @@ class _Written(io.TextIOBase):
         if self._file is not None:
             self._file.close()
 
-    def ended(self) -> dict[str, Any]:
-        """What is told of it at the end."""
+    def finish(self) -> dict[str, Any]:
+        """Closes it; its size and its last bytes."""
         self.close()
-        return {"size": 0, "tail": b""} if self._path is None else ended(self._path)
+        return {"size": 0, "tail": b""} if self._path is None else size_and_tail(self._path)
 
 
 class _Herald:
@@ -128,24 +128,24 @@ def run_calls(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any] | None, b
         except KeyboardInterrupt:
             break
         try:
-            handed = _next(line, spec["alone"])
+            call = _next(line, spec["alone"])
         except (KeyboardInterrupt, OSError, ValueError):
             _hang_up()
             return None, None
-        if handed is None:
+        if call is None:
             return None, None
-        spec, item = {**spec, "key": handed[0]}, handed[1]
+        spec, item = {**spec, "key": call[0]}, call[1]
     _hang_up()
     return end, result
 
 
 def _next(line: FarEnd, patience: float) -> Any:
-    """The next call as it is handed to this worker; None where there is none. Raises OSError."""
+    """The next call for this worker; None where there is none. Raises OSError."""
     raylet, until = os.getppid(), time.monotonic() + patience
     while time.monotonic() < until:
         end_without_node(raylet)
-        for handed in line.receive(LOOK):
-            return handed
+        for call in line.receive(LOOK):
+            return call
     raise TimeoutError("the launcher says nothing")
 
 
@@ -181,18 +181,18 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not _heralds:
         _heralds.append(_Herald())
-    out, err = _Written(spec, "stdout"), _Written(spec, "stderr")
+    out, err = _LazyFile(spec, "stdout"), _LazyFile(spec, "stderr")
     end: dict[str, Any] = {"cause": "exited", "code": 0, "started": began, "message": ""}
     result = b""
     try:
         _heralds[0].begin(spec, began)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            result = _called(spec, item, end)
+            result = _call(spec, item, end)
     except KeyboardInterrupt:
         end.update(cause="stopped", code=int(signal.SIGTERM))
     finally:
         _heralds[0].begin(None)
-        end["stdout"], end["stderr"] = out.ended(), err.ended()
+        end["stdout"], end["stderr"] = out.finish(), err.finish()
     if len(result) <= INLINE:
         end["result"] = result
         return end, None
@@ -200,7 +200,7 @@ def run_function(spec: dict[str, Any], item: Any) -> tuple[dict[str, Any], bytes
     return end, result
 
 
-def _called(spec: dict[str, Any], item: Any, end: dict[str, Any]) -> bytes:
+def _call(spec: dict[str, Any], item: Any, end: dict[str, Any]) -> bytes:
     """The result as bytes: "v" and the value, or "e" and the error, pickled; where the task is
     several calls, "m" and the seconds that they took together, with a list of these."""
     name = spec["function"]
@@ -208,7 +208,7 @@ def _called(spec: dict[str, Any], item: Any, end: dict[str, Any]) -> bytes:
         function = _function(spec)
         call = cloudpickle.loads(_item(spec, item))
     except Exception as error:  # noqa: BLE001 - what cannot be unpickled here is the task's error
-        return _raised(name, error, end)
+        return _pack_error(name, error, end)
     if isinstance(call, list):
         began = time.perf_counter()
         results = [_one(function, name, each, end) for each in call]
@@ -227,10 +227,10 @@ def _one(function: Any, name: str, call: Any, end: dict[str, Any]) -> bytes:
             end.update(code=code, message=f"{name} called exit({error.code!r})")
         return b"" if code else b"v" + bytes(cloudpickle.dumps(None))
     except Exception as error:  # noqa: BLE001 - a task's own error is its result, told as Ray does
-        return _raised(name, error, end)
+        return _pack_error(name, error, end)
 
 
-def _raised(name: str, error: Exception, end: dict[str, Any]) -> bytes:
+def _pack_error(name: str, error: Exception, end: dict[str, Any]) -> bytes:
     """The result of a call that raised this."""
     text = traceback.format_exc()
     end.update(code=1, message=f"{type(error).__name__}: {error}"[:500])

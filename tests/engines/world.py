@@ -22,7 +22,7 @@ from fairlead.model.values import FrozenMap
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What becomes of one attempt: times in microseconds, from when it is launched.
+    """The course of one attempt: times in microseconds, from when it is launched.
 
     `duration` None: it runs until it is stopped. `grace`: how long it goes on once it is told to
     stop. Without `launchable` it never runs and is reported as NOT_STARTED."""
@@ -48,7 +48,7 @@ def lasting(duration: int | None) -> Fates:
     return lambda _: fate
 
 
-def drawn(seed: int, mean: int, failing: float = 0.0, delay: int = 0) -> Fates:
+def random_fates(seed: int, mean: int, failing: float = 0.0, delay: int = 0) -> Fates:
     """Durations drawn from an exponential distribution with this mean, at least 1 microsecond; the
     given part of the attempts fails with exit code 1. Drawn in the order of the launches."""
 
@@ -69,7 +69,7 @@ def drawn(seed: int, mean: int, failing: float = 0.0, delay: int = 0) -> Fates:
 
 
 class Happening(Enum):
-    """What happens to an attempt in the world."""
+    """Changes of an attempt in the world."""
 
     STARTED = "started"
     ENDED = "ended"
@@ -104,13 +104,13 @@ class World:
         self.record: list[tuple[int, Happening, Attempt]] | None = [] if record else None
         """Everything that happened, where asked for; else None, so that memory stays flat."""
         self.started = 0
-        """How many attempts ever started."""
+        """Counts the attempts that ever started."""
         self.nodes = {machine.name: Node(machine) for machine in machines}
         self.tasks: dict[Attempt, Task] = {}
         """Every attempt whose end was not acknowledged."""
         self.outputs: dict[Attempt, tuple[bytes, bytes]] = {}
         self.news: list[tuple[Happening, Task]] = []
-        """What started and ended since the engine last looked."""
+        """Starts and ends since the engine last looked."""
         self.engine: object = None
         """The engine object that is connected to it."""
         self.frozen: set[str] = set()
@@ -156,14 +156,14 @@ class World:
                 self._due(task)
 
     def lose(self, attempt: Attempt, why: str = "its process is gone") -> None:
-        """What runs of this attempt is gone without a trace."""
+        """All processes of this attempt are gone without a trace."""
         self.advance()
         task = self.tasks[attempt]
         if task.over is None:
             self._end(task, Lost(attempt, task.running, why, machine_at_fault=False))
 
     def running(self, name: str | None = None) -> list[Assignment]:
-        """What runs now, on one machine or on all, in the order of the launches."""
+        """The tasks that run now, on one machine or on all, in the order of the launches."""
         self.advance()
         places = [self._running.get(name, {})] if name else self._running.values()
         tasks = sorted((t for place in places for t in place.values()), key=lambda t: t.order)

@@ -20,7 +20,7 @@ from fairlead.engines.interface import (
     Started,
     Stream,
 )
-from fairlead.engines.world import Happening, World
+from tests.engines.world import Happening, World
 
 T = TypeVar("T")
 
@@ -39,14 +39,14 @@ class Call(Enum):
 
 
 class Faults(Protocol):
-    """What goes wrong between the service and the world."""
+    """Failures between the service and the world."""
 
     def doing(self, call: Call, size: int) -> int | None:
         """None: all is well. Otherwise the call does the first so many things of what was asked
         (0 up to `size`, the length of the batch) and then raises EngineError."""
 
     def reports(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """What of these the service sees now, and in which order: what is left out comes again."""
+        """The reports that the service sees now, in their order: others come again."""
 
 
 class Planted:
@@ -158,8 +158,7 @@ class FakeEngine:
         over = task is None or task.over is not None
         out, err = self.world.outputs.get(attempt, (b"", b""))
         text = {Stream.OUT: out, Stream.ERR: err}.get(stream, b"")
-        begin = max(0, len(text) + offset) if offset < 0 else min(offset, len(text))
-        return Output(text[begin : begin + max(0, most)], begin, len(text), over)
+        return Output.part_of(text, offset, most, over)
 
     def forget(self, attempts: Sequence[Attempt]) -> None:
         done, error = self._doing(Call.FORGET, attempts)
@@ -176,8 +175,8 @@ class FakeEngine:
     def _doing(
         self, call: Call, batch: Sequence[T], first: bool = False
     ) -> tuple[Sequence[T], EngineError | None]:
-        """What of the batch is to be done, and the error to end with. Raises EngineError where
-        the call is not allowed."""
+        """The part of the batch that is to be done, and the error to end with. Raises EngineError
+        where the call is not allowed."""
         if self.world.engine is not self:
             raise EngineError("this engine was closed, or another took its place")
         if not (self._ready or first or call is Call.NODES):
