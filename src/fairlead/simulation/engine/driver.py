@@ -124,7 +124,7 @@ class Driver:
             elif why == Why.ADVICE:
                 for event in self.online.tell_exact(self._moment(int(clock["now"])), self.job_name):
                     for sink in self._sinks:
-                        sink.told(event)
+                        sink.event(event)
                 clock["advise_at"] = int(clock["now"]) + self._options.advise
             elif why == Why.POOLS:
                 self.online.reweigh()

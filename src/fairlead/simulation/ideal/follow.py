@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.sharing.present import Exact, Snapshot, exact_now
-from fairlead.simulation.ideal.given import Floats, Given
+from fairlead.simulation.ideal.given import Given
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.slots import Placed
 from fairlead.simulation.ideal.weights import Weights
-from fairlead.simulation.workload import Bools, Ints
+from fairlead.simulation.workload import Bools, Floats, Ints
 
 
 class Follow:
@@ -34,12 +34,10 @@ class Follow:
         """`weights` and `scale` (J,) are kept up to date by whoever made them."""
         if kind is Kind.MIGRATION:
             raise InputError(
-                Mistake(
-                    f"in `{given.workload.name}` tasks differ in size, tenants have limits or"
-                    " machines come and go, and how to move running tasks so that others fit is"
-                    " too hard to solve then",
-                    "choose restricted, preemption or periodic",
-                )
+                f"in `{given.workload.name}` tasks differ in size, tenants have limits or"
+                " machines come and go, and how to move running tasks so that others fit is"
+                " too hard to solve then",
+                "choose restricted, preemption or periodic",
             )
         self.weights, self.scale = weights, scale
         self.present = np.zeros(len(given.machine), np.bool_)
@@ -122,7 +120,7 @@ class Follow:
             self._exact = None
 
     def decide(self) -> list[Placed]:
-        """Who gets how many more tasks, and where."""
+        """Decides which jobs get how many more tasks, and where."""
         if not any(self.waiting.values()) and self.stays:
             self._fresh, self._open = [], {}
             return []
@@ -259,7 +257,7 @@ class Follow:
         return True
 
     def _fit(self, job: int, where: Ints) -> Bools:
-        """Which of these machines could take a task of the job now."""
+        """Tests for each of these machines whether it could take a task of the job now."""
         room: Bools = np.all(self.free[where] >= self.given.demand[job], axis=1)
         room &= self.usable[job][where] & self.present[where]
         if self.given.spread[job]:

@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.state.scales import FIFO
 from fairlead.sharing.rules.registry import scaled
 from fairlead.simulation.ideal.follow import Follow
-from fairlead.simulation.ideal.given import Floats, Given, given
+from fairlead.simulation.ideal.given import Given, given
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.machines import NOWHERE, Turn
 from fairlead.simulation.ideal.slots import Placed, Slots
@@ -24,11 +24,11 @@ from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords
-from fairlead.simulation.workload import Bools, Ints, Workload
+from fairlead.simulation.workload import Bools, Floats, Ints, Workload
 
 
 class Room(Protocol):
-    """Who decides: told what happens at a moment, it says who gets how many more tasks."""
+    """Scheduler of a run: it hears of the events of a moment and decides on more tasks."""
 
     stays: bool
 
@@ -59,9 +59,7 @@ def run_ideal(
     """
     began = time.perf_counter()
     if policy == FIFO:
-        raise InputError(
-            Mistake("`fifo` knows no shares", "an ideal scheduler needs a policy such as tsf")
-        )
+        raise InputError("`fifo` knows no shares", "an ideal scheduler needs a policy such as tsf")
     rule = scaled(policy)
     run = _Run(given(workload, rule), kind, sinks, ties)
     info = RunInfo(workload, rule.spec, f"ideal-{kind.value}", seed, run.given.names.__getitem__)
@@ -109,10 +107,8 @@ class _Run:
         self.follow = self.room if isinstance(self.room, Follow) else None
         if not self.room.stays and any(sink.wants_tasks for sink in sinks):
             raise InputError(
-                Mistake(
-                    f"under {kind.value} tasks move, so there is no machine to tell of each",
-                    "leave the records of tasks out",
-                )
+                f"under {kind.value} tasks move, so there is no machine to tell of each",
+                "leave the records of tasks out",
             )
         self.there: dict[int, Job] = {}
         self.ends: list[tuple[int, int]] = []  # (time, launch)
@@ -304,7 +300,7 @@ class _Run:
         return moment_of(self.given, self.now_there(), self.runs, on, at)
 
     def now_there(self) -> There:
-        """Who is there, and on which machines."""
+        """The jobs that are there, and their machines."""
         return There(self.there, self.present, self.scale, self.weights.weight)
 
     def _tell_task(self, launch: Launch, *, lost: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What an ideal run tells its sinks: moments and records."""
+"""Moments and records of an ideal run, for its sinks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairlead.simulation.ideal.given import Floats, Given
+from fairlead.simulation.ideal.given import Given
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import NEVER, JobRecords
-from fairlead.simulation.workload import Bools, Ints
+from fairlead.simulation.workload import Bools, Floats, Ints
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class There:
-    """Who is there at a moment, and on which machines."""
+    """The jobs of a moment, and their machines."""
 
     jobs: Mapping[int, Job]
     present: Bools  # (M,)

@@ -1,4 +1,4 @@
-"""How a tenant's weight is split among the jobs that are there, and what pools weigh."""
+"""The weights of present jobs: each tenant's is split among its jobs, and pools have their own."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from fairlead.sharing.present import Tenants
-from fairlead.simulation.ideal.given import Floats, Given
-from fairlead.simulation.workload import Bools, Ints
+from fairlead.simulation.ideal.given import Given
+from fairlead.simulation.workload import Bools, Floats, Ints
 
 
 class Weights:
