@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import add_files, add_live, read, say, say_result
@@ -219,20 +220,19 @@ def _read_input(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
     return given, notes + told
 
 
-class _progress:  # noqa: N801  used as a function
-    """Says on a terminal what is being done; quiet in a pipe."""
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Yields a function that shows on a terminal what is being done; quiet in a pipe."""
+    on = sys.stderr.isatty()
 
-    def __enter__(self) -> Callable[[str], None]:
-        self._on = sys.stderr.isatty()
-        return self._tell
-
-    def __exit__(self, *_: object) -> None:
-        if self._on:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def _tell(self, text: str) -> None:
-        if self._on:
+    def tell(text: str) -> None:
+        if on:
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        tell("")
 
 
 def _words(given: Sequence[str]) -> tuple[str, ...]:

@@ -186,7 +186,7 @@ def study_of(args: argparse.Namespace) -> Study:
     ideal = ideal_of(args)
     source = source_of(args.words, args.format, args.set, args.machines)
     failures = None if args.failures is None else read_failures(args.failures)
-    evictions = None if args.evictions is None else span("--evictions", args.evictions)
+    evictions = optional_span("--evictions", args.evictions)
     if len(seeds) > 1 and not source.generator and failures is None and evictions is None:
         raise InputError(
             f"--repeat {len(seeds)} would do the same run {len(seeds)} times: a trace draws"
@@ -210,16 +210,16 @@ def study_of(args: argparse.Namespace) -> Study:
             reserve_after=span_or_never("--reserve-after", args.reserve_after, said.reserve_after),
             preempt_after=span_or_never("--preempt-after", args.preempt_after, said.preempt_after),
             whole=said.whole and not args.divisible,
-            advise=said.advise if args.advise is None else span("--advise", args.advise),
+            advise=optional_span("--advise", args.advise) or said.advise,
             failures=failures,
             evictions=evictions,
-            until=None if args.until is None else span("--until", args.until),
+            until=optional_span("--until", args.until),
             check=args.check,
         ),
         out=None if args.out is None else Path(args.out),
         records=tuple(name for name in RECORDS if name in records),
         sample=span("--sample", args.sample),
-        distance=None if args.distance is None else span("--distance", args.distance),
+        distance=optional_span("--distance", args.distance),
         ending=".csv" if args.csv else ".parquet",
         ideal=ideal,
     )
@@ -292,6 +292,11 @@ def ideal_of(args: argparse.Namespace) -> Kind | None:
     return known[args.ideal]
 
 
+def optional_span(option: str, text: str | None) -> int | None:
+    """As `span`, where the option is there at all."""
+    return None if text is None else span(option, text)
+
+
 def span(option: str, text: str) -> int:
     """The microseconds of a time that is longer than 0. Raises InputError."""
     from fairlead.simulation.traces.options import microseconds
@@ -326,7 +331,7 @@ def lines(
     groups = [[result] for result in results]
     if several:
         groups = [[r for r in results if r.policy == policy] for policy in study.policies]
-    rows = [together(group) if several else row(group[0]) for group in groups]
+    rows = [row(group, len(group) if several else group[0].seed) for group in groups]
     if study.options.preempt_after is not None:
         header = (*header, STOPPED)
         stopped = [f"{sum(result.stopped for result in group):,}" for group in groups]
@@ -337,28 +342,14 @@ def lines(
         yield f"kept in {escaped(str(study.out))}"
 
 
-def row(result: Result) -> tuple[str, ...]:
-    """A run's figures."""
-    return (
-        result.policy,
-        str(result.seed),
-        f"{result.tasks:,}",
-        f"{result.placed:,}",
-        f"{result.finished:,}",
-        moment(result.end),
-        figure(result.rmse_percent),
-        figure(result.largest_shortfall),
-        f"{result.seconds:.2f}",
-    )
-
-
-def together(results: Sequence[Result]) -> tuple[str, ...]:
-    """The figures of several runs of a policy: sums and means, and the largest shortfall."""
+def row(results: Sequence[Result], number: int) -> tuple[str, ...]:
+    """The figures of one run or of several of a policy: sums and means, and the largest
+    shortfall. `number` is the seed, or how many there are."""
     rmse = [result.rmse_percent for result in results if result.rmse_percent is not None]
     short = [r.largest_shortfall for r in results if r.largest_shortfall is not None]
     return (
         results[0].policy,
-        str(len(results)),
+        str(number),
         f"{sum(result.tasks for result in results):,}",
         f"{sum(result.placed for result in results):,}",
         f"{sum(result.finished for result in results):,}",

@@ -21,14 +21,14 @@ from fairlead.simulation.measure.result import Result
 from fairlead.simulation.studies.study import Part, Study, done, folder, parts_of, run_part
 from fairlead.simulation.studies.study_files import RUN, write_file
 
-Told = Callable[[Part, Sequence[Result]], object]
+Listener = Callable[[Part, Sequence[Result]], object]
 """Hears of the runs of a part as soon as they are done."""
 
 
 def run_study(
     study: Study,
     workers: int | None = None,
-    told: Told | None = None,
+    listener: Listener | None = None,
     *,
     ray: bool = False,
     show: bool = False,
@@ -50,8 +50,8 @@ def run_study(
             ((policy, part.seed), result)
             for policy, result in zip(part.policies, results, strict=True)
         )
-        if told is not None:
-            told(part, results)
+        if listener is not None:
+            listener(part, results)
 
     if ray:
         _on_ray(study, workers, hear)
@@ -71,7 +71,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _in_processes(parts: Sequence[Part], workers: int, hear: Told) -> None:
+def _in_processes(parts: Sequence[Part], workers: int, hear: Listener) -> None:
     # Spawned, not forked: a forked child inherits the locks of threads that it has not.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore) as pool:
@@ -114,7 +114,7 @@ Files = dict[str, bytes]
 """Files of a run's folder, by their names."""
 
 
-def _on_ray(study: Study, most: int | None, hear: Told) -> None:
+def _on_ray(study: Study, most: int | None, hear: Listener) -> None:
     try:
         import ray
     except ModuleNotFoundError as error:

@@ -43,7 +43,7 @@ from fairlead.simulation.traces.tables import MISSING, Column
 from fairlead.simulation.workload import JobBatch, Resource, Workload
 
 Progress = Callable[[int], object]
-"""Told how many jobs have been written since it was last told."""
+"""Hears how many jobs have been written since it last heard."""
 
 
 def write(

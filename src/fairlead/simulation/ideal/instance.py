@@ -29,7 +29,7 @@ NEVER = 1 << 62
 
 
 @dataclass(frozen=True)
-class Given:
+class Instance:
     """All jobs (J) in order of submission, and the machines (M): a row for each that there ever is,
     and for each capacity that it ever has."""
 
@@ -77,7 +77,7 @@ class Given:
         return int(times[task] if len(times) > 1 else times[0])
 
 
-def given(workload: Workload, policy: Policy) -> Given:
+def build_instance(workload: Workload, policy: Policy) -> Instance:
     """The workload in arrays. Raises InputError for gangs, of which the exact allocation knows
     nothing."""
     batches = tuple(workload.batches())
@@ -111,7 +111,7 @@ def given(workload: Workload, policy: Policy) -> Given:
     )
     holds = scaler.holds(demand, spread, capacity[example])
     submit = _join([b.submit for b in batches])
-    return Given(
+    return Instance(
         workload=workload,
         terms=terms,
         machine=machine,
