@@ -16,8 +16,7 @@ import numpy as np
 # Started as a script, this finds the checkout that it belongs to.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from fairlead.simulation.workload import Ints
-from fairlead.simulation.workloads.draws import Floats
+from fairlead.simulation.workload import Floats, Ints
 from fairlead.simulation.workloads.first_hour_file import (
     BEGIN,
     FirstHour,

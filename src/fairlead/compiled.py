@@ -1,4 +1,4 @@
-"""The folder in which compiled functions are kept between runs, and whether they are there.
+"""The folder that keeps compiled functions between runs, and notes on its contents.
 
 Numba keeps what it compiled, but does not notice an edit in a function of another file, nor two
 swapped fields of one type: so the folder is named by a hash of all sources that are compiled
@@ -22,7 +22,7 @@ NUMBERS = "scheduling/transitions.py"
 """The states whose numbers are compiled with them."""
 
 SERVICE, SIMULATION = "service", "simulation"
-"""The parts that are compiled together: before a service serves, by the first simulation."""
+"""Sets of functions that are compiled together: for a service, or for simulations."""
 
 VARIABLE = "FAIRLEAD_CACHE"
 """The environment variable that names another folder than the user's usual one."""

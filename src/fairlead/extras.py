@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 
 EXTRAS = {
     "matplotlib": ("report", "the plots of a report"),
@@ -22,7 +22,7 @@ def need(package: str) -> None:
 
 
 def missing(error: ModuleNotFoundError) -> InputError | None:
-    """What to install where this import failed; None where no extra brings it."""
+    """The error that names the extra to install after a failed import; None where none has it."""
     package = (error.name or "").partition(".")[0]
     return _not_there(package) if package in EXTRAS else None
 
@@ -30,8 +30,6 @@ def missing(error: ModuleNotFoundError) -> InputError | None:
 def _not_there(package: str) -> InputError:
     extra, purpose = EXTRAS[package]
     return InputError(
-        Mistake(
-            f"the package {package}, which is not installed, is needed for {purpose}",
-            f"pip install 'fairlead[{extra}]'",
-        )
+        f"the package {package}, which is not installed, is needed for {purpose}",
+        f"pip install 'fairlead[{extra}]'",
     )

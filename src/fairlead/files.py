@@ -49,22 +49,18 @@ def texts(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[str, str]]:
 
 def _files(path: str) -> list[str]:
     if not path:
-        raise InputError(Mistake("a file's name is empty", "give a file, or `.` for this folder"))
+        raise InputError("a file's name is empty", "give a file, or `.` for this folder")
     if path == STANDARD_INPUT or not Path(path).is_dir():
         return [path]
     try:
         names = sorted(entry.name for entry in Path(path).iterdir())
     except OSError as error:
-        raise InputError(
-            Mistake(f"the directory {path} cannot be read: {error.strerror}")
-        ) from error
+        raise InputError(f"the directory {path} cannot be read: {error.strerror}") from error
     files = [str(Path(path, name)) for name in names if _is_input(path, name)]
     if not files:
         raise InputError(
-            Mistake(
-                f"the directory {path} holds no file that ends in {', '.join(ENDINGS)}",
-                "give the files, or another directory",
-            )
+            f"the directory {path} holds no file that ends in {', '.join(ENDINGS)}",
+            "give the files, or another directory",
         )
     return files
 
@@ -85,7 +81,7 @@ def _text(file: str) -> str:
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(
-            Mistake(f"{_called(file)} cannot be read: {reason}", "give a file that can")
+            f"{_called(file)} cannot be read: {reason}", "give a file that can"
         ) from error
     try:
         return raw.decode("utf-8-sig")

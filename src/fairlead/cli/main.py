@@ -19,11 +19,11 @@ from fairlead.client.errors import (
     ServiceError,
     UnreachableError,
 )
-from fairlead.model.errors import FairleadError, InputError, Mistake, OutputError
+from fairlead.model.errors import FairleadError, InputError, OutputError
 
 
 class Exit(IntEnum):
-    """How the process ends."""
+    """Exit codes, so that scripts can tell a refusal from a failure."""
 
     OK = 0
     REFUTED = 1  # a proof or a promise does not hold; a job that was waited for failed
@@ -39,81 +39,43 @@ class Exit(IntEnum):
 
 
 SHARING = {
-    "allocate": (
-        "fairlead.cli.commands.allocate",
-        "share a cluster: who gets what, and what stops them",
-    ),
-    "explain": ("fairlead.cli.commands.explain", "why a job gets what it gets, in sentences"),
-    "compare": ("fairlead.cli.commands.compare", "who gains and who loses under other policies"),
-    "whatif": (
-        "fairlead.cli.commands.whatif",
-        "who gains and loses if machines, weights or jobs change",
-    ),
-    "audit": (
-        "fairlead.cli.commands.audit",
-        "are the promises of fairness kept here? with witnesses",
-    ),
-    "verify": (
-        "fairlead.cli.commands.verify",
-        "check the proof of an allocation from the input alone",
-    ),
-    "trace": (
-        "fairlead.cli.commands.trace",
-        "what is in a trace, and the same in Fairlead's own format",
-    ),
-    "report": (
-        "fairlead.cli.commands.report",
-        "what a study found: a page with plots, and a table",
-    ),
-    "simulate": (
-        "fairlead.cli.commands.simulate",
-        "replay a trace or a drawn workload under policies",
-    ),
-    "policies": ("fairlead.cli.commands.policies", "list the policies and their parameters"),
-    "demo": (
-        "fairlead.cli.commands.demo",
-        "a cluster of three GPU generations, shared and explained",
-    ),
+    "allocate": "share a cluster: who gets what, and what stops them",
+    "explain": "why a job gets what it gets, in sentences",
+    "compare": "who gains and who loses under other policies",
+    "whatif": "who gains and loses if machines, weights or jobs change",
+    "audit": "are the promises of fairness kept here? with witnesses",
+    "verify": "check the proof of an allocation from the input alone",
+    "trace": "what is in a trace, and the same in Fairlead's own format",
+    "report": "what a study found: a page with plots, and a table",
+    "simulate": "replay a trace or a drawn workload under policies",
+    "policies": "list the policies and their parameters",
+    "demo": "a cluster of three GPU generations, shared and explained",
 }
 
 SERVICE = {
-    "serve": (
-        "fairlead.cli.commands.serve",
-        "run the service: it shares machines among those who ask",
-    ),
-    "start": ("fairlead.cli.commands.start", "an example service with tenants at work, shown live"),
-    "stop": ("fairlead.cli.commands.stop", "stop the service that runs here; tasks go on running"),
-    "submit": ("fairlead.cli.commands.submit", "submit jobs from files, or one command"),
-    "jobs": ("fairlead.cli.commands.jobs", "the jobs that the service knows"),
-    "job": ("fairlead.cli.commands.job", "one job with its tasks"),
-    "why": ("fairlead.cli.commands.why", "why a job waits, and what would start it"),
-    "logs": ("fairlead.cli.commands.logs", "what the tasks of a job wrote"),
-    "cancel": ("fairlead.cli.commands.cancel", "drop what waits of jobs, stop what runs"),
-    "forget": (
-        "fairlead.cli.commands.forget",
-        "forget jobs that are over; their names are free again",
-    ),
-    "top": ("fairlead.cli.commands.top", "shares, machines and who waits, live in the terminal"),
-    "shares": ("fairlead.cli.commands.shares", "what each tenant has now, and what would be fair"),
-    "machines": (
-        "fairlead.cli.commands.machines",
-        "the machines, what is used of them, and how they are",
-    ),
-    "drain": ("fairlead.cli.commands.drain", "give machines nothing new"),
-    "undrain": ("fairlead.cli.commands.drain", "let machines take tasks again"),
-    "tenants": ("fairlead.cli.commands.tenants", "the tenants, and changes of them"),
-    "journal": (
-        "fairlead.cli.commands.journal",
-        "check, export or replay what the service wrote down",
-    ),
-    "token": ("fairlead.cli.commands.token", "who may ask the service for what"),
-    "completion": (
-        "fairlead.cli.commands.completion",
-        "completion of commands for bash, zsh and fish",
-    ),
+    "serve": "run the service: it shares machines among those who ask",
+    "start": "an example service with tenants at work, shown live",
+    "stop": "stop the service that runs here; tasks go on running",
+    "submit": "submit jobs from files, or one command",
+    "jobs": "the jobs that the service knows",
+    "job": "one job with its tasks",
+    "why": "why a job waits, and what would start it",
+    "logs": "what the tasks of a job wrote",
+    "cancel": "drop what waits of jobs, stop what runs",
+    "forget": "forget jobs that are over; their names are free again",
+    "top": "shares, machines and who waits, live in the terminal",
+    "shares": "what each tenant has now, and what would be fair",
+    "machines": "the machines, what is used of them, and how they are",
+    "drain": "give machines nothing new",
+    "undrain": "let machines take tasks again",
+    "tenants": "the tenants, and changes of them",
+    "journal": "check, export or replay what the service wrote down",
+    "token": "who may ask the service for what",
+    "completion": "completion of commands for bash, zsh and fish",
 }
 
 COMMANDS = {**SHARING, **SERVICE}
+"""Summary of each command. Its file in `commands` has its name; `undrain` is in that of `drain`."""
 
 EPILOG = """\
 examples:
@@ -142,7 +104,7 @@ class Parser(argparse.ArgumentParser):
             hint = close_match(first.partition("=")[0], known) or hint
         else:
             message = f"{self.prog}: {message}"
-        raise InputError(Mistake(message, hint))
+        raise InputError(message, hint)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -216,7 +178,7 @@ def run(words: list[str]) -> int:
         hint = hint or f"the commands are {', '.join(COMMANDS)}"
         if kind == "command" and Path(name).exists():
             hint = f"to share what it describes, write `fairlead allocate {name}`"
-        raise InputError(Mistake(f"fairlead has no {kind} {name!r}", hint))
+        raise InputError(f"fairlead has no {kind} {name!r}", hint)
     parser, command = parser_of(name)
     after = None
     if getattr(command, "COMMAND_AFTER_DASHES", False) and "--" in rest:
@@ -232,8 +194,8 @@ def run(words: list[str]) -> int:
 
 def parser_of(name: str) -> tuple[Parser, ModuleType]:
     """The parser of a command, and its module."""
-    module, summary = COMMANDS[name]
-    command = import_module(module)
+    summary = COMMANDS[name]
+    command = import_module(f"fairlead.cli.commands.{name.removeprefix('un')}")
     parser = Parser(
         prog=f"fairlead {name}",
         description=f"{summary[:1].upper()}{summary[1:]}.",
@@ -246,7 +208,7 @@ def parser_of(name: str) -> tuple[Parser, ModuleType]:
 
 
 def usage() -> str:
-    """What `fairlead` alone says."""
+    """The help that `fairlead` alone prints."""
     lines = [
         "usage: fairlead COMMAND ...",
         "",
@@ -254,10 +216,10 @@ def usage() -> str:
         "on some of the machines; proves the shares and explains them.",
         "",
         "fair shares of what files describe:",
-        *(f"  {name:<12}{summary}" for name, (_, summary) in SHARING.items()),
+        *(f"  {name:<12}{summary}" for name, summary in SHARING.items()),
         "",
         "the service that runs jobs:",
-        *(f"  {name:<12}{summary}" for name, (_, summary) in SERVICE.items()),
+        *(f"  {name:<12}{summary}" for name, summary in SERVICE.items()),
         "",
         "options:",
         "  --version   the version",
@@ -274,7 +236,7 @@ def _say(*lines: str) -> None:
 
 
 def _meaning(error: ServiceError) -> Exit:
-    """What the service's refusal means for whoever called."""
+    """The exit code for an error of the service, so that the caller knows whether to try again."""
     if isinstance(error, UnreachableError):
         return Exit.UNAVAILABLE
     if isinstance(error, NotAllowedError):

@@ -1,1 +1,1 @@
-"""What people write and read: resources, machines, constraints, jobs, tenants, allocations."""
+"""Values that people write and read: machines, constraints, jobs, tenants, allocations."""

@@ -1,4 +1,4 @@
-"""What must hold between machines, tenants and jobs: every mistake of the whole at once."""
+"""Rules between machines, tenants and jobs: every mistake of the whole at once."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from fairlead.model.tree import (
 
 @dataclass(frozen=True)
 class Mistaken:
-    """What was written but is mistaken by itself, so that it is missing from the values.
+    """Entries that are mistaken by themselves, so that the values lack them.
 
-    Nothing is concluded from its absence. `names` are pairs of kind and name; `kinds` those
+    Nothing is concluded from their absence. `names` are pairs of kind and name; `kinds` those
     (`machine`, `tenant`, `job`) of which something was written without a name that can be read.
     `machines`, `tenants` and `jobs` are what could be read all the same, with the fields that are
     not mistaken: what they name is checked too.

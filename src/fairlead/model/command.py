@@ -1,10 +1,10 @@
-"""What a task does where it runs: its command, environment and folder, and what is tried again."""
+"""Fields of a job for engines: its command, environment, folder and retries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.quantity import Amount, exact, written
 from fairlead.model.values import FrozenMap
 
@@ -21,15 +21,13 @@ def command_of(command: str | Iterable[str]) -> Command:
     """The command, as text for the shell or as a program with its arguments."""
     if isinstance(command, str):
         if not command.strip():
-            raise InputError(Mistake("the command is empty", 'write one, as in "python train.py"'))
+            raise InputError("the command is empty", 'write one, as in "python train.py"')
         return _short(command, "the command")
     words = tuple(command)
     if not words or not all(isinstance(word, str) for word in words) or not words[0]:
         raise InputError(
-            Mistake(
-                "the command is not a list of a program and its arguments",
-                'write texts, as in [python, train.py, "--epochs", "3"], or one text for the shell',
-            )
+            "the command is not a list of a program and its arguments",
+            'write texts, as in [python, train.py, "--epochs", "3"], or one text for the shell',
         )
     _short("\0".join(words), "the command", parts=len(words) - 1)
     return words
@@ -40,53 +38,43 @@ def environment(env: Mapping[str, str]) -> FrozenMap[str]:
     total = 0
     for name, value in env.items():
         if not isinstance(value, str):
-            raise InputError(
-                Mistake(f'the value of "{name}" is not a text', 'put it in quotes, as in "1"')
-            )
+            raise InputError(f'the value of "{name}" is not a text', 'put it in quotes, as in "1"')
         if not name or "=" in name:
-            raise InputError(
-                Mistake(f'"{name}" cannot be the name of a variable', "write a name without =")
-            )
+            raise InputError(f'"{name}" cannot be the name of a variable', "write a name without =")
         total += len(_short(name + value, "an environment variable").encode())
     if total > LONGEST:
-        raise InputError(
-            Mistake(f"the environment is longer than {LONGEST} bytes", "put it into a file")
-        )
+        raise InputError(f"the environment is longer than {LONGEST} bytes", "put it into a file")
     return FrozenMap(dict(env))
 
 
 def folder(cwd: str) -> str:
     """The folder in which a task starts: an absolute path."""
     if not cwd.startswith("/"):
-        raise InputError(
-            Mistake(f"the folder {cwd[:60]!r} is not an absolute path", "begin it with /")
-        )
+        raise InputError(f"the folder {cwd[:60]!r} is not an absolute path", "begin it with /")
     return _short(cwd, "the folder")
 
 
 def retries_of(retries: Amount) -> int:
-    """How often a task that failed or was lost is tried again."""
+    """The number of times that a task is tried again after a failure or a loss."""
     number = exact(retries)
     if number.denominator != 1 or not 0 <= number <= MOST_RETRIES:
         raise InputError(
-            Mistake(
-                f"{written(number)} is not a number of retries",
-                f"write a whole number from 0 to {MOST_RETRIES}",
-            )
+            f"{written(number)} is not a number of retries",
+            f"write a whole number from 0 to {MOST_RETRIES}",
         )
     return int(number)
 
 
 def call_of(call: str) -> str:
-    """What a client library hands to the engine in place of a command, as it is."""
+    """The text that a client library hands to the engine in place of a command, as it is."""
     if not call:
-        raise InputError(Mistake("the call is empty", "leave it out, or let the library write it"))
+        raise InputError("the call is empty", "leave it out, or let the library write it")
     return call
 
 
 def _short(text: str, what: str, parts: int = 0) -> str:
     if text.count("\0") > parts:
-        raise InputError(Mistake(f"{what} holds a zero byte", "take it out"))
+        raise InputError(f"{what} holds a zero byte", "take it out")
     if len(text.encode(errors="surrogatepass")) > LONGEST:
-        raise InputError(Mistake(f"{what} is longer than {LONGEST} bytes", "put it into a file"))
+        raise InputError(f"{what} is longer than {LONGEST} bytes", "put it into a file")
     return text

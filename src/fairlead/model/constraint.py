@@ -16,7 +16,7 @@ Label = str | Decimal
 
 
 class Operator(Enum):
-    """How a requirement compares a label. The values are what is written."""
+    """Comparisons of a label. The values are what people write."""
 
     EQUAL = "="
     NOT_EQUAL = "!="
@@ -55,7 +55,7 @@ def version(text: str) -> Version | None:
 
 
 def ordering_mistake(label: Label) -> Mistake | None:
-    """What is wrong with a label that is compared by `<` and the like; None where nothing is."""
+    """The mistake of a label that is compared by `<` and the like; None where it has an order."""
     text = str(label)
     if isinstance(label, Decimal) and "." in text:
         return Mistake(
@@ -135,31 +135,25 @@ class Requirement:
 def _check_requirement(key: object, operator: object, values: tuple[object, ...]) -> None:
     for text in (key, *values):
         if not isinstance(text, str):
-            raise InputError(
-                Mistake(f"{text!r} in a constraint is not text", f"write {str(text)!r}")
-            )
+            raise InputError(f"{text!r} in a constraint is not text", f"write {str(text)!r}")
         if not text.isprintable():
-            raise InputError(Mistake(f"{text!r} holds a control character", "take it out"))
+            raise InputError(f"{text!r} holds a control character", "take it out")
     if not key:
-        raise InputError(Mistake("a label's key cannot be empty", "write a key"))
+        raise InputError("a label's key cannot be empty", "write a key")
     if not isinstance(operator, Operator):
-        raise InputError(Mistake(f"{operator!r} is not an operator", "use one of Operator"))
+        raise InputError(f"{operator!r} is not an operator", "use one of Operator")
     wanted = 0 if operator in _PRESENCE else 1
     if operator in _SETS:
         if not values:
-            raise InputError(
-                Mistake(f'"{operator.value}" without values', "write at least one value")
-            )
+            raise InputError(f'"{operator.value}" without values', "write at least one value")
     elif len(values) != wanted:
         raise InputError(
-            Mistake(f'"{operator.value}" takes {wanted} values, not {len(values)}', "write as many")
+            f'"{operator.value}" takes {wanted} values, not {len(values)}', "write as many"
         )
     if operator in ORDERINGS and version(str(values[0])) is None:
         raise InputError(
-            Mistake(
-                f'"{values[0]}" after {operator.value} is neither a whole number nor a version',
-                "write a number such as 80 or a version such as 5.10",
-            )
+            f'"{values[0]}" after {operator.value} is neither a whole number nor a version',
+            "write a number such as 80 or a version such as 5.10",
         )
 
 

@@ -1,4 +1,4 @@
-"""Which machines a job may use, and what keeps it from the others."""
+"""The machines that a job may use, and the reasons against the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairlead.model.shares import Nowhere
 from fairlead.model.values import FrozenMap
 
 MACHINES, EXCLUDE = "machines", "exclude"
-"""How the name lists are called where the parts of a constraint are counted."""
+"""Names of the two lists where the parts of a constraint are counted."""
 
 
 def may_use(job: Job, machine: Machine) -> bool:
@@ -26,7 +26,7 @@ def may_use(job: Job, machine: Machine) -> bool:
 
 
 def holds(job: Job, machine: Machine) -> Fraction:
-    """How many tasks the empty machine holds, divisible, at most 1 if the job spreads; the
+    """The tasks that the empty machine holds, divisible, at most 1 if the job spreads; the
     constraint is ignored."""
     tasks = min(machine.capacity.get(r, Fraction(0)) / d for r, d in job.demand.items() if d)
     return min(tasks, Fraction(1)) if job.spread else tasks
@@ -44,7 +44,7 @@ def excluded_by(job: Job, machine: Machine) -> tuple[str, ...]:
 
 
 def excluded(cluster: Cluster, job: Job) -> Nowhere:
-    """How many machines each part of the constraint excludes, each counted by itself; and of the
+    """Counts the machines that each part of the constraint excludes by itself; and of the
     machines that the constraint allows, how many have nothing of each resource a task needs."""
     parts = dict.fromkeys(job.where.requirements, 0)
     listed = None if job.machines is None else frozenset(job.machines)
@@ -125,7 +125,7 @@ class _Chosen:
 
 @dataclass(frozen=True)
 class Eligibility:
-    """Which groups of machines each job may use.
+    """The groups of machines that each job may use.
 
     `groups` are indices of machines that are one in capacity and labels and that the name lists
     of the jobs do not tell apart; `rows` the distinct constraints: for each group, may it be used;

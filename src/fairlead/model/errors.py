@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 About = tuple[str | int, ...]
-"""What a mistake is about: kind, name, field, and what is within the field, as far as known."""
+"""Subject of a mistake: kind, name, field, and the place within the field, as far as known."""
 
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where something was written: a file (or `<python>`), a line and a column, both from 1."""
+    """Place in a text: a file (or `<python>`), a line and a column, both from 1."""
 
     file: str
     line: int
@@ -54,7 +54,7 @@ class Mistake:
 
 
 def subject(about: About) -> str:
-    """What a mistake is about, in words: `job "train", demand, cpu`."""
+    """The subject of a mistake in words: `job "train", demand, cpu`."""
     kind, *rest = about
     if str(kind).startswith("--"):  # an option of a command, with what was given to it
         rest = ["", *rest]
@@ -69,14 +69,22 @@ def caret(text: str, position: int, length: int = 1) -> str:
     return f"    {shown}\n    {' ' * (position - start)}{'^' * max(1, min(length, 40))}"
 
 
+def brief(text: str) -> str:
+    """The text, cut where it is too long to stand in a sentence."""
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 class FairleadError(Exception):
     """The root of all errors raised on purpose."""
 
 
 class InputError(FairleadError):
-    """A user's mistake. Carries every mistake that was found, in the order of their places."""
+    """A user's mistake. Carries every mistake that was found, in the order of their places. A text
+    is a single mistake of which nothing more is known: what is wrong, and what would be right."""
 
-    def __init__(self, mistakes: Mistake | Iterable[Mistake]) -> None:
+    def __init__(self, mistakes: str | Mistake | Iterable[Mistake], right: str = "") -> None:
+        if isinstance(mistakes, str):
+            mistakes = Mistake(mistakes, right)
         self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
 
@@ -90,12 +98,18 @@ class Mistakes(list[Mistake]):
     def attempt(
         self, about: About, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """What the function returns; None where it raised InputError, whose mistakes are kept."""
+        """Calls the function; None where it raised InputError, whose mistakes are kept."""
         try:
             return function(*args, **kwargs)
         except InputError as error:
             self.extend(replace(m, about=about + m.about) for m in error.mistakes)
             return None
+
+    def attempt_optional(
+        self, about: About, function: Callable[[Any], T], value: object
+    ) -> T | None:
+        """As `attempt` with the value; None where there is no value, which is no mistake."""
+        return None if value is None else self.attempt(about, function, value)
 
     def add(self, about: About, what: str, right: str = "") -> None:
         """Keep one more mistake."""

@@ -1,4 +1,4 @@
-"""What may be written about a machine, a tenant and a job, field by field."""
+"""The fields of a machine, a tenant and a job as YAML has them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yaml.nodes import Node, ScalarNode
 
 from fairlead.model.errors import About
 from fairlead.model.machine import number_label
-from fairlead.model.nodes import Source, is_plain, said
+from fairlead.model.nodes import Source, is_plain, node_in_words
 
 # What a field holds: each function gives what the constructor takes, or None and a mistake.
 
@@ -27,7 +27,10 @@ def _boolean(source: Source, node: Node, about: About) -> bool | None:
         if node.value in ("false", "False", "FALSE"):
             return False
     source.wrong(
-        node, about, f"{said(node)} is neither true nor false", "write true or false without quotes"
+        node,
+        about,
+        f"{node_in_words(node)} is neither true nor false",
+        "write true or false without quotes",
     )
     return None
 
@@ -83,7 +86,7 @@ class Need:
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """What an entry may hold. Without a field, its `partner` would look mistaken."""
+    """The fields of an entry. Without a field, its `partner` would look mistaken."""
 
     word: str
     fields: dict[str, Field]

@@ -12,7 +12,7 @@ NEIGHBOURS = 20
 """Of more, so many before and after the word in the order of the names."""
 
 CLOSE = 0.75
-"""How alike two words are, from 0 to 1, for one to be a slip of the other: `gpus` and `gpu` are,
+"""Likeness of two words, from 0 to 1, at which one is a slip of the other: `gpus` and `gpu` are,
 `gpu` and `cpu` are not."""
 
 

@@ -16,7 +16,7 @@ from fairlead.model.command import (
     retries_of,
 )
 from fairlead.model.constraint import Selector
-from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.names import expand_all
 from fairlead.model.quantity import NUMBER, RATIO, Amount, exact, quantities, written, written_plain
 from fairlead.model.selector_syntax import parse_selector
@@ -99,39 +99,29 @@ class Job:
         values = {
             "name": name,
             "demand": mistakes.attempt((*about, "demand"), _demand, demand),
-            "tenant": None
-            if tenant is None
-            else mistakes.attempt((*about, "tenant"), plain_name, tenant),
-            "tasks": None if tasks is None else mistakes.attempt((*about, "tasks"), _tasks, tasks),
+            "tenant": mistakes.attempt_optional((*about, "tenant"), plain_name, tenant),
+            "tasks": mistakes.attempt_optional((*about, "tasks"), _tasks, tasks),
             "where": mistakes.attempt((*about, "where"), _selector, where),
-            "machines": None
-            if machines is None
-            else mistakes.attempt((*about, "machines"), some, machines),
+            "machines": mistakes.attempt_optional((*about, "machines"), some, machines),
             "exclude": mistakes.attempt((*about, "exclude"), expand_all, exclude)
             if exclude
             else (),
             "spread": mistakes.attempt((*about, "spread"), _boolean, spread),
             "prefer": mistakes.attempt((*about, "prefer"), _selector, prefer),
-            "prefer_for": None
-            if prefer_for is None
-            else mistakes.attempt((*about, "prefer_for"), read_duration, prefer_for),
+            "prefer_for": mistakes.attempt_optional(
+                (*about, "prefer_for"), read_duration, prefer_for
+            ),
             "gang": 1 if gang == 1 else mistakes.attempt((*about, "gang"), _gang, gang),
-            "duration": None
-            if duration is None
-            else mistakes.attempt((*about, "duration"), read_duration, duration),
-            "command": None
-            if command is None
-            else mistakes.attempt((*about, "command"), command_of, command),
+            "duration": mistakes.attempt_optional((*about, "duration"), read_duration, duration),
+            "command": mistakes.attempt_optional((*about, "command"), command_of, command),
             "env": mistakes.attempt((*about, "env"), environment, env) if env else FrozenMap(),
-            "cwd": None if cwd is None else mistakes.attempt((*about, "cwd"), folder, cwd),
-            "time_limit": None
-            if time_limit is None
-            else mistakes.attempt((*about, "time_limit"), read_duration, time_limit),
-            "retries": None
-            if retries is None
-            else mistakes.attempt((*about, "retries"), retries_of, retries),
+            "cwd": mistakes.attempt_optional((*about, "cwd"), folder, cwd),
+            "time_limit": mistakes.attempt_optional(
+                (*about, "time_limit"), read_duration, time_limit
+            ),
+            "retries": mistakes.attempt_optional((*about, "retries"), retries_of, retries),
             "rerunnable": mistakes.attempt((*about, "rerunnable"), _boolean, rerunnable),
-            "call": None if call is None else mistakes.attempt((*about, "call"), call_of, call),
+            "call": mistakes.attempt_optional((*about, "call"), call_of, call),
         }
         most, together = values["tasks"], values["gang"]
         if isinstance(most, Fraction) and isinstance(together, int) and together > most:
@@ -163,10 +153,8 @@ def _demand(demand: Mapping[str, Amount]) -> FrozenMap[Fraction]:
     amounts = quantities(demand)
     if not any(amounts.values()):
         raise InputError(
-            Mistake(
-                "a task that needs nothing at all has no share",
-                "write what one task needs, as in {cpu: 1}",
-            )
+            "a task that needs nothing at all has no share",
+            "write what one task needs, as in {cpu: 1}",
         )
     return amounts
 
@@ -174,10 +162,10 @@ def _demand(demand: Mapping[str, Amount]) -> FrozenMap[Fraction]:
 def _tasks(tasks: Amount) -> Fraction:
     right = "write a positive whole number, or leave it out for no limit"
     if isinstance(tasks, str) and not any(char.isdigit() for char in tasks):
-        raise InputError(Mistake(f'"{tasks[:60]}" is not a number of tasks', right))
+        raise InputError(f'"{tasks[:60]}" is not a number of tasks', right)
     number = exact(tasks)
     if number.denominator != 1 or number <= 0:
-        raise InputError(Mistake(f"{written(number)} is not a number of tasks", right))
+        raise InputError(f"{written(number)} is not a number of tasks", right)
     return number
 
 
@@ -186,19 +174,15 @@ def _selector(selector: str | Selector) -> Selector:
         return selector
     if isinstance(selector, str):
         return parse_selector(selector)
-    raise InputError(
-        Mistake(f"{selector!r} is not a constraint", 'write text such as "zone = east"')
-    )
+    raise InputError(f"{selector!r} is not a constraint", 'write text such as "zone = east"')
 
 
 def _gang(gang: Amount) -> int:
     number = exact(gang)
     if number.denominator != 1 or number <= 0:
         raise InputError(
-            Mistake(
-                f"{written(number)} is not a number of tasks that start together",
-                "write a positive whole number, or leave it out",
-            )
+            f"{written(number)} is not a number of tasks that start together",
+            "write a positive whole number, or leave it out",
         )
     return int(number)
 
@@ -206,7 +190,7 @@ def _gang(gang: Amount) -> int:
 def _boolean(value: bool) -> bool:
     if isinstance(value, bool):
         return value
-    raise InputError(Mistake(f"{value!r} is neither true nor false", "write true or false"))
+    raise InputError(f"{value!r} is neither true nor false", "write true or false")
 
 
 def read_duration(amount: Amount) -> Fraction:
@@ -218,12 +202,10 @@ def read_duration(amount: Amount) -> Fraction:
     if not match:
         number = re.fullmatch(NUMBER, amount)
         raise InputError(
-            Mistake(
-                f'"{amount[:60]}" is not a duration',
-                f"write the unit: {amount}s, {amount}m or {amount}h"
-                if number
-                else "write a number and ms, s, m, h or d, as in 30s",
-            )
+            f'"{amount[:60]}" is not a duration',
+            f"write the unit: {amount}s, {amount}m or {amount}h"
+            if number
+            else "write a number and ms, s, m, h or d, as in 30s",
         )
     return positive(exact(match[1]) * SECONDS[match[2]])
 

@@ -13,12 +13,12 @@ from fairlead.model.errors import InputError, Mistake, Place
 def json_tree(
     text: str, file: str, right: str = "", number: Callable[[str], object] | None = None
 ) -> object:
-    """What the text of a file says, numbers as `number` makes them. Raises InputError, with `right`
+    """Reads the text of a file, numbers as `number` makes them. Raises InputError, with `right`
     as what would be right: beside what is no JSON, a key that is written twice, numbers that are
     not finite or have thousands of digits, and nesting too deep are refused."""
 
     def refuse(what: str) -> NoReturn:
-        raise InputError(Mistake(f"{file}: {what}", right))
+        raise InputError(f"{file}: {what}", right)
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from fairlead.model.constraint import Label
-from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.names import machine_name
 from fairlead.model.quantity import Amount, quantities
 from fairlead.model.tenant import Tenant
@@ -81,7 +81,7 @@ def label_values(labels: Mapping[str, str | int | float | Decimal]) -> FrozenMap
     if isinstance(labels, _Labels):
         return labels
     if not isinstance(labels, Mapping):
-        raise InputError(Mistake(f"{labels!r} names no labels", "write keys with values"))
+        raise InputError(f"{labels!r} names no labels", "write keys with values")
     if all(type(value) in (str, int) for value in labels.values()):  # 1 equals True, and 1.0
         return _repeated(tuple(labels.items()))
     return _label_values(tuple(labels.items()))
@@ -115,11 +115,9 @@ def _label(value: object) -> Label:
     if isinstance(value, str):
         if len(value) > LONGEST_LABEL or not value.isprintable():
             raise InputError(
-                Mistake(
-                    "a label holds control characters or more than"
-                    f" {LONGEST_LABEL} characters: {value[:40]!r}",
-                    "shorten it",
-                )
+                "a label holds control characters or more than"
+                f" {LONGEST_LABEL} characters: {value[:40]!r}",
+                "shorten it",
             )
         return value
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
@@ -127,7 +125,7 @@ def _label(value: object) -> Label:
         number = number_label(text)
         if number is not None:
             return number
-    raise InputError(Mistake(f"{value!r} is no label", f'write it as text: "{value}"'))
+    raise InputError(f"{value!r} is no label", f'write it as text: "{value}"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +153,7 @@ class Cluster:
             if other is not None:
                 what, word = type(other).__name__, kind.__name__
                 raise InputError(
-                    Mistake(f"a {what} is no {word.lower()}", f"give a list of fairlead.{word}")
+                    f"a {what} is no {word.lower()}", f"give a list of fairlead.{word}"
                 )
         ordered = sorted(machines, key=lambda machine: machine.name)
         object.__setattr__(self, "machines", tuple(ordered))

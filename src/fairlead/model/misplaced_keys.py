@@ -1,4 +1,4 @@
-"""What belongs where, for who wrote another shape, or a key as other tools call it."""
+"""Advice on keys and shapes that other tools have and Fairlead calls otherwise."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _CALLED = {
     "team": "tenant",
     "queue": "tenant",
 }
-"""What Slurm, Kubernetes and others call it, in small letters, and its name here."""
+"""Keys of Slurm, Kubernetes and others, in small letters, and their names here."""
 
 _ELSEWHERE = {
     "weight": "tenants have weights: declare one under tenants:, and name it by tenant:",
@@ -95,7 +95,7 @@ def example(about: About, allowed: Sequence[str] | None = None) -> str:
 
 
 def meant(key: str, allowed: Sequence[str]) -> str:
-    """What the writer of a key that does not stand here may have meant; empty if unknown."""
+    """A guess at the meaning of a key that has no place here; empty if there is none."""
     name = _CALLED.get(key.lower().replace("-", "").replace("_", ""))
     if name in allowed:
         return f'did you mean "{name}"?'

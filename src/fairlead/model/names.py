@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from fairlead.model.errors import InputError, Mistake, caret
+from fairlead.model.errors import InputError, Mistake, brief, caret
 from fairlead.model.values import LONGEST_NAME, plain_name
 
 MOST_NAMES = 1_000_000
@@ -24,10 +24,8 @@ def machine_name(name: object) -> str:
         return name
     name = plain_name(name)
     raise InputError(
-        Mistake(
-            f'"{name}" is not the name of one machine',
-            "write a name without spaces, commas and brackets",
-        )
+        f'"{name}" is not the name of one machine',
+        "write a name without spaces, commas and brackets",
     )
 
 
@@ -35,7 +33,7 @@ def expand(text: str) -> tuple[str, ...]:
     """The names that a range means, in its order; a plain name means itself. Commas outside
     brackets part ranges. Raises InputError."""
     if not isinstance(text, str):
-        raise InputError(Mistake(f"a name is text, not {text!r}", "write it in quotes"))
+        raise InputError(f"a name is text, not {text!r}", "write it in quotes")
     if len(text) <= LONGEST_NAME and _PLAIN.fullmatch(text):
         return (text,)
     return _expand(text)
@@ -47,17 +45,13 @@ def _expand(text: str) -> tuple[str, ...]:
     count = sum(prod(len(piece) for piece in pieces) for pieces in ranges)
     if count > MOST_NAMES:
         raise InputError(
-            Mistake(
-                f'"{_short(text)}" means {count if count < 10**18 else "far too many"} names',
-                f"use ranges of at most {MOST_NAMES} names",
-            )
+            f'"{brief(text)}" means {count if count < 10**18 else "far too many"} names',
+            f"use ranges of at most {MOST_NAMES} names",
         )
     names = tuple("".join(parts) for pieces in ranges for parts in product(*pieces))
     for name in names:
         if len(name) > LONGEST_NAME:
-            raise InputError(
-                Mistake(f"a name of {len(name)} characters", f"use at most {LONGEST_NAME}")
-            )
+            raise InputError(f"a name of {len(name)} characters", f"use at most {LONGEST_NAME}")
     return names
 
 
@@ -150,10 +144,6 @@ def _brackets(
                 f"a {text[at]!r} in brackets", "write numbers and ranges: a[01-25] or a[1,3-5]", at
             )
         at += 1
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def expand_all(texts: Iterable[str]) -> tuple[str, ...]:

@@ -173,7 +173,7 @@ class Source:
         self._merged: dict[int, dict[str, Node]] = {}
 
     def place(self, node: Node) -> Place:
-        """Where the node begins."""
+        """The place at which the node begins."""
         return Place(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
 
     def wrong(self, node: Node, about: About, what: str, right: str = "") -> None:
@@ -196,7 +196,7 @@ class Source:
     ) -> dict[str, Node] | None:
         """The values by their keys, `<<` merged in; None with a mistake if it is no mapping."""
         if not isinstance(node, MappingNode) or node.tag != _MAPPING:
-            what = f"{said(node)} stands where keys with values should"
+            what = f"{node_in_words(node)} stands where keys with values should"
             self.wrong(node, about, what, example(about, allowed))
             return None
         self._count(node, len(node.value))
@@ -204,7 +204,7 @@ class Source:
         merged: dict[str, Node] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                self.wrong(key, about, f"{said(key)} is no key", "a key is text")
+                self.wrong(key, about, f"{node_in_words(key)} is no key", "a key is text")
             elif key.value == "<<" and key.tag == PLAIN:
                 for name, inner in self._merge(value, about).items():
                     merged.setdefault(name, inner)
@@ -254,7 +254,9 @@ class Source:
     def sequence(self, node: Node, about: About) -> list[Node] | None:
         """The items; None with a mistake if it is no list."""
         if not isinstance(node, SequenceNode) or node.tag != _SEQUENCE:
-            self.wrong(node, about, f"{said(node)} stands where a list should", example(about))
+            self.wrong(
+                node, about, f"{node_in_words(node)} stands where a list should", example(about)
+            )
             return None
         self._count(node, len(node.value))
         items: list[Node] = node.value
@@ -263,7 +265,7 @@ class Source:
     def text(self, node: Node, about: About) -> str | None:
         """The text of a scalar as written; None with a mistake if it is something else."""
         if not isinstance(node, ScalarNode):
-            what = f"{said(node)} stands where a text or number should"
+            what = f"{node_in_words(node)} stands where a text or number should"
             self.wrong(node, about, what, example(about))
             return None
         tag = self._text_tag(node, about)
@@ -358,8 +360,8 @@ def is_plain(node: Node) -> bool:
     return node.tag == PLAIN or _TAGS.get(node.tag) == PLAIN
 
 
-def said(node: Node) -> str:
-    """What the node is, for a sentence."""
+def node_in_words(node: Node) -> str:
+    """Names the node in a sentence."""
     if isinstance(node, ScalarNode):
         return f'"{node.value[:60]}"' if not is_null(node) else "nothing"
     if node.tag not in (_SEQUENCE, _MAPPING):

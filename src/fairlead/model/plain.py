@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from fairlead.model.errors import About, InputError, Mistake, Mistakes
+from fairlead.model.errors import About, InputError, Mistakes, brief
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine, number_label
 from fairlead.model.quantity import written_plain
@@ -76,17 +76,17 @@ def plain_job(job: Job) -> Plain:
 
 def machine_of(tree: object) -> Machine:
     """The machine of a tree. Raises InputError with every mistake in it."""
-    return _made(Machine, "machine", _MACHINE, tree)
+    return _build(Machine, "machine", _MACHINE, tree)
 
 
 def tenant_of(tree: object) -> Tenant:
     """The tenant of a tree. Raises InputError with every mistake in it."""
-    return _made(Tenant, "tenant", _TENANT, tree)
+    return _build(Tenant, "tenant", _TENANT, tree)
 
 
 def job_of(tree: object) -> Job:
     """The job of a tree. Raises InputError with every mistake in it."""
-    return _made(Job, "job", _JOB, tree)
+    return _build(Job, "job", _JOB, tree)
 
 
 def _amounts(amounts: Mapping[str, Fraction]) -> dict[str, str]:
@@ -165,12 +165,7 @@ def _is_number(value: dict[str, Any]) -> bool:
 
 
 def _wrong(value: object, what: str, right: str) -> InputError:
-    return InputError(Mistake(f"{_shown(value)} is not {what}", right))
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return InputError(f"{brief(repr(value))} is not {what}", right)
 
 
 Fields = Mapping[str, Callable[[object], Any]]
@@ -208,18 +203,17 @@ _JOB: Fields = {
 _NEEDED = {"machine": ("name", "capacity"), "tenant": ("name",), "job": ("name", "demand")}
 
 
-def _made(make: Callable[..., T], word: str, fields: Fields, tree: object) -> T:
+def _build(make: Callable[..., T], word: str, fields: Fields, tree: object) -> T:
     name = tree.get("name", "") if isinstance(tree, dict) else ""
     about: About = (word, name if isinstance(name, str) else "")
     if not isinstance(tree, dict):
-        mistake = Mistake(f"{_shown(tree)} is not a {word}", "write a mapping of fields")
-        raise InputError(mistake)
+        raise InputError(f"{brief(repr(tree))} is not a {word}", "write a mapping of fields")
     mistakes = Mistakes()
     values: dict[str, Any] = {}
     for key, value in tree.items():
         if key not in fields:
             known = ", ".join(fields)
-            mistakes.add(about, f"it has no field {_shown(key)}", f"the fields are {known}")
+            mistakes.add(about, f"it has no field {brief(repr(key))}", f"the fields are {known}")
         elif value is not None:
             values[key] = mistakes.attempt((*about, key), fields[key], value)
     for key in _NEEDED[word]:

@@ -50,7 +50,7 @@ class Round:
 
 @dataclass(frozen=True)
 class PoolProof:
-    """What a tenant's pool alone could give it, in share. Needed where a tenant with a pool has
+    """The share that a tenant's pool alone could give it. Needed where a tenant with a pool has
     several jobs or limits.
 
     `classes` are those with machines of the pool, whole: the real ones, even where the policy

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import isfinite
 from numbers import Integral, Real
 
-from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.errors import InputError, Mistakes, brief
 from fairlead.model.values import FrozenMap, plain_name
 
 Amount = int | float | str | Decimal | Fraction
@@ -56,7 +56,7 @@ def exact(amount: Amount) -> Fraction:
     if isinstance(amount, int):
         return _bounded(Fraction(amount), lambda: "the number")
     if not (amount.is_finite() if isinstance(amount, Decimal) else isfinite(amount)):
-        raise InputError(Mistake(f"{amount} is not a finite number", "write a finite number"))
+        raise InputError(f"{amount} is not a finite number", "write a finite number")
     # repr of a float is the shortest decimal that means it: what its writer wrote. float() first,
     # for the sake of NumPy's floats, which are floats with another repr.
     text = str(amount) if isinstance(amount, Decimal) else repr(float(amount))
@@ -72,15 +72,13 @@ def _python_number(amount: object) -> int | float | Decimal | Fraction:
     elif isinstance(amount, Real):
         # NumPy's whole numbers and short floats, as columns of tables have them.
         return int(amount) if isinstance(amount, Integral) else Decimal(str(amount))
-    raise InputError(Mistake(f"{amount!r} is not a number", "write a number such as 4 or 0.5"))
+    raise InputError(f"{amount!r} is not a number", "write a number such as 4 or 0.5")
 
 
 @lru_cache(maxsize=65536)
 def _parse(text: str) -> Fraction:
     if len(text) > LONGEST_TEXT:
-        raise InputError(
-            Mistake(f"a quantity of {len(text)} characters", f"use at most {LONGEST_TEXT}")
-        )
+        raise InputError(f"a quantity of {len(text)} characters", f"use at most {LONGEST_TEXT}")
     match = _QUANTITY.fullmatch(text)
     if match:
         number, milli, unit = match.groups()
@@ -90,7 +88,7 @@ def _parse(text: str) -> Fraction:
         numerator, denominator = text.split("/")
         if int(denominator):
             return _bounded(Fraction(int(numerator), int(denominator)), lambda: f'"{text}"')
-    raise InputError(Mistake(f'"{_shown(text)}" is not a quantity', _hint(text)))
+    raise InputError(f'"{brief(text)}" is not a quantity', _hint(text))
 
 
 def _number(text: str) -> Fraction:
@@ -107,25 +105,19 @@ def _bounded(value: Fraction, name: object) -> Fraction:
     if value and not SMALLEST <= abs(value) <= LARGEST:
         size = "large" if abs(value) > 1 else "small"
         raise InputError(
-            Mistake(f"{_called(name)} is too {size}", "write 0 or a number between 1e-30 and 1e30")
+            f"{_called(name)} is too {size}", "write 0 or a number between 1e-30 and 1e30"
         )
     if max(abs(value.numerator), value.denominator) >= 10**MOST_DIGITS:
-        raise InputError(
-            Mistake(f"{_called(name)} has too many digits", f"use at most {MOST_DIGITS}")
-        )
+        raise InputError(f"{_called(name)} has too many digits", f"use at most {MOST_DIGITS}")
     return value
 
 
 def _called(name: object) -> str:
-    return _shown(str(name() if callable(name) else name))
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+    return brief(str(name() if callable(name) else name))
 
 
 def _hint(text: str) -> str:
-    """What the writer probably meant."""
+    """Advice on the meaning that the writer probably had in mind."""
     plain = text.strip()
     match = _LOOSE.fullmatch(plain)
     if plain.lower().strip("+-.") in ("inf", "infinity", "nan"):
@@ -165,7 +157,7 @@ def quantities(mapping: Mapping[str, Amount]) -> FrozenMap[Fraction]:
         return mapping
     if not isinstance(mapping, Mapping):
         raise InputError(
-            Mistake(f"{mapping!r} names no resources", "write resources with amounts: {cpu: 4}")
+            f"{mapping!r} names no resources", "write resources with amounts: {cpu: 4}"
         )
     items = tuple(mapping.items())
     # Most machines repeat what another has. Only types whose values are equal if, and only if,

@@ -110,7 +110,7 @@ class _Reader:
     start: Place | None = None
 
     def mistaken(self) -> Mistaken:
-        """What was written but is not among the values."""
+        """Collects the entries that did not become values."""
         return Mistaken(
             names=frozenset(self.unread),
             kinds=frozenset(self.unknown),
@@ -120,7 +120,7 @@ class _Reader:
         )
 
     def place(self, about: About) -> Place | None:
-        """Where what a mistake is about was written; the start of all where nothing was."""
+        """The place of a mistake's subject; the start of all texts where it was not written."""
         kind, name, *path = about if len(about) > 1 else (*about, "")
         if kind == "devices":
             kind, name, path = "device", path[0], []
@@ -186,7 +186,7 @@ class _Reader:
         about, values = _values(source, node, kind)
         names: tuple[str, ...] = (str(about[1]),) if about[1] else ()
         if names and kind is MACHINE:
-            names = self._expanded(source, node, names[0])
+            names = self._expand(source, node, names[0])
         if names:
             self._once(kind, (source, node), names)
         thing = None
@@ -236,7 +236,7 @@ class _Reader:
     def _make(
         self, source: Source, node: Node, kind: Kind, values: dict[str, Any], about: About
     ) -> Machine | Tenant | Job | None:
-        """What the values mean. Mistakes get their places, and the rest of the values counts."""
+        """Builds the entry. Mistakes get their places, and the rest of the values counts."""
         make = _MAKE[kind]
         try:
             return make(**values)  # type: ignore[no-any-return]  # of any kind
@@ -257,7 +257,7 @@ class _Reader:
         except InputError:  # reported above: the name itself is wrong
             return None
 
-    def _expanded(self, source: Source, node: Node, name: str) -> tuple[str, ...]:
+    def _expand(self, source: Source, node: Node, name: str) -> tuple[str, ...]:
         """The names of the machines of an entry, or none and a mistake."""
         about: About = ("machine", name, "name")
         mistakes = Mistakes()
@@ -292,7 +292,7 @@ class _Reader:
 
 
 def _values(source: Source, node: Node, kind: Kind) -> tuple[About, dict[str, Any] | None]:
-    """What an entry is about, and its fields as far as they can be read, with stand-ins for those
+    """Reads an entry's subject, and its fields as far as they can be read, with stand-ins for those
     that are needed; None if it has no fields at all."""
     about: About = (kind.word, source.peek(node, "name"))
     found = source.mapping(node, about, tuple(kind.fields))

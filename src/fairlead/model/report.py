@@ -59,7 +59,7 @@ LISTS = {"machines": "not in its list of `machines`", "exclude": "in its list of
 
 
 def exclusions(reason: Nowhere) -> list[str]:
-    """What keeps a job from machines, counted: `20 are excluded by ...`, `4 have no gpu`."""
+    """The reasons against machines, counted: `20 are excluded by ...`, `4 have no gpu`."""
     parts = [
         f"{count} {plural('is', count)} {LISTS.get(part) or f'excluded by `{part}`'}"
         for part, count in reason.constraint

@@ -55,10 +55,8 @@ def parse_selector(text: str) -> Selector:
     """The selector that the text means; an empty text means the empty one. Raises InputError."""
     if len(text) > LONGEST_SELECTOR:
         raise InputError(
-            Mistake(
-                f"a constraint of {len(text)} characters",
-                f"use at most {LONGEST_SELECTOR}; lists of machines go to `machines:`",
-            )
+            f"a constraint of {len(text)} characters",
+            f"use at most {LONGEST_SELECTOR}; lists of machines go to `machines:`",
         )
     return _Parser(text).selector()
 

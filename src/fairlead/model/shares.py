@@ -1,4 +1,4 @@
-"""What an answer is made of: shares, placements, levels and what stopped them."""
+"""Parts of an answer: shares, placements, levels and their stops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Tasks(Enum):
-    """Which world a result is about."""
+    """The two worlds that a result may be about."""
 
     DIVISIBLE = "divisible"
     WHOLE = "whole"
@@ -31,7 +31,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Stop:
-    """What stopped a level, with its price: the rise of the level's share per unit more of it.
+    """Cause of a level's end, with its price: the rise of the level's share per unit more of it.
 
     Exactly one of these kinds: a resource on a class of machines (`machine_class`, `resource`);
     a tenant's limit (`tenant`, `resource`); a job that has no more tasks (`job`); a job that has a
@@ -91,7 +91,7 @@ class TenantShare:
 
 @dataclass(frozen=True)
 class JobShare:
-    """What a job gets. `alone`: tasks it could run alone in the cluster, constraints ignored.
+    """A job's part. `alone`: tasks it could run alone in the cluster, constraints ignored.
 
     `scale` is the policy's (None where a mechanism has none); `level` the index of the level at
     which it froze; `placements` is None where the policy looks at one machine that holds
@@ -125,7 +125,7 @@ class Nowhere:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How well the answer passed its check, by code that shares nothing with the solver.
+    """Errors found by the check of an answer, whose code shares nothing with the solver.
 
     `exact`: the shares are proved to be the fair ones, in rationals, and both figures are 0.
     Otherwise `feasibility` is the largest violation of a capacity, task count or limit, relative,

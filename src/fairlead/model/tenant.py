@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.names import expand_all
 from fairlead.model.quantity import Amount, exact, quantities, written
 from fairlead.model.values import FrozenMap, plain_name
@@ -43,15 +43,11 @@ class Tenant:
         mistakes.attempt(about, plain_name, name)
         values = {
             "name": name,
-            "weight": None
-            if weight is None
-            else mistakes.attempt((*about, "weight"), positive, weight),
-            "pool": None if pool is None else mistakes.attempt((*about, "pool"), some, pool),
-            "parent": None
-            if parent is None
-            else mistakes.attempt((*about, "parent"), plain_name, parent),
+            "weight": mistakes.attempt_optional((*about, "weight"), positive, weight),
+            "pool": mistakes.attempt_optional((*about, "pool"), some, pool),
+            "parent": mistakes.attempt_optional((*about, "parent"), plain_name, parent),
             "limit": mistakes.attempt((*about, "limit"), quantities, limit or {}),
-            "user": None if user is None else mistakes.attempt((*about, "user"), plain_name, user),
+            "user": mistakes.attempt_optional((*about, "user"), plain_name, user),
         }
         if weight is not None and pool is not None:
             mistakes.add(
@@ -68,7 +64,7 @@ def positive(amount: Amount) -> Fraction:
     """The exact amount, which is more than 0."""
     value = exact(amount)
     if value <= 0:
-        raise InputError(Mistake(f"{written(value)} is not positive", "write more than 0"))
+        raise InputError(f"{written(value)} is not positive", "write more than 0")
     return value
 
 
@@ -76,7 +72,5 @@ def some(names: Iterable[str]) -> tuple[str, ...]:
     """The names that these ranges mean, at least one."""
     expanded = expand_all(names)
     if not expanded:
-        raise InputError(
-            Mistake("the list of machines is empty", 'name machines, as in ["a[01-25]"]')
-        )
+        raise InputError("the list of machines is empty", 'name machines, as in ["a[01-25]"]')
     return expanded

@@ -9,7 +9,7 @@ from fractions import Fraction
 EXACT = Fraction(0)
 
 IN_DOUBLES = Fraction(1, 10**6)
-"""What a mechanism gives is known to this part of itself: it computes in doubles. The steps of the
+"""A mechanism's numbers are known to this part of themselves: it computes in doubles. Steps of the
 market and of PS-DSF end at a gap of 1e-9, and of a thousand jobs each is then known to about 1e-7;
 the others are sums and quotients, or a linear program whose rows hold to 1e-9."""
 
@@ -67,7 +67,7 @@ def compared(before: Fraction, after: Fraction, within: Fraction = EXACT) -> int
 
 
 def rise(before: Fraction, after: Fraction) -> float:
-    """How much more it is than before."""
+    """The change as a part of the number before."""
     now = after.numerator * before.denominator - before.numerator * after.denominator
     return now / (before.denominator * after.denominator)
 

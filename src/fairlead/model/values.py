@@ -6,7 +6,7 @@ import re
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Generic, TypeVar, overload
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -83,18 +83,14 @@ class FrozenMap(Mapping[str, V], Generic[V]):
 def plain_name(name: object) -> str:
     """The name itself: text without control characters or spaces around it."""
     if not isinstance(name, str):
-        raise InputError(Mistake(f"a name is text, not {name!r}", "write it in quotes"))
+        raise InputError(f"a name is text, not {name!r}", "write it in quotes")
     if not name:
-        raise InputError(Mistake("a name cannot be empty", "write at least one letter"))
+        raise InputError("a name cannot be empty", "write at least one letter")
     if len(name) > LONGEST_NAME:
-        raise InputError(
-            Mistake(f"a name of {len(name)} characters", f"use at most {LONGEST_NAME}")
-        )
+        raise InputError(f"a name of {len(name)} characters", f"use at most {LONGEST_NAME}")
     if not _NAME.fullmatch(name):
         raise InputError(
-            Mistake(
-                f"the name {name!r} begins or ends with a space or holds a control character",
-                f"write {''.join(c if c.isprintable() else ' ' for c in name).strip()!r}",
-            )
+            f"the name {name!r} begins or ends with a space or holds a control character",
+            f"write {''.join(c if c.isprintable() else ' ' for c in name).strip()!r}",
         )
     return name

@@ -45,7 +45,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far a tenant's share in whole tasks is from its exact one: it is at most `bound` below,
+    """Distance of a tenant's share in whole tasks from its exact one: it is at most `bound` below,
     which is known before leftover room is filled; None where nothing bounds it."""
 
     tenant: str
@@ -65,7 +65,7 @@ class Distance:
 
 @dataclass(frozen=True)
 class Whole:
-    """What whole tasks add to an allocation. `divisible`: the exact tasks of each job that were
+    """Addition to an allocation of whole tasks. `divisible`: the exact tasks of each job that were
     rounded, where there are any, and `distances` what that did to each tenant; `lottery`: its
     allocations, of which the shares are the mean; `drawn`: the number of the one that was drawn,
     and the seed."""

@@ -93,7 +93,7 @@ def _job(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def _execution(job: Job) -> Iterator[tuple[str, str]]:
-    """What engines need of a job."""
+    """The fields of a job that engines need."""
     if job.command is not None:
         words = job.command
         yield "command", _quoted(words) if isinstance(words, str) else _flow(map(_quoted, words))

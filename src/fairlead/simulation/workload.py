@@ -23,6 +23,7 @@ from fairlead.scheduling.state.terms import Term
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,21 @@ class MachineTable:
                 else:
                     alike[written] = label, [machine]
         return {key: list(alike.values()) for key, alike in found.items()}
+
+
+def always_there(
+    names: tuple[str, ...], labels: tuple[FrozenMap[Label], ...], capacity: Ints
+) -> MachineTable:
+    """Machines that join at time 0 and stay."""
+    machines = len(names)
+    return MachineTable(
+        names=names,
+        labels=labels,
+        time=np.zeros(machines, np.int64),
+        machine=np.arange(machines),
+        kind=np.full(machines, MachineEvent.ADD, np.int64),
+        capacity=capacity,
+    )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from fairlead.cli.commands import jobs
-from fairlead.cli.commands.job import asked, ending
+from fairlead.cli.commands.job import demand_text, ending
 from fairlead.cli.commands.logs import start_of_tail
 from fairlead.cli.common.remote import ago, lasting
 from fairlead.cli.common.screen import Screen, columns
@@ -159,7 +159,7 @@ def test_a_machine_that_rests_says_until_when_and_why() -> None:
 
 def test_a_demand_is_said_as_it_is_written() -> None:
     demand = {"cpu": "1.5", "memory": "104857600", "share": "1/3"}
-    assert asked(demand) == "cpu: 1.5, memory: 100Mi, share: 1/3"
+    assert demand_text(demand) == "cpu: 1.5, memory: 100Mi, share: 1/3"
 
 
 @pytest.mark.parametrize(

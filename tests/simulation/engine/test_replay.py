@@ -215,7 +215,7 @@ class Told(Kept):
         super().__init__()
         self.events: list[AdviceChanged | GuaranteesChanged] = []
 
-    def told(self, event: AdviceChanged | GuaranteesChanged) -> None:
+    def event(self, event: AdviceChanged | GuaranteesChanged) -> None:
         self.events.append(event)
 
 

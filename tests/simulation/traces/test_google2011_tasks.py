@@ -17,7 +17,7 @@ from fairlead.simulation.traces.public.google2011_tasks import (
     SCHEDULE,
     START,
     SUBMIT,
-    reduced,
+    reduce_events,
 )
 from fairlead.simulation.traces.tables import MISSING, Part
 
@@ -82,7 +82,7 @@ def test_tasks_are_those_of_a_slow_reading(
     rows, cuts = stream
     edges = [0, *cuts, len(rows)]
     pieces = [rows[a:b] for a, b in itertools.pairwise(edges) if b > a]
-    tasks, counts = reduced([part(piece) for piece in pieces], ends, at_once)
+    tasks, counts = reduce_events([part(piece) for piece in pieces], ends, at_once)
     found = {
         (int(key) >> 24, int(key) & 0xFFFFFF): [
             int(getattr(tasks, name)[row])
@@ -100,4 +100,4 @@ def test_events_out_of_order_are_refused() -> None:
     early, late = (START, 1, 0, 0, 0, 1, 1, 0), (START + 1, 1, 0, 1, 0, 1, 1, 0)
     for pieces in ([[late, early]], [[late], [early]]):
         with pytest.raises(InputError, match="not in the order of their times"):
-            reduced([part(piece) for piece in pieces], (FINISH,))
+            reduce_events([part(piece) for piece in pieces], (FINISH,))

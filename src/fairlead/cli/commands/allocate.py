@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import add_files, add_policy, as_csv, read, say
 from fairlead.cli.common.patience import patience
+from fairlead.cli.common.screen import screen_of
+from fairlead.model.errors import InputError
 from fairlead.sharing.rules.whole_names import is_whole
 
 if TYPE_CHECKING:
@@ -71,24 +73,12 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.sharing.allocate import allocate
 
     if args.seed is not None and not args.draw:
-        from fairlead.model.errors import InputError, Mistake
-
-        raise InputError(
-            Mistake("--seed is what --draw draws by", "add --draw, or leave out --seed")
-        )
+        raise InputError("--seed is what --draw draws by", "add --draw, or leave out --seed")
     if args.fractions and not args.json:
-        from fairlead.model.errors import InputError, Mistake
-
-        raise InputError(
-            Mistake("--fractions is about what --json prints", "add --json, or leave it out")
-        )
+        raise InputError("--fractions is about what --json prints", "add --json, or leave it out")
     if args.tasks == "divisible" and is_whole(args.policy):
-        from fairlead.model.errors import InputError, Mistake
-
         raise InputError(
-            Mistake(
-                f"{args.policy} shares whole tasks alone", "leave out --tasks, or choose a policy"
-            )
+            f"{args.policy} shares whole tasks alone", "leave out --tasks, or choose a policy"
         )
     cluster, jobs = read(args.files)
     if args.proof is not None:
@@ -96,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     with patience():
         allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
     if args.draw:
-        allocation = drawn(allocation, args.seed or 0)
+        allocation = draw_from_lottery(allocation, args.seed or 0)
     if args.proof is not None:
         write_proof(args.proof, allocation)
     if args.json:
@@ -109,25 +99,21 @@ def run(args: argparse.Namespace) -> int:
         for text in allocation.sentences():
             print(f"warning: {text}", file=sys.stderr)
     elif not args.quiet:
-        from fairlead.cli.common.screen import screen_of
         from fairlead.cli.text.allocation import allocation_lines
 
         say(allocation_lines(cluster, jobs, allocation, screen_of(sys.stdout)))
     return 0
 
 
-def drawn(allocation: Allocation, seed: int) -> Allocation:
+def draw_from_lottery(allocation: Allocation, seed: int) -> Allocation:
     """The allocation with one of its lottery drawn."""
     from dataclasses import replace
 
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.sharing.whole_tasks.lottery import draw
 
     whole = allocation.whole
     if whole is None or not whole.lottery:
-        raise InputError(
-            Mistake(f"{allocation.policy} has no lottery to draw from", "use cdrf-lottery")
-        )
+        raise InputError(f"{allocation.policy} has no lottery to draw from", "use cdrf-lottery")
     number = draw([chance.probability for chance in whole.lottery], seed)
     return replace(allocation, whole=replace(whole, drawn=(number, seed)))
 
@@ -136,21 +122,16 @@ def check_target(file: str, inputs: list[str]) -> None:
     """Raises InputError where the proof would replace the input."""
     from pathlib import Path
 
-    from fairlead.model.errors import InputError, Mistake
-
     target = Path(file)
     for name in inputs:
         if name == file or (target.exists() and Path(name).exists() and target.samefile(name)):
-            raise InputError(
-                Mistake(f"--proof {file} would write over the input", "name another file")
-            )
+            raise InputError(f"--proof {file} would write over the input", "name another file")
 
 
 def write_proof(file: str, allocation: Allocation) -> None:
     """Writes the proof, whole or not at all."""
     from pathlib import Path
 
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.model.shares import Tasks
     from fairlead.sharing.certificate import proof_to_json
     from fairlead.whole_file import write_whole
@@ -161,5 +142,5 @@ def write_proof(file: str, allocation: Allocation) -> None:
         if allocation.tasks is Tasks.WHOLE:
             what = "whole tasks have no proof to write: only exact shares have levels to prove"
             right = "leave out --proof, or --tasks whole"
-        raise InputError(Mistake(what, right))
+        raise InputError(what, right)
     write_whole(Path(file), proof_to_json(allocation.proof))

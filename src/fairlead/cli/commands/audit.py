@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_live, read, say
+from fairlead.cli.common.inputs import add_files, add_live, read, say, say_result
+from fairlead.cli.main import Exit
+from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.words import number
 
 if TYPE_CHECKING:
-    from fairlead.audit.finding import Finding, Input
+    from fairlead.audit.finding import Finding, Input, Witness
     from fairlead.audit.outcome import Rule
     from fairlead.audit.run import Refused
 
@@ -41,12 +45,7 @@ allocation."""
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="a YAML or JSON file, or a directory of them; `-` is the standard input",
-    )
+    add_files(parser, least=0)
     parser.add_argument(
         "--trace",
         action="store_true",
@@ -134,8 +133,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.audit.finding import Verdict
     from fairlead.audit.outcome import Options
     from fairlead.audit.run import Refused, audit
-    from fairlead.cli.main import Exit
-    from fairlead.model.errors import InputError, Mistake
+    from fairlead.cli.text.audit import lines, sentence_of, tree
 
     if args.live:
         from fairlead.cli.commands.audit_live import run_live
@@ -145,14 +143,14 @@ def run(args: argparse.Namespace) -> int:
         return _replay(args)
     if not args.files and not args.table:
         right = "give a file, or --table, --replay WITNESS or --live"
-        raise InputError(Mistake("no file is given", right))
+        raise InputError("no file is given", right)
     for name, least in (("trials", 1), ("seed", 0), ("shrink", 0)):
         value = getattr(args, name)
         if value is not None and value < least:
-            raise InputError(Mistake(f"--{name} {value} is too small", f"write at least {least}"))
+            raise InputError(f"--{name} {value} is too small", f"write at least {least}")
     if args.table:
         return _table(args)
-    given, notes = _given(args)
+    given, notes = _read_input(args)
     rules = _rules(args.policy or [WHOLE if args.tasks == "whole" else POLICIES], args.tasks)
     options = Options(trials=args.trials or TRIALS, seed=args.seed)
     found: list[Finding] = []
@@ -168,38 +166,32 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(map(Mistake, reasons))
         # The sentences are about the input as it is, the witnesses about less of it.
         small = _smaller(found, given, args.shrink, tell) if args.json or args.witness else found
-    if args.witness:
-        from fairlead.cli.common.witness_files import write_witnesses
-
-        write_witnesses(
-            (
-                (one.policy, one.property + _moment(one), one.witness)
-                for one in small
-                if one.witness is not None
-            ),
-            args.witness,
-        )
-    if args.json:
-        from fairlead.cli.text.audit import sentence_of, tree
-        from fairlead.model.report import json_text
-
-        say([json_text(tree(small, refused, notes, [sentence_of(one) for one in found]))])
-    else:
-        from fairlead.cli.common.screen import screen_of
-        from fairlead.cli.text.audit import lines
-
-        say(lines(found, refused, given, notes, screen_of(sys.stdout)))
+    _keep(args, ((one.policy, one.property + _moment(one), one.witness) for one in small))
+    say_result(
+        args.json,
+        lambda: tree(small, refused, notes, [sentence_of(one) for one in found]),
+        lambda screen: lines(found, refused, given, notes, screen),
+    )
     violations = any(one.verdict is Verdict.VIOLATED for one in found)
     return Exit.REFUTED if args.strict and violations else Exit.OK
 
 
-def _given(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
-    """What is judged, and sentences on how it came about."""
+def _keep(args: argparse.Namespace, witnesses: Iterable[tuple[str, str, Witness | None]]) -> None:
+    """Writes the witnesses that there are, each with its policy and what it is about, where they
+    are asked for."""
+    if args.witness:
+        from fairlead.cli.common.witness_files import write_witnesses
+
+        some = ((policy, about, one) for policy, about, one in witnesses if one is not None)
+        write_witnesses(some, args.witness)
+
+
+def _read_input(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
+    """Reads the input that is judged, with sentences on how it came about."""
     from dataclasses import replace
 
     from fairlead.audit.finding import Input
     from fairlead.audit.run import with_pools
-    from fairlead.model.errors import InputError, Mistake
 
     notes: tuple[str, ...] = ()
     if args.trace:
@@ -214,36 +206,33 @@ def _given(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
             notes += ("all jobs are taken to have tasks without end",)
     elif args.format is not None or args.set is not None or args.unlimited:
         what = "--format, --set and --unlimited are about a trace"
-        raise InputError(Mistake(what, "write --trace, too"))
+        raise InputError(what, "write --trace, too")
     else:
         cluster, jobs = read(args.files)
     given = Input(cluster, jobs)
     if not args.deal:
         return with_pools(given, _pools(args.pool or ())), notes
     if args.pool:
-        raise InputError(
-            Mistake("--deal and --pool both say who brought what", "write one of them")
-        )
+        raise InputError("--deal and --pool both say who brought what", "write one of them")
     from fairlead.audit.holdings.dealing import deal_pools
 
     given, told = deal_pools(given, args.seed)
     return given, notes + told
 
 
-class _progress:  # noqa: N801  used as a function
-    """Says on a terminal what is being done; quiet in a pipe."""
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Yields a function that shows on a terminal what is being done; quiet in a pipe."""
+    on = sys.stderr.isatty()
 
-    def __enter__(self) -> Callable[[str], None]:
-        self._on = sys.stderr.isatty()
-        return self._tell
-
-    def __exit__(self, *_: object) -> None:
-        if self._on:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def _tell(self, text: str) -> None:
-        if self._on:
+    def tell(text: str) -> None:
+        if on:
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        tell("")
 
 
 def _words(given: Sequence[str]) -> tuple[str, ...]:
@@ -252,7 +241,6 @@ def _words(given: Sequence[str]) -> tuple[str, ...]:
 
 def _rules(given: Sequence[str], kind: str) -> list[Rule]:
     from fairlead.audit.outcome import InWhole, rule_of
-    from fairlead.model.errors import InputError, Mistake, Mistakes
     from fairlead.model.shares import Tasks
     from fairlead.sharing.rules.spec import split
 
@@ -274,8 +262,7 @@ def _rules(given: Sequence[str], kind: str) -> list[Rule]:
 
 
 def _pools(given: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """What `--pool` says."""
-    from fairlead.model.errors import InputError, Mistake
+    """Reads `--pool`: each tenant with the machines that it brought. Raises InputError."""
     from fairlead.model.tenant import some
 
     found = []
@@ -283,7 +270,7 @@ def _pools(given: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
         name, equals, machines = text.partition("=")
         if not equals or not name or not machines:
             raise InputError(
-                Mistake(f"--pool {text} names no pool", "write TENANT=MACHINES: vision=a[1-4],b7")
+                f"--pool {text} names no pool", "write TENANT=MACHINES: vision=a[1-4],b7"
             )
         found.append((name, some(part.strip() for part in machines.split(","))))
     return found
@@ -315,17 +302,13 @@ def _moment(finding: Finding) -> str:
 def _table(args: argparse.Namespace) -> int:
     """Draws the papers' table."""
     from fairlead.audit.table.draw import with_smaller
-    from fairlead.cli.common.screen import screen_of
-    from fairlead.cli.main import Exit
     from fairlead.cli.text import audit_table
-    from fairlead.model.errors import InputError, Mistake
-    from fairlead.model.report import json_text
 
     about_a_trace = args.trace or args.format is not None or args.set is not None
     if args.files or args.pool or args.deal or about_a_trace:
-        raise InputError(Mistake("--table takes no input", "it draws its own: leave the rest out"))
+        raise InputError("--table takes no input", "it draws its own: leave the rest out")
     with _progress() as tell:
-        table = audit_table.drawn(
+        table = audit_table.judge_table(
             [rule.spec for rule in _rules(args.policy or [], args.tasks)],
             _words(args.property or ()),
             args.trials or INPUTS,
@@ -336,21 +319,12 @@ def _table(args: argparse.Namespace) -> int:
         )
         tell("smaller witnesses")
         table = with_smaller(table, audit_table.TRIES if args.shrink is None else args.shrink)
-    if args.witness:
-        from fairlead.cli.common.witness_files import write_witnesses
-
-        write_witnesses(
-            (
-                (policy, row, cell.witness)
-                for (policy, row), cell in table.cells.items()
-                if cell.witness is not None
-            ),
-            args.witness,
-        )
-    if args.json:
-        say([json_text(audit_table.tree(table))])
-    else:
-        say(audit_table.lines(table, screen_of(sys.stdout)))
+    _keep(args, ((policy, row, cell.witness) for (policy, row), cell in table.cells.items()))
+    say_result(
+        args.json,
+        lambda: audit_table.tree(table),
+        lambda screen: audit_table.lines(table, screen),
+    )
     violations = any(cell.witness is not None for cell in table.cells.values())
     return Exit.REFUTED if args.strict and violations else Exit.OK
 
@@ -359,13 +333,10 @@ def _replay(args: argparse.Namespace) -> int:
     """Shows a witness again; the exit code says whether it still does."""
     from fairlead.audit.witness.file import witness_from_json
     from fairlead.audit.witness.replay import Again, replay
-    from fairlead.cli.main import Exit
     from fairlead.files import texts
-    from fairlead.model.errors import InputError, Mistake
-    from fairlead.model.words import number
 
     if args.files:
-        raise InputError(Mistake("--replay takes no other file", "the witness holds its input"))
+        raise InputError("--replay takes no other file", "the witness holds its input")
     ((name, text),) = texts([args.replay])
     written = witness_from_json(text, name)
     found = replay(written)

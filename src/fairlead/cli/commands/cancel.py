@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_service, service_of
+from fairlead.cli.common.remote import add_service, check_tenant, say_answer, service_of
+from fairlead.cli.common.screen import escaped
+from fairlead.model.errors import InputError
 
 EPILOG = """\
 examples:
@@ -26,16 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Cancels the jobs, and says of each how it stands."""
-    from fairlead.cli.common.remote import check_tenant, say_json
-    from fairlead.cli.common.screen import escaped
-    from fairlead.model.errors import InputError, Mistake
-
     if args.all != (args.tenant is not None) or args.all == bool(args.jobs):
         raise InputError(
-            Mistake(
-                "fairlead cancel: it is not said what to cancel",
-                "name jobs, or everything of a tenant: --all --tenant TENANT",
-            )
+            "fairlead cancel: it is not said what to cancel",
+            "name jobs, or everything of a tenant: --all --tenant TENANT",
         )
     with service_of(args) as service:
         names = args.jobs or [job.name for job in service.jobs(tenant=args.tenant)]
@@ -44,9 +39,7 @@ def run(args: argparse.Namespace) -> int:
         for name in args.jobs:
             service.job(name)  # a name that is not known: before anything is cancelled
         found = [service.cancel(name) for name in names]
-    if args.json:
-        jobs = [job.model_dump(mode="json", by_alias=True, exclude={"schema_"}) for job in found]
-        say_json({"schema": "fairlead.jobs/1", "jobs": jobs})
-    else:
-        say(f"{escaped(job.name)}: {job.state.value}" for job in found)
+    jobs = [job.model_dump(mode="json", by_alias=True, exclude={"schema_"}) for job in found]
+    tree = {"schema": "fairlead.jobs/1", "jobs": jobs}
+    say_answer(args, tree, lambda _: (f"{escaped(job.name)}: {job.state.value}" for job in found))
     return 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, as_csv, read, say
+from fairlead.cli.common.inputs import add_files, as_csv, read, say, say_result
 from fairlead.cli.common.patience import patience
 from fairlead.cli.text.comparison import Outcome, lines
+from fairlead.model.errors import InputError, Mistake
+from fairlead.model.report import rounded
 
 if TYPE_CHECKING:
     from fairlead.model.job import Job
@@ -51,22 +52,15 @@ def run(args: argparse.Namespace) -> int:
     cluster, jobs = read(args.files)
     with patience():
         outcomes = compare(cluster, jobs, args.policies)
-    if args.json:
-        from fairlead.model.report import json_text
-
-        say([json_text(tree(outcomes))])
-    elif args.csv:
+    if args.csv:
         say(as_csv(list(rows(outcomes)), CSV))
     else:
-        from fairlead.cli.common.screen import screen_of
-
-        say(lines(outcomes, screen_of(sys.stdout)))
+        say_result(args.json, lambda: tree(outcomes), lambda screen: lines(outcomes, screen))
     return 0
 
 
 def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcome]:
     """The outcome of every policy of the list. The first one must be applicable."""
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.sharing.allocate import allocate
     from fairlead.sharing.rules.registry import parse
     from fairlead.sharing.rules.spec import split
@@ -82,7 +76,7 @@ def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcom
         raise InputError(mistakes)
     if len({rule.spec for rule in rules}) < 2:
         raise InputError(
-            Mistake(f"{policies!r} is nothing to compare", "write two policies or more: tsf,drf")
+            f"{policies!r} is nothing to compare", "write two policies or more: tsf,drf"
         )
     outcomes = [Outcome(rules[0].spec, allocate(cluster, jobs, rules[0]))]
     for rule in rules[1:]:
@@ -96,8 +90,6 @@ def compare(cluster: Cluster, jobs: Sequence[Job], policies: str) -> list[Outcom
 
 def rows(outcomes: Sequence[Outcome]) -> Iterator[dict[str, object]]:
     """A row for each job and policy."""
-    from fairlead.model.report import rounded
-
     first = outcomes[0]
     assert first.allocation is not None  # compare() has raised otherwise
     found = [(outcome, outcome.tasks(), outcome.changes(first)) for outcome in outcomes]

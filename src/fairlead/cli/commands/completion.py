@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator
 
 from fairlead.cli.common.inputs import say
+from fairlead.cli.main import COMMANDS, parser_of
+from fairlead.model.errors import InputError
 
 EPILOG = """\
 examples:
@@ -27,7 +29,7 @@ NAMES = {
     "drain": MACHINES,
     "undrain": MACHINES,
 }
-"""What the words after a command name."""
+"""Kind of names that the words after a command are."""
 
 MOST = 200
 """Names that are offered."""
@@ -69,7 +71,6 @@ def names(kind: str) -> list[str]:
 
     from fairlead.client.client import Client
     from fairlead.client.errors import ServiceError
-    from fairlead.model.errors import InputError
 
     try:
         with Client(timeout=PATIENCE) as client:
@@ -93,7 +94,7 @@ def options_of(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
 
 
 def actions_of(parser: argparse.ArgumentParser) -> list[str]:
-    """What follows a command that has actions, as in `token create`."""
+    """The actions of a command, as in `token create`; none for most commands."""
     for action in parser._actions:  # noqa: SLF001  (there is no public list)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  (nor a public name)
             return list(action.choices)
@@ -102,9 +103,7 @@ def actions_of(parser: argparse.ArgumentParser) -> list[str]:
 
 def commands() -> Iterator[tuple[str, str, list[tuple[str, str]], list[str]]]:
     """Each command with its summary, its options and its actions."""
-    from fairlead.cli.main import COMMANDS, parser_of
-
-    for name, (_, summary) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         parser, _module = parser_of(name)
         options = options_of(parser)
         actions = actions_of(parser)

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
+from fairlead.cli.common.inputs import read, say
+from fairlead.cli.common.screen import Screen, screen_of, table, wrapped
+from fairlead.model.errors import InputError, OutputError
+from fairlead.model.names import compress
+from fairlead.model.words import amount, number
 
 if TYPE_CHECKING:
-    from fairlead.cli.common.screen import Screen
     from fairlead.model.job import Job
     from fairlead.model.machine import Cluster, Machine
 
@@ -59,8 +62,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tells the story, or writes the file."""
-    from fairlead.cli.common.screen import screen_of
-
     if args.write is not None:
         say(write(Path(args.write)))
     else:
@@ -70,16 +71,13 @@ def run(args: argparse.Namespace) -> int:
 
 def write(directory: Path) -> list[str]:
     """Writes the demo's file, and never over another one."""
-    from fairlead.model.errors import InputError, Mistake, OutputError
-
     target = directory / FILE.name
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with target.open("x", encoding="utf-8") as file:
             file.write(FILE.read_text(encoding="utf-8"))
     except FileExistsError as error:
-        mistake = Mistake(f"{target} is there already", "name another directory")
-        raise InputError(mistake) from error
+        raise InputError(f"{target} is there already", "name another directory") from error
     except OSError as error:
         raise OutputError(f"{target} cannot be written: {error.strerror}") from error
     return [f"wrote {target}", f"try: fairlead allocate {target}"]
@@ -88,9 +86,7 @@ def write(directory: Path) -> list[str]:
 def story(screen: Screen) -> Iterator[str]:
     """The problem, the answer, the explanation, and what other policies would do."""
     from fairlead.cli.commands.compare import compare
-    from fairlead.cli.commands.explain import explained
-    from fairlead.cli.common.inputs import read
-    from fairlead.cli.common.screen import table, wrapped
+    from fairlead.cli.commands.explain import explain_job
     from fairlead.cli.text.allocation import allocation_lines
     from fairlead.cli.text.comparison import lines as comparison_lines
     from fairlead.cli.text.explanation import explanation_lines
@@ -113,7 +109,7 @@ def story(screen: Screen) -> Iterator[str]:
     yield from allocation_lines(cluster, jobs, allocation, screen)
     yield ""
     yield from section("The explanation", EXPLANATION, f"explain {WHO} demo.yaml")
-    why, changes, tried = explained(cluster, jobs, allocation, WHO, "tsf")
+    why, changes, tried = explain_job(cluster, jobs, allocation, WHO, "tsf")
     yield from explanation_lines(cluster, why, changes, tried, screen)
     yield ""
     yield from section("Other policies", COMPARISON, f"compare demo.yaml --policies {POLICIES}")
@@ -126,10 +122,6 @@ def story(screen: Screen) -> Iterator[str]:
 
 def problem_lines(cluster: Cluster, jobs: Sequence[Job], screen: Screen) -> Iterator[str]:
     """The machines and the jobs, as two small tables."""
-    from fairlead.cli.common.screen import table
-    from fairlead.model.names import compress
-    from fairlead.model.words import amount, number
-
     kinds: dict[object, list[Machine]] = {}
     for machine in cluster.machines:
         kinds.setdefault((machine.capacity, machine.labels), []).append(machine)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_service, service_of
+from fairlead.cli.common.remote import add_service, names_of, say_answer, service_of
 
 EPILOG = """\
 examples:
@@ -26,8 +24,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Drains the machines, or takes them back, and shows them."""
-    from fairlead.cli.common.remote import names_of, say_json
-    from fairlead.cli.common.screen import screen_of
     from fairlead.cli.text.machines import lines
 
     names = names_of(args.machines)
@@ -35,9 +31,7 @@ def run(args: argparse.Namespace) -> int:
         for name in names:
             service.machine(name)  # a name that is not known: before anything is changed
         found = [service.undrain(name) if args.back else service.drain(name) for name in names]
-    if args.json:
-        rows = [each.model_dump(mode="json", by_alias=True, exclude={"schema_"}) for each in found]
-        say_json({"schema": "fairlead.machines/1", "machines": rows})
-    else:
-        say(lines(found, screen_of(sys.stdout)))
+    rows = [each.model_dump(mode="json", by_alias=True, exclude={"schema_"}) for each in found]
+    tree = {"schema": "fairlead.machines/1", "machines": rows}
+    say_answer(args, tree, lambda screen: lines(found, screen))
     return 0

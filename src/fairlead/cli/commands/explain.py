@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_policy, read, say
+from fairlead.cli.common.inputs import add_files, add_policy, read, say_result
 from fairlead.cli.common.patience import patience
+from fairlead.model.names import compress
+from fairlead.model.report import nowhere_tree, rounded, stop_tree
 
 if TYPE_CHECKING:
     from fairlead.model.allocation import Allocation
@@ -45,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the explanation."""
+    from fairlead.cli.text.explanation import explanation_lines
     from fairlead.sharing.allocate import allocate
     from fairlead.sharing.rules.registry import parse
 
@@ -52,20 +54,16 @@ def run(args: argparse.Namespace) -> int:
     rule = parse(args.policy)
     with patience():
         allocation = allocate(cluster, jobs, rule)
-        why, changes, tried = explained(cluster, jobs, allocation, args.job, args.policy)
-    if args.json:
-        from fairlead.model.report import json_text
-
-        say([json_text(tree(why, changes, tried))])
-    else:
-        from fairlead.cli.common.screen import screen_of
-        from fairlead.cli.text.explanation import explanation_lines
-
-        say(explanation_lines(cluster, why, changes, tried, screen_of(sys.stdout)))
+        why, changes, tried = explain_job(cluster, jobs, allocation, args.job, args.policy)
+    say_result(
+        args.json,
+        lambda: tree(why, changes, tried),
+        lambda screen: explanation_lines(cluster, why, changes, tried, screen),
+    )
     return 0
 
 
-def explained(
+def explain_job(
     cluster: Cluster, jobs: Sequence[Job], allocation: Allocation, name: str, policy: str
 ) -> tuple[Explanation, tuple[Change, ...], bool]:
     """The explanation, the changes worth a look, and whether they were tried."""
@@ -84,9 +82,6 @@ def explained(
 
 def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, object]:
     """The explanation as `fairlead.explanation/1`."""
-    from fairlead.model.names import compress
-    from fairlead.model.report import nowhere_tree, rounded, stop_tree
-
     vain = [change for change in changes if tried and not change.raises]
     return {
         "schema": SCHEMA,
@@ -127,9 +122,6 @@ def tree(why: Explanation, changes: Sequence[Change], tried: bool) -> dict[str, 
 
 
 def _change_tree(change: Change) -> dict[str, object]:
-    from fairlead.model.names import compress
-    from fairlead.model.report import rounded
-
     return {
         "change": change.kind.value,
         "machines": None if change.machines is None else list(compress(change.machines.machines)),
@@ -142,8 +134,6 @@ def _change_tree(change: Change) -> dict[str, object]:
 
 
 def _machines(why: Explanation, index: int | None) -> dict[str, object]:
-    from fairlead.model.names import compress
-
     if index is None:
         return {}
     group = next(group for group in why.allocation.classes if group.index == index)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_service, service_of
+from fairlead.cli.common.remote import add_service, say_answer, service_of
+from fairlead.cli.common.screen import escaped
 
 EPILOG = """\
 examples:
@@ -22,16 +22,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Forgets the jobs, in their order."""
-    from fairlead.cli.common.remote import say_json
-    from fairlead.cli.common.screen import escaped
-
     with service_of(args) as service:
         for name in args.jobs:
             service.job(name)  # a name that is not known: before anything is forgotten
         for name in args.jobs:
             service.forget(name)
-    if args.json:
-        say_json({"schema": "fairlead.forgotten/1", "jobs": args.jobs})
-    else:
-        say(f"{escaped(name)}: forgotten" for name in args.jobs)
+    tree = {"schema": "fairlead.forgotten/1", "jobs": args.jobs}
+    say_answer(args, tree, lambda _: (f"{escaped(name)}: forgotten" for name in args.jobs))
     return 0

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_service, service_of
+from fairlead.cli.common.remote import (
+    add_service,
+    at,
+    lasting,
+    say_answer,
+    service_of,
+    state_word,
+    total,
+)
+from fairlead.cli.common.screen import Screen, columns, escaped, folded, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fairlead.cli.common.screen import Screen
     from fairlead.wire.jobs import JobDetail, Task, TaskAttempt
 
 EPILOG = """\
@@ -43,8 +49,6 @@ def run(args: argparse.Namespace) -> int:
     """Asks for the job and its tasks and prints them."""
     from itertools import islice
 
-    from fairlead.cli.common.remote import say_json, state_word
-    from fairlead.cli.common.screen import screen_of
     from fairlead.wire.jobs import TaskState
 
     chosen = args.tasks not in (None, "all")
@@ -54,20 +58,14 @@ def run(args: argparse.Namespace) -> int:
         job = service.job(args.job)
         # Of another tenant's job only the counts may be seen.
         tasks = list(islice(service.tasks(args.job, state), most)) if job.job is not None else []
-    if args.json:
-        tree = job.model_dump(mode="json", by_alias=True)
-        tree["task_list"] = [task.model_dump(mode="json") for task in tasks]
-        say_json(tree)
-    else:
-        say(lines(job, tasks, screen_of(sys.stdout)))
+    tree = job.model_dump(mode="json", by_alias=True)
+    tree["task_list"] = [task.model_dump(mode="json") for task in tasks]
+    say_answer(args, tree, lambda screen: lines(job, tasks, screen))
     return 0
 
 
 def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str]:
-    """What the job is, how it stands, and a line for each task."""
-    from fairlead.cli.common.remote import at, lasting, total
-    from fairlead.cli.common.screen import columns, escaped, folded, table
-
+    """Lines on the job and its state, and one for each task."""
     facts = [("job", f"{escaped(job.name)} (number {job.id})"), ("tenant", escaped(job.tenant))]
     facts.append(("state", job.state.value))
     counts = job.tasks.model_dump()
@@ -80,7 +78,9 @@ def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str
         facts.append(("ended", f"{at(job.ended)} ({lasting((job.ended - job.submitted) / 1e6)})"))
     for key, value in (job.job or {}).items():
         if key not in ("name", "tenant", "tasks"):
-            facts.append((key, escaped(asked(value) if key == "demand" else written(value))))
+            facts.append(
+                (key, escaped(demand_text(value) if key == "demand" else field_text(value)))
+            )
     for key, text in facts:
         first, *more = folded(text, max(30, screen.width - 13)) if screen.width else [text]
         yield screen.dim(key) + " " * (12 - columns(key)) + " " + first
@@ -96,9 +96,6 @@ def lines(job: JobDetail, tasks: Sequence[Task], screen: Screen) -> Iterator[str
 
 def row(task: Task) -> list[str]:
     """A task: its last attempt is what counts."""
-    from fairlead.cli.common.remote import lasting
-    from fairlead.cli.common.screen import escaped
-
     last = task.attempts[-1] if task.attempts else None
     took = "-"
     if last is not None and last.started is not None and last.ended is not None:
@@ -114,9 +111,7 @@ def row(task: Task) -> list[str]:
 
 
 def ending(attempt: TaskAttempt) -> str:
-    """How an attempt ended, in words; empty while it has not."""
-    from fairlead.cli.common.screen import escaped
-
+    """The end of an attempt in words; empty while it has not ended."""
     if attempt.cause is None:
         return ""
     words = {
@@ -132,7 +127,7 @@ def ending(attempt: TaskAttempt) -> str:
     return f"{said}: {escaped(attempt.message)}" if attempt.message else said
 
 
-def asked(demand: dict[str, str]) -> str:
+def demand_text(demand: dict[str, str]) -> str:
     """A demand as it would be written in a file, with units."""
     from fractions import Fraction
 
@@ -141,7 +136,7 @@ def asked(demand: dict[str, str]) -> str:
     return ", ".join(f"{key}: {quantity.written(Fraction(demand[key]))}" for key in demand)
 
 
-def written(value: object) -> str:
+def field_text(value: object) -> str:
     """A field of a job as it would be written in a file."""
     import json
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_service, service_of
+from fairlead.cli.common.remote import (
+    add_service,
+    ago,
+    all_pages,
+    check_tenant,
+    count,
+    done,
+    holding,
+    rows_or,
+    say_answer,
+    service_of,
+    state_word,
+)
+from fairlead.cli.common.screen import Screen, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fairlead.cli.common.screen import Screen
     from fairlead.wire.jobs import JobRow
 
 EPILOG = """\
@@ -37,8 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Asks for the jobs and prints them."""
-    from fairlead.cli.common.remote import check_tenant, say_json, state_word
-    from fairlead.cli.common.screen import screen_of
     from fairlead.wire.jobs import Jobs, JobState
 
     state = state_word(args.state, JobState, "a job") if args.state is not None else None
@@ -48,20 +56,13 @@ def run(args: argparse.Namespace) -> int:
         )
         if not found and args.tenant is not None:
             check_tenant(service, args.tenant)
-    if args.json:
-        tree = Jobs(jobs=found).model_dump(mode="json", by_alias=True)
-        del tree["next"]  # all pages are here
-        say_json(tree)
-    else:
-        say(lines(found, screen_of(sys.stdout), everything=args.all or state is not None))
+    everything = args.all or state is not None
+    say_answer(args, all_pages(Jobs(jobs=found)), lambda screen: lines(found, screen, everything))
     return 0
 
 
 def lines(jobs: Sequence[JobRow], screen: Screen, everything: bool = True) -> Iterable[str]:
     """A line for each job."""
-    from fairlead.cli.common.remote import ago, count, done, holding, rows_or
-    from fairlead.cli.common.screen import escaped
-
     rows = [
         [
             escaped(job.name),

@@ -6,7 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.common.inputs import say
+from fairlead.cli.common.inputs import add_action, forget_stdout, say_result
+from fairlead.cli.main import Exit
+from fairlead.model.errors import InputError, OutputError
 from fairlead.model.words import tally
 
 if TYPE_CHECKING:
@@ -44,12 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     actions = parser.add_subparsers(dest="action", required=True, metavar="|".join(ACTIONS))
     for name, summary in ACTIONS.items():
-        action = actions.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[:1].upper()}{summary[1:]}.",
-            allow_abbrev=False,
-        )
+        action = add_action(actions, name, summary)
         action.add_argument(
             "place",
             nargs="?",
@@ -62,8 +59,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
             metavar="DIR",
             help="the service's state folder (default: FAIRLEAD_STATE, or ~/.local/state/fairlead)",
         )
-        # Its place is before or after the action; the value is read in `main`.
-        action.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
         if name == "export":
             action.add_argument(
                 "--after",
@@ -93,8 +88,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Does what was asked; damage and disagreement are exit code 1."""
-    from fairlead.cli.main import Exit
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.service.journal.entry import CorruptJournalError, JournalError
     from fairlead.service.recovery.recover import DisagreementError
 
@@ -111,12 +104,12 @@ def run(args: argparse.Namespace) -> int:
         print(f"error: {error}", file=sys.stderr)
         return Exit.REFUTED
     except JournalError as error:
-        raise InputError(Mistake(str(error))) from error
+        raise InputError(str(error)) from error
     return Exit.OK
 
 
 def _place(args: argparse.Namespace) -> tuple[str | Path, Path | None]:
-    """Where the journal is that is meant, and its head."""
+    """The place of the journal that the arguments name, and its head."""
     import os
     from pathlib import Path
 
@@ -145,7 +138,7 @@ def _check(reader: SqlReader, args: argparse.Namespace) -> None:
     start = reader.start()
     if args.recent and snapshots:
         start = snapshots[0][0]
-    found = verify(_seen(reader, "entries", start), snapshots, start)
+    found = verify(_read_entries(reader, "entries", start), snapshots, start)
     result = {
         "schema": CHECK_SCHEMA,
         "first": found.first,
@@ -164,7 +157,7 @@ def _check(reader: SqlReader, args: argparse.Namespace) -> None:
         lines.append(f"from entry {found.first:,} on ({whose})")
         if found.base > start:
             lines.append(f"each follows from those before it after entry {found.base:,}")
-    _told(args, result, [*lines, *_stands(result)])
+    say_result(args.json, lambda: result, lambda _: [*lines, *_stands(result)])
 
 
 def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
@@ -177,7 +170,7 @@ def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
 
         start, data = base_of(reader.snapshots(), start)
         core, _ = load(data)
-    found = replay(_seen(reader, "entries", start), core=core)
+    found = replay(_read_entries(reader, "entries", start), core=core)
     size = f"{tally(found.entries, 'entry')}, {tally(found.steps, 'step')}"
     decisions = tally(found.decisions, "decision")
     decided = f"{decisions} made again, all the same, after {tally(found.events, 'event')}"
@@ -191,10 +184,10 @@ def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
         "time": found.time,
         "digest": found.digest,
     }
-    _told(
-        args,
-        result,
-        [
+    say_result(
+        args.json,
+        lambda: result,
+        lambda _: [
             f"{reader}: {size}",
             *([f"from entry {start + 1:,} on, on top of a snapshot"] if start else []),
             decided,
@@ -207,25 +200,21 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
     """All entries, once all of them were found whole."""
     from itertools import islice
 
-    from fairlead.model.errors import InputError, Mistake
-
     first, last = reader.start(), reader.last()
     args.after = first if args.after is None else args.after
     if args.after < 0 or args.after > last:
         raise InputError(
-            Mistake(f"--after {args.after}, but the last entry is {last}", "write one from 0 on")
+            f"--after {args.after}, but the last entry is {last}", "write one from 0 on"
         )
     if args.after < first:
         raise InputError(
-            Mistake(
-                f"--after {args.after}, but the entries up to {first} were removed",
-                f"write one from {first} on",
-            )
+            f"--after {args.after}, but the entries up to {first} were removed",
+            f"write one from {first} on",
         )
     if args.out is None:  # nothing is printed of a journal that turns out to be damaged
-        for _ in islice(_seen(reader, "entries checked", args.after), last - args.after):
+        for _ in islice(_read_entries(reader, "entries checked", args.after), last - args.after):
             pass
-    entries = islice(_seen(reader, "entries", args.after), last - args.after)
+    entries = islice(_read_entries(reader, "entries", args.after), last - args.after)
     lines = _lines(entries, args.after, last)
     if args.out is None:
         try:
@@ -234,9 +223,6 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
         except BrokenPipeError:
             raise
         except OSError as error:
-            from fairlead.cli.common.inputs import forget_stdout
-            from fairlead.model.errors import OutputError
-
             forget_stdout()
             raise OutputError(f"the entries cannot be written: {error.strerror}") from error
         return
@@ -250,7 +236,8 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
         beside.open("w", encoding="utf-8") as out,
     ):
         out.writelines(lines)
-    _told(args, _head(args.after, last), [f"wrote {args.out}: {tally(last - args.after, 'entry')}"])
+    size = tally(last - args.after, "entry")
+    say_result(args.json, lambda: _head(args.after, last), lambda _: [f"wrote {args.out}: {size}"])
 
 
 def _head(after: int, last: int) -> dict[str, Any]:
@@ -272,7 +259,7 @@ def _lines(entries: Iterator[Entry], after: int, last: int) -> Iterator[str]:
         yield to_text(tree) + "\n"
 
 
-def _seen(reader: SqlReader, unit: str, after: int = 0) -> Iterator[Entry]:
+def _read_entries(reader: SqlReader, unit: str, after: int = 0) -> Iterator[Entry]:
     """The entries, with a bar on a terminal."""
     from tqdm import tqdm
 
@@ -284,12 +271,6 @@ def _seen(reader: SqlReader, unit: str, after: int = 0) -> Iterator[Entry]:
             yield entry
             if number % 1000 == 0:
                 bar.update(1000)
-
-
-def _told(args: argparse.Namespace, result: dict[str, Any], lines: list[str]) -> None:
-    from fairlead.model.report import json_text
-
-    say([json_text(result)] if args.json else lines)
 
 
 def _stands(result: dict[str, Any]) -> list[str]:

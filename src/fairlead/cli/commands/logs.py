@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import add_service, service_of
+from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,21 +61,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Copies what was written: as bytes, or line by line as JSON."""
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.wire.jobs import TaskState
 
     over = {TaskState.FINISHED, TaskState.FAILED, TaskState.DROPPED}
     for name in ("task", "tail"):
         if getattr(args, name) is not None and getattr(args, name) < 0:
-            raise InputError(
-                Mistake(f"--{name} {getattr(args, name)} is below 0", "write 0 or more")
-            )
+            raise InputError(f"--{name} {getattr(args, name)} is below 0", "write 0 or more")
     streams = [args.stream] if args.stream else list(STREAMS)
     read: dict[tuple[int, int, str], Reading] = {}
     begun = False
     with service_of(args, patience=60.0 if args.follow else 10.0) as service:
         while True:
-            tasks = chosen(service, args.job, args.task, args.follow)
+            tasks = select_tasks(service, args.job, args.task, args.follow)
             if args.json and not begun:
                 _say_line({"schema": SCHEMA, "job": args.job})
             begun = True
@@ -91,23 +89,19 @@ def run(args: argparse.Namespace) -> int:
             time.sleep(PAUSE)
 
 
-def chosen(service: Client, job: str, number: int | None, follow: bool) -> Sequence[Task]:
+def select_tasks(service: Client, job: str, number: int | None, follow: bool) -> Sequence[Task]:
     """The tasks whose outputs are wanted. Raises InputError."""
-    from fairlead.model.errors import InputError, Mistake
-
     tasks = list(service.tasks(job))
     if number is not None:
         tasks = [task for task in tasks if task.task == number]
         if not tasks:
             raise InputError(
-                Mistake(f"job {job!r} has no task {number}", f"`fairlead job {job}` lists them")
+                f"job {job!r} has no task {number}", f"`fairlead job {job}` lists them"
             )
     if follow and len(tasks) > MOST_FOLLOWED:
         raise InputError(
-            Mistake(
-                f"job {job!r} has {len(tasks)} tasks, and at most {MOST_FOLLOWED} can be followed",
-                "name one with --task",
-            )
+            f"job {job!r} has {len(tasks)} tasks, and at most {MOST_FOLLOWED} can be followed",
+            "name one with --task",
         )
     return tasks
 
@@ -144,7 +138,7 @@ def _say_line(tree: dict[str, object]) -> None:
 
 @dataclass
 class Reading:
-    """How far one output of one attempt has been copied, and where to. `rest` is the beginning of a
+    """Progress of copying one output of one attempt to `put`. `rest` is the beginning of a
     line whose end has not come."""
 
     put: Put
@@ -190,7 +184,7 @@ class Reading:
 def start_of_tail(
     service: Client, job: str, task: int, attempt: int, stream: str, lines: int
 ) -> int:
-    """Where the last so many lines of what is there begin."""
+    """The offset at which the last so many lines of the output begin."""
     at = service.output(job, task, stream=stream, attempt=attempt, offset=0, limit=1).size
     seen, last = 0, True
     while at > 0:

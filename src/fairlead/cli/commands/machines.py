@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_service, service_of
+from fairlead.cli.common.remote import add_service, all_pages, say_answer, service_of
 
 EPILOG = """\
 examples:
@@ -24,17 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Asks for the machines and prints them."""
-    from fairlead.cli.common.remote import say_json
-    from fairlead.cli.common.screen import screen_of
     from fairlead.cli.text.machines import lines
     from fairlead.wire.machines import Machines
 
     with service_of(args) as service:
         found = list(service.machines(args.prefix))
-    if args.json:
-        tree = Machines(machines=found).model_dump(mode="json", by_alias=True)
-        del tree["next"]  # all pages are here
-        say_json(tree)
-    else:
-        say(lines(found, screen_of(sys.stdout)))
+    say_answer(args, all_pages(Machines(machines=found)), lambda screen: lines(found, screen))
     return 0

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from fairlead.cli.common.inputs import say
+from fairlead.cli.common.screen import screen_of, table
 
 EPILOG = """\
 A policy says what one unit of share is, and shares are made equal as far as they can be. A
@@ -21,7 +22,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:  # noqa: ARG001  (every command takes its arguments)
     """Prints the policies and the mechanisms."""
-    from fairlead.cli.common.screen import screen_of, table
     from fairlead.sharing.rules.registry import describe, mechanism_names, policy_names
     from fairlead.sharing.whole_tasks.registry import describe_whole, whole_names
 

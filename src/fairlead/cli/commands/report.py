@@ -7,11 +7,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
+from fairlead.cli.common.screen import Screen, escaped, screen_of, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairlead.cli.common.screen import Screen
     from fairlead.simulation.report.tables import Table
 
 EPILOG = """\
@@ -47,7 +47,6 @@ def run(args: argparse.Namespace) -> int:
     """Writes the report and prints its tables."""
     from pathlib import Path
 
-    from fairlead.cli.common.screen import screen_of
     from fairlead.extras import need
 
     if not args.table:
@@ -73,8 +72,6 @@ def run(args: argparse.Namespace) -> int:
 
 def lines(title: str, tables: Sequence[Table], screen: Screen) -> list[str]:
     """The tables as text, each with what it says of itself."""
-    from fairlead.cli.common.screen import escaped, table, wrapped
-
     found = [screen.bold(escaped(title))]
     for each in tables:
         rows = [[escaped(cell) for cell in row] for row in each.rows]

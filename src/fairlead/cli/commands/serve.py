@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.engines.registry import ENGINES
+from fairlead.model.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from fairlead.cli.serving.plan import Plan
@@ -120,15 +121,12 @@ def detach(plan: Plan, words: list[str]) -> int:
 
     from fairlead.cli.serving.process import running
     from fairlead.client.places import ADDRESS
-    from fairlead.model.errors import InputError, Mistake, OutputError
 
     already = running(plan.state)
     if already is not None:
         raise InputError(
-            Mistake(
-                f"a service runs with its state in {plan.state} (process {already})",
-                "`fairlead stop` ends it",
-            )
+            f"a service runs with its state in {plan.state} (process {already})",
+            "`fairlead stop` ends it",
         )
     log = plan.state / "service.log"
     try:

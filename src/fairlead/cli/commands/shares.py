@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_service, service_of
-from fairlead.model.errors import InputError, Mistake
+from fairlead.cli.common.remote import add_service, say_answer, service_of
+from fairlead.model.errors import InputError
 
 EPILOG = """\
 examples:
@@ -35,21 +33,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Asks for the shares and prints them."""
-    from fairlead.cli.common.remote import say_json
-    from fairlead.cli.common.screen import screen_of
     from fairlead.cli.text.shares import lines
 
     if args.tenant and not args.over:
-        raise InputError(Mistake("--tenant is for shares over time", "add --over, as in --over 6h"))
+        raise InputError("--tenant is for shares over time", "add --over, as in --over 6h")
     if args.over:
         return _over(args)
     with service_of(args) as service:
         # A job without a tenant is its own: only the jobs tell of it.
         shares = service.shares(jobs=args.jobs or not args.json)
-    if args.json:
-        say_json(shares)
-    else:
-        say(lines(shares, screen_of(sys.stdout), args.jobs))
+    say_answer(args, shares, lambda screen: lines(shares, screen, args.jobs))
     return 0
 
 
@@ -57,8 +50,6 @@ def _over(args: argparse.Namespace) -> int:
     """Asks for the shares over time and prints them."""
     import time
 
-    from fairlead.cli.common.remote import say_json
-    from fairlead.cli.common.screen import screen_of
     from fairlead.cli.text.shares import over_lines
     from fairlead.model.job import read_duration
 
@@ -66,8 +57,5 @@ def _over(args: argparse.Namespace) -> int:
     since = max(0, until - round(read_duration(args.over) * 10**6))
     with service_of(args) as service:
         found = service.shares_history(since=since, points=1000, tenant=args.tenant)
-    if args.json:
-        say_json(found)
-    else:
-        say(over_lines(found, screen_of(sys.stdout)))
+    say_answer(args, found, lambda screen: over_lines(found, screen))
     return 0

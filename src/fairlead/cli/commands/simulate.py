@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
+from fairlead.cli.common.inputs import say_result
+from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
-    from fairlead.cli.common.screen import Screen
-    from fairlead.model.errors import InputError
     from fairlead.simulation.ideal.kinds import Kind
     from fairlead.simulation.measure.result import Result
     from fairlead.simulation.studies.study import Study
@@ -145,33 +145,25 @@ def run(args: argparse.Namespace) -> int:
             ray=args.on == "ray",
             show=not several,
         )
-    if args.json:
-        from fairlead.model.report import json_text
-
-        say([json_text(tree(results))])
-    else:
-        from fairlead.cli.common.screen import screen_of
-
-        say(lines(study, results, workload.notes, screen_of(sys.stdout)))
+    say_result(
+        args.json,
+        lambda: tree(results),
+        lambda screen: lines(study, results, workload.notes, screen),
+    )
     return 0
 
 
 def no_jobs(words: Sequence[str], notes: Sequence[str]) -> InputError:
     """The refusal of a trace of machines alone, naming files that no loader knew."""
-    from fairlead.model.errors import InputError, Mistake
-
     unread = [note for note in notes if note.startswith("not read, for they are no tables")]
     more = f" ({unread[0]})" if unread else ""
-    return InputError(
-        Mistake(f"{' '.join(words)}: no jobs in it{more}", "give the files of the jobs, too")
-    )
+    return InputError(f"{' '.join(words)}: no jobs in it{more}", "give the files of the jobs, too")
 
 
 def study_of(args: argparse.Namespace) -> Study:
-    """What the arguments mean. Raises InputError."""
+    """Builds the study that the arguments ask for. Raises InputError."""
     from pathlib import Path
 
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.sharing.rules.spec import split
     from fairlead.simulation.engine.failures import read_failures
     from fairlead.simulation.engine.options import Options
@@ -182,34 +174,32 @@ def study_of(args: argparse.Namespace) -> Study:
     said = deployed(args.config)
     seeds = range(args.seed, args.seed + at_least_1("--repeat", args.repeat))
     if args.seed < 0:
-        raise InputError(Mistake(f"--seed {args.seed} is no seed", "write a whole number from 0"))
+        raise InputError(f"--seed {args.seed} is no seed", "write a whole number from 0")
     texts = split(args.policies or args.policy or said.policy)
     if "" in texts:
         wrong = f"--policies {args.policies!r} has a comma without a policy beside it"
-        raise InputError(Mistake(wrong, "write a list such as tsf,drf,fifo"))
+        raise InputError(wrong, "write a list such as tsf,drf,fifo")
     policies = [policy_named(text) for text in texts]
     twice = sorted({policy for policy in policies if policies.count(policy) > 1})
     if twice:
-        raise InputError(Mistake(f"{twice[0]} is given twice", "give each policy once"))
+        raise InputError(f"{twice[0]} is given twice", "give each policy once")
     ideal = ideal_of(args)
     source = source_of(args.words, args.format, args.set, args.machines)
     failures = None if args.failures is None else read_failures(args.failures)
-    evictions = None if args.evictions is None else span("--evictions", args.evictions)
+    evictions = optional_span("--evictions", args.evictions)
     if len(seeds) > 1 and not source.generator and failures is None and evictions is None:
         raise InputError(
-            Mistake(
-                f"--repeat {len(seeds)} would do the same run {len(seeds)} times: a trace draws"
-                " nothing",
-                "leave it out, or add --failures or --evictions, which are drawn",
-            )
+            f"--repeat {len(seeds)} would do the same run {len(seeds)} times: a trace draws"
+            " nothing",
+            "leave it out, or add --failures or --evictions, which are drawn",
         )
     if args.out is None and args.record is not None:
-        raise InputError(Mistake("--record needs a place for the tables", "add --out DIR"))
+        raise InputError("--record needs a place for the tables", "add --out DIR")
     records = tuple(RECORDS if args.record is None else split(args.record))
     for name in records:
         if name not in RECORDS:
             right = f"the tables are {', '.join(RECORDS)}"
-            raise InputError(Mistake(f"--record knows no table {name!r}", right))
+            raise InputError(f"--record knows no table {name!r}", right)
     placement = placement_named(args.placement or said.placement)
     return Study(
         source=source,
@@ -220,16 +210,16 @@ def study_of(args: argparse.Namespace) -> Study:
             reserve_after=span_or_never("--reserve-after", args.reserve_after, said.reserve_after),
             preempt_after=span_or_never("--preempt-after", args.preempt_after, said.preempt_after),
             whole=said.whole and not args.divisible,
-            advise=said.advise if args.advise is None else span("--advise", args.advise),
+            advise=optional_span("--advise", args.advise) or said.advise,
             failures=failures,
             evictions=evictions,
-            until=None if args.until is None else span("--until", args.until),
+            until=optional_span("--until", args.until),
             check=args.check,
         ),
         out=None if args.out is None else Path(args.out),
         records=tuple(name for name in RECORDS if name in records),
         sample=span("--sample", args.sample),
-        distance=None if args.distance is None else span("--distance", args.distance),
+        distance=optional_span("--distance", args.distance),
         ending=".csv" if args.csv else ".parquet",
         ideal=ideal,
     )
@@ -237,7 +227,7 @@ def study_of(args: argparse.Namespace) -> Study:
 
 @dataclass(frozen=True)
 class Deployed:
-    """How a service decides, as far as a run can decide alike. Times in microseconds."""
+    """Settings of a service that a run can follow to decide alike. Times in microseconds."""
 
     policy: str = POLICY
     placement: str | None = None
@@ -248,7 +238,7 @@ class Deployed:
 
 
 def deployed(config: str | None) -> Deployed:
-    """What the configuration of `fairlead serve` says; what a run does without one. Raises
+    """Reads the configuration of `fairlead serve`, or takes the defaults of a run. Raises
     InputError."""
     if config is None:
         return Deployed()
@@ -284,7 +274,6 @@ NOT_IDEAL = (
 def ideal_of(args: argparse.Namespace) -> Kind | None:
     """The ideal scheduler that is asked for. Raises InputError, also where options are given that
     only the online core has."""
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.simulation.ideal.kinds import Kind
 
     if args.ideal is None:
@@ -292,34 +281,36 @@ def ideal_of(args: argparse.Namespace) -> Kind | None:
     known = {kind.value: kind for kind in Kind}
     if args.ideal not in known:
         raise InputError(
-            Mistake(f"there is no ideal scheduler {args.ideal!r}", f"there are {', '.join(known)}")
+            f"there is no ideal scheduler {args.ideal!r}", f"there are {', '.join(known)}"
         )
     for name in NOT_IDEAL:
         if getattr(args, name):
             option = f"--{name.replace('_', '-')}"
             raise InputError(
-                Mistake(f"{option} is of the online core, not of --ideal", f"leave {option} out")
+                f"{option} is of the online core, not of --ideal", f"leave {option} out"
             )
     return known[args.ideal]
 
 
+def optional_span(option: str, text: str | None) -> int | None:
+    """As `span`, where the option is there at all."""
+    return None if text is None else span(option, text)
+
+
 def span(option: str, text: str) -> int:
     """The microseconds of a time that is longer than 0. Raises InputError."""
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.simulation.traces.options import microseconds
 
     found = microseconds(text)
     if not found:
-        raise InputError(Mistake(f"{option} cannot be {text!r}", "write a time such as 90s or 1h"))
+        raise InputError(f"{option} cannot be {text!r}", "write a time such as 90s or 1h")
     return found
 
 
 def at_least_1(option: str, number: int) -> int:
     """The number. Raises InputError where it is less than 1."""
-    from fairlead.model.errors import InputError, Mistake
-
     if number < 1:
-        raise InputError(Mistake(f"{option} cannot be {number}", "write a whole number from 1"))
+        raise InputError(f"{option} cannot be {number}", "write a whole number from 1")
     return number
 
 
@@ -331,9 +322,7 @@ STOPPED = "stopped"
 def lines(
     study: Study, results: Sequence[Result], notes: Sequence[str], screen: Screen
 ) -> Iterator[str]:
-    """What was assumed, and a row for each run, or for each policy where there are many."""
-    from fairlead.cli.common.screen import escaped, table, wrapped
-
+    """The assumptions, and a row for each run, or for each policy where there are many."""
     for note in notes:
         yield from wrapped(escaped(note), screen)
     yield ""
@@ -342,7 +331,7 @@ def lines(
     groups = [[result] for result in results]
     if several:
         groups = [[r for r in results if r.policy == policy] for policy in study.policies]
-    rows = [together(group) if several else row(group[0]) for group in groups]
+    rows = [row(group, len(group) if several else group[0].seed) for group in groups]
     if study.options.preempt_after is not None:
         header = (*header, STOPPED)
         stopped = [f"{sum(result.stopped for result in group):,}" for group in groups]
@@ -353,28 +342,14 @@ def lines(
         yield f"kept in {escaped(str(study.out))}"
 
 
-def row(result: Result) -> tuple[str, ...]:
-    """A run's figures."""
-    return (
-        result.policy,
-        str(result.seed),
-        f"{result.tasks:,}",
-        f"{result.placed:,}",
-        f"{result.finished:,}",
-        moment(result.end),
-        figure(result.rmse_percent),
-        figure(result.largest_shortfall),
-        f"{result.seconds:.2f}",
-    )
-
-
-def together(results: Sequence[Result]) -> tuple[str, ...]:
-    """The figures of several runs of a policy: sums and means, and the largest shortfall."""
+def row(results: Sequence[Result], number: int) -> tuple[str, ...]:
+    """The figures of one run or of several of a policy: sums and means, and the largest
+    shortfall. `number` is the seed, or how many there are."""
     rmse = [result.rmse_percent for result in results if result.rmse_percent is not None]
     short = [r.largest_shortfall for r in results if r.largest_shortfall is not None]
     return (
         results[0].policy,
-        str(len(results)),
+        str(number),
         f"{sum(result.tasks for result in results):,}",
         f"{sum(result.placed for result in results):,}",
         f"{sum(result.finished for result in results):,}",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
+from fairlead.model.words import number
 
 if TYPE_CHECKING:
     from fairlead.client.client import Client
@@ -35,7 +36,7 @@ without a service.
 """
 
 IN_A_PIPE = "20s"
-"""How long it goes on where nobody can press a key."""
+"""Time after which it ends where nobody can press a key."""
 
 LINE_EVERY = 2.0
 """Seconds between lines in a pipe."""
@@ -65,19 +66,17 @@ def run(args: argparse.Namespace) -> int:
     live = can_show()
     said = args.lasting or (None if live else IN_A_PIPE)
     lasting = None if said is None else float(read_duration(said))
-    with _terminated_is_interrupted(), _folder() as folder:
+    with _interrupt_on_termination(), _folder() as folder:
         try:
             compile_first()  # here, where it can be shown
             with _service(folder) as process:
-                return _shown(folder, process, live, lasting)
+                return _show(folder, process, live, lasting)
         except KeyboardInterrupt:
             say(["stopped"])
             return 0
 
 
-def _shown(
-    folder: Path, process: subprocess.Popen[bytes], live: bool, lasting: float | None
-) -> int:
+def _show(folder: Path, process: subprocess.Popen[bytes], live: bool, lasting: float | None) -> int:
     """The example, from the first line to the last."""
     from fairlead.cli.commands.top import watch
     from fairlead.cli.serving.example_work import Work
@@ -112,7 +111,7 @@ def _shown(
         return 70
     complain("stopping: tasks are cancelled, then the service ends")
     try:
-        finished = _cancelled(place)
+        finished = _cancel_all(place)
     except UnreachableError:
         return _ended_by_itself(folder)
     say([f"{finished} tasks had run to their end; nothing of the example is left"])
@@ -125,7 +124,7 @@ def _ended_by_itself(folder: Path) -> int:
 
 
 def introduction(url: str, folder: Path) -> list[str]:
-    """What runs, where, and what to try."""
+    """Lines on the service that runs, and the commands to try."""
     return [
         f"The service listens at {url}: five machines, three tenants with work for them.",
         *invitation(folder),
@@ -147,8 +146,6 @@ def invitation(folder: Path) -> list[str]:
 
 def _lines(client: Client, goes_on: Callable[[], bool]) -> None:
     """A line every other second."""
-    from fairlead.model.words import number
-
     begun = time.monotonic()
     while goes_on():
         shares = client.shares()
@@ -176,7 +173,7 @@ def _folder() -> Iterator[Path]:
 
 
 @contextmanager
-def _terminated_is_interrupted() -> Iterator[None]:
+def _interrupt_on_termination() -> Iterator[None]:
     """Being told to end is the same as Ctrl-C: both clean up."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -221,7 +218,7 @@ def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.wait()
 
 
-def _cancelled(place: Place) -> int:
+def _cancel_all(place: Place) -> int:
     """Cancels every job and waits until nothing runs; how many tasks had finished."""
     from fairlead.client.client import Client
 

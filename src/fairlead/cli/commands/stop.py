@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from fairlead.cli.common.inputs import say
+from fairlead.model.errors import InputError
 
 EPILOG = """\
 examples:
@@ -32,14 +33,11 @@ def run(args: argparse.Namespace) -> int:
     """Tells the service to stop, and waits until it has."""
     from fairlead.cli.serving.process import running, stop
     from fairlead.client.places import state_folder
-    from fairlead.model.errors import InputError, Mistake
 
     folder = Path(args.state) if args.state else state_folder(os.environ)
     process = running(folder)
     if process is None:
-        raise InputError(
-            Mistake(f"no service runs here with its state in {folder}", "name it with --state")
-        )
+        raise InputError(f"no service runs here with its state in {folder}", "name it with --state")
     stop(process, folder)
     say([f"the service with its state in {folder} has stopped; its tasks go on"])
     return 0

@@ -7,7 +7,21 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import PATIENCE, add_service, complain, only_text, service_of
+from fairlead.cli.common.remote import (
+    PATIENCE,
+    add_service,
+    complain,
+    done,
+    holding,
+    only_text,
+    say_json,
+    service_of,
+    total,
+)
+from fairlead.cli.common.screen import escaped
+from fairlead.cli.main import Exit
+from fairlead.model.errors import InputError
+from fairlead.model.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +42,7 @@ A task finds its number in FAIRLEAD_TASK.
 """
 
 COMMAND_AFTER_DASHES = True
-"""What stands after `--` is a command, and `run` gets it as `args.command`."""
+"""The words after `--` are a command, and `run` gets them as `args.command`."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -96,27 +110,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Submits, says what was accepted, and waits if it is told to."""
-    from fairlead.cli.common.submit_job import commanded, filed, renamed
-    from fairlead.model.errors import InputError, Mistake
+    from fairlead.cli.common.submit_job import job_of_command, jobs_of_files, rename_jobs
     from fairlead.model.job import read_duration
 
     only_text(args)
     timeout = None
     if args.timeout is not None:
         if not args.wait:
-            raise InputError(Mistake("--timeout says how long to wait", "write --wait, too"))
+            raise InputError("--timeout says how long to wait", "write --wait, too")
         timeout = float(read_duration(args.timeout))
-    jobs = filed(args) if args.command is None else [commanded(args)]
+    jobs = jobs_of_files(args) if args.command is None else [job_of_command(args)]
     if args.again:
-        jobs = renamed(jobs)
+        jobs = rename_jobs(jobs)
     if args.wait:
         # Now, since Ctrl-C while Python imports something ends in an error of Python's own.
-        import tqdm  # noqa: F401  used in `waited`
+        import tqdm  # noqa: F401  used in `wait_for_jobs`
 
         import fairlead.client.waiting  # noqa: F401  the same
     # A service that restarts while somebody waits for hours is no reason to give up.
     with service_of(args, patience=120.0 if args.wait else PATIENCE) as service:
-        accepted = submitted(service, jobs, args)
+        accepted = submit_jobs(service, jobs, args)
         if not args.wait:
             if args.json:
                 _say_rows("fairlead.submitted/1", accepted)
@@ -127,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
             if not args.json:
                 for row in accepted:
                     complain(f"{_called(row)}: submitted, {_tasks(row)}")
-            rows = waited(service, [row.name for row in accepted], timeout)
+            rows = wait_for_jobs(service, [row.name for row in accepted], timeout)
         except KeyboardInterrupt:
             complain("no longer waiting: the jobs go on (`fairlead cancel` stops them)")
             raise
@@ -138,9 +151,9 @@ def run(args: argparse.Namespace) -> int:
     return code_of(rows)
 
 
-def submitted(service: Client, jobs: Sequence[Job], args: argparse.Namespace) -> list[JobRow]:
-    """What the service accepted. Raises ServiceError; what to do is said where some of very many
-    were accepted."""
+def submit_jobs(service: Client, jobs: Sequence[Job], args: argparse.Namespace) -> list[JobRow]:
+    """Submits the jobs, and returns the rows of those accepted. Raises ServiceError; where some
+    of very many were accepted, a remark says how to go on."""
     from fairlead.client.client import BATCH, batches, new_key
     from fairlead.client.errors import ServiceError
     from fairlead.model.plain import plain_job
@@ -165,11 +178,10 @@ def submitted(service: Client, jobs: Sequence[Job], args: argparse.Namespace) ->
     return accepted
 
 
-def waited(service: Client, names: Sequence[str], timeout: float | None) -> list[JobRow]:
+def wait_for_jobs(service: Client, names: Sequence[str], timeout: float | None) -> list[JobRow]:
     """The jobs once all are over, or the time is. A bar on a terminal shows how far they are."""
     from tqdm import tqdm
 
-    from fairlead.cli.common.remote import holding, total
     from fairlead.client.waiting import wait_for
 
     rows: dict[str, JobRow] = {}
@@ -191,7 +203,6 @@ def waited(service: Client, names: Sequence[str], timeout: float | None) -> list
 
 def code_of(rows: Sequence[JobRow]) -> int:
     """The exit code that tells how the jobs ended: the worst of all."""
-    from fairlead.cli.main import Exit
     from fairlead.client.waiting import OVER
     from fairlead.wire.jobs import JobState
 
@@ -204,26 +215,17 @@ def code_of(rows: Sequence[JobRow]) -> int:
 
 
 def _say_rows(schema: str, rows: Sequence[JobRow]) -> None:
-    from fairlead.cli.common.remote import say_json
-
     say_json({"schema": schema, "jobs": [row.model_dump(mode="json") for row in rows]})
 
 
 def _called(row: JobRow) -> str:
-    from fairlead.cli.common.screen import escaped
-
     return escaped(row.name)
 
 
 def _tasks(row: JobRow) -> str:
-    from fairlead.cli.common.remote import total
-    from fairlead.model.words import counted
-
     return counted(total(row.tasks), "task")
 
 
 def _ended(row: JobRow) -> str:
-    from fairlead.cli.common.remote import done
-
     failed = f", {row.tasks.failed} failed" if row.tasks.failed else ""
     return f"{done(row.tasks)} tasks done{failed}"

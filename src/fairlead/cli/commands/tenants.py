@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_service, service_of
+from fairlead.cli.common.remote import add_service, count, rows_or, say_answer, service_of
+from fairlead.cli.common.screen import Screen, escaped
+from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fairlead.cli.common.screen import Screen
     from fairlead.model.tenant import Tenant
     from fairlead.wire.tenants import TenantRow
 
@@ -39,8 +38,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Changes what is to be changed, then prints the tenants."""
-    from fairlead.cli.common.remote import say_json
-    from fairlead.cli.common.screen import screen_of
     from fairlead.wire.tenants import Tenants
 
     wanted = read_tenants(args.apply) if args.apply else ()
@@ -55,22 +52,18 @@ def run(args: argparse.Namespace) -> int:
                 user=tenant.user,
             )
         found = service.tenants()
-    if args.json:
-        say_json(Tenants(tenants=found))
-    else:
-        say(lines(found, screen_of(sys.stdout)))
+    say_answer(args, Tenants(tenants=found), lambda screen: lines(found, screen))
     return 0
 
 
 def read_tenants(files: Sequence[str]) -> tuple[Tenant, ...]:
     """The tenants of the files, those above before those below them. Raises InputError."""
     from fairlead.files import texts
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.model.reading import read_parts
 
     cluster, _ = read_parts(texts(files))
     if not cluster.tenants:
-        raise InputError(Mistake("there is no tenant in it", "write some under `tenants:`"))
+        raise InputError("there is no tenant in it", "write some under `tenants:`")
     left = list(cluster.tenants)
     ordered: list[Tenant] = []
     while left:  # a circle is refused by the service: its parents come last
@@ -83,9 +76,6 @@ def read_tenants(files: Sequence[str]) -> tuple[Tenant, ...]:
 
 def lines(tenants: Sequence[TenantRow], screen: Screen) -> Iterable[str]:
     """A line for each tenant."""
-    from fairlead.cli.common.remote import count, rows_or
-    from fairlead.cli.common.screen import escaped
-
     rows = [
         [
             escaped(tenant.name),

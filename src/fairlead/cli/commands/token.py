@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
-from fairlead.cli.common.remote import add_debug, add_service, service_of
+from fairlead.cli.common.inputs import add_action
+from fairlead.cli.common.remote import (
+    add_service,
+    at,
+    complain,
+    rows_or,
+    say_answer,
+    service_of,
+)
+from fairlead.cli.common.screen import Screen, escaped
+from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fairlead.cli.common.screen import Screen
     from fairlead.wire.tokens import TokenRow
 
 EPILOG = """\
@@ -28,7 +35,7 @@ The token is printed once; the service keeps no more than what recognises it.
 
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
-"""What a token may be called, as the API has it."""
+"""Form of a token's name, as the API has it."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,12 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("list", "all tokens, without their secrets"),
         ("revoke", "the next request with it is refused"),
     ):
-        action = actions.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[:1].upper()}{summary[1:]}.",
-            allow_abbrev=False,
-        )
+        action = add_action(actions, name, summary)
         if name != "list":
             action.add_argument("name", metavar="NAME", help="what the token is called")
         if name == "create":
@@ -56,61 +58,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
             )
             action.add_argument("--tenant", metavar="TENANT", help="for whom it may act")
         add_service(action)
-        add_debug(action)
 
 
 def run(args: argparse.Namespace) -> int:
     """Makes, lists or revokes tokens."""
-    from fairlead.cli.common.remote import complain, say_json
-    from fairlead.cli.common.screen import screen_of
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.wire.tokens import Role, Tokens
 
     if args.action == "list":
         with service_of(args) as service:
             found = service.tokens()
-        if args.json:
-            say_json(Tokens(tokens=found))
-        else:
-            say(lines(found, screen_of(sys.stdout)))
+        say_answer(args, Tokens(tokens=found), lambda screen: lines(found, screen))
     elif args.action == "revoke":
         with service_of(args) as service:
             service.revoke_token(args.name)
-        if args.json:
-            say_json({"schema": "fairlead.revoked/1", "name": args.name})
-        else:
-            say([f"{args.name}: revoked"])
+        tree = {"schema": "fairlead.revoked/1", "name": args.name}
+        say_answer(args, tree, lambda _: [f"{args.name}: revoked"])
     else:
         role = args.role or ("tenant" if args.tenant else None)
         if role is None:
             raise InputError(
-                Mistake(
-                    "fairlead token create: it is not said what the token may do",
-                    "write --tenant TENANT, --role viewer or --role admin",
-                )
+                "fairlead token create: it is not said what the token may do",
+                "write --tenant TENANT, --role viewer or --role admin",
             )
         if not NAME.fullmatch(args.name):
             raise InputError(
-                Mistake(
-                    f"{args.name[:80]!r} is not the name of a token",
-                    "write small letters, digits and -, as in ada-laptop",
-                )
+                f"{args.name[:80]!r} is not the name of a token",
+                "write small letters, digits and -, as in ada-laptop",
             )
         with service_of(args) as service:
             made = service.make_token(args.name, Role(role), args.tenant)
-        if args.json:
-            say_json(made)
-        else:
-            say([made.token])
+        say_answer(args, made, lambda _: [made.token])
+        if not args.json:
             complain("Keep it well: it is shown this once. Its user sets FAIRLEAD_TOKEN to it.")
     return 0
 
 
 def lines(tokens: Sequence[TokenRow], screen: Screen) -> Iterable[str]:
     """A line for each token."""
-    from fairlead.cli.common.remote import at, rows_or
-    from fairlead.cli.common.screen import escaped
-
     rows = [
         [escaped(each.name), each.role.value, escaped(each.tenant or "-"), at(each.made)]
         for each in tokens

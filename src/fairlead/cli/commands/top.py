@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import add_service, say_json
+from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from fairlead.client.client import Client
@@ -49,14 +50,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Shows the service until it is enough."""
     from fairlead.client.client import Client
-    from fairlead.model.errors import InputError, Mistake
     from fairlead.model.job import read_duration
 
     interval = float(read_duration(args.interval))
     if args.number is not None and args.number < 1:
-        raise InputError(Mistake(f"-n {args.number} shows nothing", "write 1 or more"))
+        raise InputError(f"-n {args.number} shows nothing", "write 1 or more")
     if args.json and args.number not in (None, 1):
-        raise InputError(Mistake("--json prints one picture", f"leave -n {args.number} out"))
+        raise InputError("--json prints one picture", f"leave -n {args.number} out")
     with Client(args.url, timeout=10.0) as service:
         if args.json:
             say_picture(service)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import say
+from fairlead.cli.common.inputs import add_action, say, say_result
+from fairlead.model.errors import InputError
+from fairlead.model.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,15 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("info", "what is in a trace, what is missing and what was assumed"),
         ("convert", "write a trace in Fairlead's own format"),
     ):
-        action = actions.add_parser(
-            name,
-            help=summary,
-            description=f"{summary[:1].upper()}{summary[1:]}.",
-            allow_abbrev=False,
-        )
+        action = add_action(actions, name, summary)
         add_trace(action)
-        # Its place is before or after the action; the value is read in `main`.
-        action.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
         if name == "info":
             action.add_argument("--json", action="store_true", help="print the numbers as JSON")
         else:
@@ -88,15 +82,13 @@ def read_trace(args: argparse.Namespace) -> Workload:
 
 def assignments(words: Sequence[str]) -> dict[str, str]:
     """The options in `name=value` words. Raises InputError."""
-    from fairlead.model.errors import InputError, Mistake
-
     found: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name or not value:
-            raise InputError(Mistake(f"--set {word} is no assignment", "write --set NAME=VALUE"))
+            raise InputError(f"--set {word} is no assignment", "write --set NAME=VALUE")
         if name in found:
-            raise InputError(Mistake(f"--set {name} is given twice", "give it once"))
+            raise InputError(f"--set {name} is given twice", "give it once")
         found[name] = value
     return found
 
@@ -106,19 +98,15 @@ def run(args: argparse.Namespace) -> int:
     workload = read_trace(args)
     if args.action == "convert":
         return _convert(workload, args)
+    from fairlead.cli.text.trace import lines, tree
     from fairlead.simulation.traces.describing import describe
 
     description = describe(workload)
-    if args.json:
-        from fairlead.cli.text.trace import tree
-        from fairlead.model.report import json_text
-
-        say([json_text(tree(workload, description))])
-    else:
-        from fairlead.cli.common.screen import screen_of
-        from fairlead.cli.text.trace import lines
-
-        say(lines(workload, description, screen_of(sys.stdout)))
+    say_result(
+        args.json,
+        lambda: tree(workload, description),
+        lambda screen: lines(workload, description, screen),
+    )
     return 0
 
 
@@ -127,7 +115,6 @@ def _convert(workload: Workload, args: argparse.Namespace) -> int:
 
     from tqdm import tqdm
 
-    from fairlead.model.words import counted
     from fairlead.simulation.traces.own.form import Form
     from fairlead.simulation.traces.own.writing import write
 

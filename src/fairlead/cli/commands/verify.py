@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 
 from fairlead.cli.common.inputs import read, say
+from fairlead.cli.common.screen import brief
+from fairlead.cli.main import Exit
+from fairlead.model.errors import CertificateError, InputError
+from fairlead.model.words import counted, sentence
 
 EPILOG = """\
 examples:
@@ -36,10 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints whether the proof holds; the exit code says the same."""
-    from fairlead.cli.common.screen import brief
-    from fairlead.cli.main import Exit
-    from fairlead.model.errors import CertificateError
-    from fairlead.model.words import counted, sentence
     from fairlead.sharing.certificate import proof_from_json, verify
 
     cluster, jobs = read(args.files)
@@ -60,13 +60,11 @@ def run(args: argparse.Namespace) -> int:
 def _text(file: str) -> str:
     from pathlib import Path
 
-    from fairlead.model.errors import InputError, Mistake
-
     right = "give the file that `fairlead allocate --proof` wrote, after the input"
     try:
         return Path(file).read_text(encoding="utf-8")
     except OSError as error:
-        mistake = Mistake(f"the proof {file} cannot be read: {error.strerror}", right)
+        what = f"the proof {file} cannot be read: {error.strerror}"
     except UnicodeDecodeError:
-        mistake = Mistake(f"the proof {file} is not UTF-8 text", right)
-    raise InputError(mistake)
+        what = f"the proof {file} is not UTF-8 text"
+    raise InputError(what, right)

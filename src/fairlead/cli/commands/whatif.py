@@ -4,10 +4,10 @@ and which machines to buy."""
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_live, add_policy, read, say
+from fairlead.cli.common.inputs import add_files, add_live, add_policy, read, say_result
+from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from fairlead.audit.finding import Input
@@ -94,29 +94,23 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Raises InputError where the options do not go together."""
-    from fairlead.model.errors import InputError, Mistake
-
     if not args.files:
-        raise InputError(Mistake("no file is given", "give a file, or --live"))
+        raise InputError("no file is given", "give a file, or --live")
     edits = any(getattr(args, name) for name in CHANGES)
     kinds = [edits, args.to is not None, args.buy is not None]
     if sum(kinds) > 1:
-        raise InputError(
-            Mistake("changes, --to and --buy are three questions", "ask one of them at a time")
-        )
+        raise InputError("changes, --to and --buy are three questions", "ask one of them at a time")
     if args.catalogue is not None and not args.add:
-        raise InputError(Mistake("--catalogue without --add", "add a machine of it, or use --buy"))
+        raise InputError("--catalogue without --add", "add a machine of it, or use --buy")
     if args.buy is not None and args.budget is None:
-        raise InputError(Mistake("--buy without --budget", "say how much money there is"))
+        raise InputError("--buy without --budget", "say how much money there is")
     for name, value in (("--budget", args.budget), ("--for", args.tenant)):
         if value is not None and args.buy is None:
-            raise InputError(Mistake(f"{name} without --buy", "give a catalogue to buy from"))
+            raise InputError(f"{name} without --buy", "give a catalogue to buy from")
     if sum(kinds) == 0:
-        raise InputError(
-            Mistake("nothing is changed", 'say what, as in --add "4 x h01", or --to FILE')
-        )
+        raise InputError("nothing is changed", 'say what, as in --add "4 x h01", or --to FILE')
     if args.solves < 1:
-        raise InputError(Mistake(f"--solves {args.solves} is too small", "write at least 1"))
+        raise InputError(f"--solves {args.solves} is too small", "write at least 1")
 
 
 def _changed(args: argparse.Namespace, given: Input) -> WhatIf:
@@ -143,34 +137,24 @@ def _catalogue(file: str) -> tuple[Offer, ...]:
 
 
 def _show(args: argparse.Namespace, found: WhatIf) -> None:
-    if args.json:
-        from fairlead.audit.whatif.as_data import tree
-        from fairlead.model.report import json_text
+    from fairlead.audit.whatif.as_data import tree
+    from fairlead.cli.text.whatif import lines
 
-        say([json_text(tree(found))])
-    else:
-        from fairlead.cli.common.screen import screen_of
-        from fairlead.cli.text.whatif import lines
-
-        say(lines(found, screen_of(sys.stdout)))
+    say_result(args.json, lambda: tree(found), lambda screen: lines(found, screen))
 
 
 def _buy(args: argparse.Namespace, given: Input) -> None:
     """Prints what to buy, and what would change with it."""
+    from fairlead.audit.whatif.as_data import tree
     from fairlead.audit.whatif.buy import buy
     from fairlead.audit.whatif.parse import budget_of
+    from fairlead.cli.text.buy import buying_lines, purchase_tree
 
     budget = budget_of(args.budget)
     offers = _catalogue(args.buy)
     found = buy(given, args.policy, offers, budget, args.tenant, args.solves)
-    if args.json:
-        from fairlead.audit.whatif.as_data import tree
-        from fairlead.cli.text.buy import purchase_tree
-        from fairlead.model.report import json_text
-
-        say([json_text(tree(found.result) | {"purchase": purchase_tree(found)})])
-    else:
-        from fairlead.cli.common.screen import screen_of
-        from fairlead.cli.text.buy import buying_lines
-
-        say(buying_lines(found, screen_of(sys.stdout)))
+    say_result(
+        args.json,
+        lambda: tree(found.result) | {"purchase": purchase_tree(found)},
+        lambda screen: buying_lines(found, screen),
+    )

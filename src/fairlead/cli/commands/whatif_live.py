@@ -3,46 +3,37 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.common.inputs import say
+from fairlead.cli.common.remote import say_answer, service_of
+from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.model.errors import InputError
+from fairlead.model.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairlead.cli.common.screen import Screen
     from fairlead.wire.fairness import WhatIfAnswer
 
 
 def run_live(args: argparse.Namespace, changes: Mapping[str, Sequence[str]]) -> int:
     """Asks the service, and prints who would gain and who would lose by these changes."""
-    from fairlead.cli.common.remote import say_json, service_of
-    from fairlead.cli.common.screen import screen_of
-    from fairlead.model.errors import InputError, Mistake
-
     for name, given in (("FILE", args.files), ("--to", args.to), ("--buy", args.buy)):
         if given:
-            raise InputError(Mistake(f"--live with {name}", "ask one of the two"))
+            raise InputError(f"--live with {name}", "ask one of the two")
     if args.catalogue is not None:
-        raise InputError(Mistake("--live with --catalogue", "add machines like those there are"))
+        raise InputError("--live with --catalogue", "add machines like those there are")
     asked = {name: list(texts) for name, texts in changes.items() if texts}
     if not asked:
-        raise InputError(Mistake("nothing is changed", 'say what, as in --add "4 x h01"'))
+        raise InputError("nothing is changed", 'say what, as in --add "4 x h01"')
     with service_of(args) as service:
         found = service.whatif(**asked)
-    if args.json:
-        say_json(found)
-    else:
-        say(lines(found, screen_of(sys.stdout)))
+    say_answer(args, found, lambda screen: lines(found, screen))
     return 0
 
 
 def lines(found: WhatIfAnswer, screen: Screen) -> Iterator[str]:
-    """Who has what before and after, then the sentences."""
-    from fairlead.cli.common.screen import escaped, table, wrapped
-    from fairlead.model.words import number
-
+    """Tables of tasks and shares before and after, then the sentences."""
     tree: dict[str, Any] = found.whatif
     for what, names in (("job", tree["jobs"]), ("tenant", tree["tenants"])):
         rows = [

@@ -1,1 +1,1 @@
-"""What several commands have in common: inputs, the service that is asked, the screen."""
+"""Parts that several commands share: inputs, the service that is asked, the screen."""

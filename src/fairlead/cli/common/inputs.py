@@ -1,16 +1,34 @@
-"""What several commands have in common: the input files, the policy, how the result is printed."""
+"""Parts that several commands share: the input files, the policy, the printing of results."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from fairlead.cli.common.screen import Screen, screen_of
+from fairlead.model.errors import OutputError
 
 if TYPE_CHECKING:  # the model is imported when a command runs, not to print its help
     from fairlead.model.job import Job
     from fairlead.model.machine import Cluster
+
+
+def add_action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str
+) -> argparse.ArgumentParser:
+    """One of the actions of a command that has several. `--debug` may stand before or after it;
+    `main` reads it."""
+    action = actions.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[:1].upper()}{summary[1:]}.",
+        allow_abbrev=False,
+    )
+    action.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+    return action
 
 
 def add_files(parser: argparse.ArgumentParser, least: int = 1) -> None:
@@ -48,8 +66,6 @@ def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
 
 def say(lines: Iterable[str]) -> None:
     """Prints a finished result at once, so that a failure leaves nothing on stdout."""
-    from fairlead.model.errors import OutputError
-
     try:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
@@ -58,6 +74,19 @@ def say(lines: Iterable[str]) -> None:
     except OSError as error:
         forget_stdout()
         raise OutputError(f"the result cannot be written: {error.strerror}") from error
+
+
+def say_result(
+    json: bool, tree: Callable[[], Mapping[str, object]], lines: Callable[[Screen], Iterable[str]]
+) -> None:
+    """Prints a result as JSON for programs, or in lines that fit the screen for people. Only what
+    is printed is computed: a tree of a large input takes seconds."""
+    if json:
+        from fairlead.model.report import json_text
+
+        say([json_text(tree())])
+    else:
+        say(lines(screen_of(sys.stdout)))
 
 
 def forget_stdout() -> None:

@@ -1,22 +1,24 @@
-"""What the commands that talk to a running service have in common."""
+"""Parts that the commands share that talk to a running service."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.common.inputs import say
+from fairlead.cli.common.inputs import close_match, say
+from fairlead.cli.common.screen import Screen, screen_of, table
+from fairlead.model.errors import InputError
+from fairlead.model.names import expand
 
 if TYPE_CHECKING:  # a command that only prints its help loads no HTTP
     from enum import Enum
 
     from pydantic import BaseModel
 
-    from fairlead.cli.common.screen import Screen
     from fairlead.client.client import Client
     from fairlead.wire.jobs import TaskCounts
 
@@ -24,21 +26,15 @@ PATIENCE = 10.0
 """Seconds for which a command repeats what is safe to repeat, once the service has answered."""
 
 
-def add_service(parser: argparse._ActionsContainer, json: bool = True) -> None:
-    """Which service, and whether the answer is for programs."""
+def add_service(parser: argparse._ActionsContainer) -> None:
+    """Adds the options that name the service and ask for an answer for programs."""
     parser.add_argument(
         "--url",
         metavar="URL",
         help="the service's address (default: FAIRLEAD_URL, the client's file, or the service"
         " that this user runs here)",
     )
-    if json:
-        parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-
-
-def add_debug(parser: argparse.ArgumentParser) -> None:
-    """`--debug` after the action of a command that has several; it is read in `main`."""
-    parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 
 @contextmanager
@@ -53,37 +49,29 @@ def service_of(args: argparse.Namespace, patience: float = PATIENCE) -> Iterator
 
 def only_text(args: argparse.Namespace) -> None:
     """Refuses what was typed in bytes that are no text: the service could not be told of it."""
-    from fairlead.model.errors import InputError, Mistake
-
     for value in vars(args).values():
         for word in value if isinstance(value, list) else [value]:
             if isinstance(word, str) and any("\ud800" <= char <= "\udfff" for char in word):
-                raise InputError(Mistake(f"{word[:60]!r} is no text in UTF-8", "write it as text"))
+                raise InputError(f"{word[:60]!r} is no text in UTF-8", "write it as text")
 
 
 def state_word(word: str, states: type[Enum], what: str) -> Any:
     """The state of that name. Raises InputError."""
-    from fairlead.cli.common.inputs import close_match
-    from fairlead.model.errors import InputError, Mistake
-
     names = [str(each.value) for each in states]
     if word in names:
         return states(word)
     hint = close_match(word, names) or f"the states are {', '.join(names)}"
-    raise InputError(Mistake(f"{what} is never {word!r}", hint))
+    raise InputError(f"{what} is never {word!r}", hint)
 
 
 def check_tenant(service: Client, tenant: str) -> None:
     """Raises InputError where nothing is known of a tenant of which nothing was found."""
-    from fairlead.cli.common.inputs import close_match
-    from fairlead.model.errors import InputError, Mistake
-
     if next(service.jobs(all=True, tenant=tenant), None) is not None:
         return  # of a job that is its own tenant, nothing else tells
     known = [each.name for each in service.tenants()]
     if tenant not in known:
         hint = close_match(tenant, known) or "`fairlead tenants` lists them"
-        raise InputError(Mistake(f"there is no tenant {tenant!r}", hint))
+        raise InputError(f"there is no tenant {tenant!r}", hint)
 
 
 def say_json(tree: BaseModel | dict[str, Any]) -> None:
@@ -97,6 +85,23 @@ def say_json(tree: BaseModel | dict[str, Any]) -> None:
     say([json.dumps(tree, indent=2, ensure_ascii=False)])
 
 
+def say_answer(
+    args: argparse.Namespace,
+    answer: BaseModel | dict[str, Any],
+    lines: Callable[[Screen], Iterable[str]],
+) -> None:
+    """Prints what the service answered: with --json as it is, else in lines for people."""
+    if args.json:
+        say_json(answer)
+    else:
+        say(lines(screen_of(sys.stdout)))
+
+
+def all_pages(page: BaseModel) -> dict[str, Any]:
+    """The answer that has what stands on all pages, and so names no next one."""
+    return page.model_dump(mode="json", by_alias=True, exclude={"next"})
+
+
 def complain(sentence: str) -> None:
     """A remark that is no part of the answer."""
     sys.stdout.flush()
@@ -105,13 +110,11 @@ def complain(sentence: str) -> None:
 
 def names_of(words: Sequence[str]) -> list[str]:
     """The names that words mean, ranges written out. Raises InputError."""
-    from fairlead.model.names import expand
-
     return list(dict.fromkeys(name for word in words for name in expand(word)))
 
 
 def ago(moment: int, now: float | None = None) -> str:
-    """How long ago a moment (microseconds since 1970) was."""
+    """The time since a moment (microseconds since 1970), in words."""
     return lasting((time.time() if now is None else now) - moment / 1e6)
 
 
@@ -164,6 +167,4 @@ def rows_or(
     none: str,
 ) -> Iterable[str]:
     """A table, or a sentence where it would be empty."""
-    from fairlead.cli.common.screen import table
-
     return table(header, rows, right, screen) if rows else [none]

@@ -17,7 +17,7 @@ _DIM, _BOLD, _BAR, _END = "\x1b[2m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
 @dataclass(frozen=True)
 class Screen:
-    """Where the output goes. `width` None: a pipe or a file, nothing is folded or coloured."""
+    """Abilities of the output. `width` None: a pipe or a file, nothing is folded or coloured."""
 
     width: int | None = None
     colour: bool = False
@@ -40,8 +40,8 @@ class Screen:
         return f"{_BAR}{text}{_END}" if self.colour else text
 
     def line(self, values: Sequence[float | None], most: float, width: int) -> str:
-        """How values went, as blocks of `most` in height: in each of `width` columns the largest of
-        its values; a space where there is none."""
+        """Values over time, as blocks of `most` in height: each of `width` columns has the largest
+        of its values; a space where there is none."""
         count = min(width, len(values))
         cells = []
         for i in range(count):
@@ -54,7 +54,7 @@ class Screen:
 
 
 def screen_of(stream: TextIO) -> Screen:
-    """What the stream can show. NO_COLOR and TERM=dumb are kept (https://no-color.org)."""
+    """The abilities of the stream. NO_COLOR and TERM=dumb are kept (https://no-color.org)."""
     if not stream.isatty():
         return Screen()
     width = int(os.environ.get("COLUMNS", "0") or 0) if _columns_given() else 0
@@ -88,7 +88,7 @@ def brief(text: str) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal the text takes, escape sequences not counted."""
+    """The columns of a terminal that the text takes, escape sequences not counted."""
     if "\x1b" in text:
         for code in (_DIM, _BOLD, _BAR, _END):
             text = text.replace(code, "")

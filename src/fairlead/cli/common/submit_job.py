@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.job import Job
 
 _ENDING = "bcdfghjkmnpqrstvwxz23456789"
@@ -38,52 +38,44 @@ _FOR_COMMANDS = {
 }
 
 
-def filed(args: argparse.Namespace) -> list[Job]:
+def jobs_of_files(args: argparse.Namespace) -> list[Job]:
     """The jobs of the files. Raises InputError."""
     from fairlead.files import texts
     from fairlead.model.reading import read_parts
 
     if not args.files:
         raise InputError(
-            Mistake(
-                "fairlead submit: there is nothing to submit",
-                "name files of jobs, or write a command after --",
-            )
+            "fairlead submit: there is nothing to submit",
+            "name files of jobs, or write a command after --",
         )
     said = [option for name, option in _FOR_COMMANDS.items() if getattr(args, name)]
     if said:
         raise InputError(
-            Mistake(
-                f"{said[0]} is about the job of a command, and files are given",
-                "write it into the file",
-            )
+            f"{said[0]} is about the job of a command, and files are given",
+            "write it into the file",
         )
     cluster, jobs = read_parts(texts(args.files))
     if cluster.machines or cluster.tenants or cluster.devices:
         what = "machines" if cluster.machines else "tenants" if cluster.tenants else "devices"
         raise InputError(
-            Mistake(
-                f"the files describe {what}, too, and the service has its own",
-                "submit a file that has jobs only",
-            )
+            f"the files describe {what}, too, and the service has its own",
+            "submit a file that has jobs only",
         )
     if not jobs:
-        raise InputError(Mistake("the files hold no job", "write some under `jobs:`"))
+        raise InputError("the files hold no job", "write some under `jobs:`")
     return list(jobs)
 
 
-def commanded(args: argparse.Namespace) -> Job:
+def job_of_command(args: argparse.Namespace) -> Job:
     """The job of a command. Raises InputError with all mistakes."""
     command: Sequence[str] = args.command
     if args.files:
         raise InputError(
-            Mistake(
-                f"{args.files[0]!r} stands before -- where options stand",
-                "submit files or a command, not both",
-            )
+            f"{args.files[0]!r} stands before -- where options stand",
+            "submit files or a command, not both",
         )
     if not command:
-        raise InputError(Mistake("nothing stands after --", "write a command"))
+        raise InputError("nothing stands after --", "write a command")
     mistakes = Mistakes()
     demand = {"cpu": "1" if args.cpu is None else args.cpu}
     for name in ("memory", "gpu"):
@@ -98,7 +90,7 @@ def commanded(args: argparse.Namespace) -> Job:
     env = mistakes.attempt((), variables, args.env) or {}
     mistakes.report()
     return Job(
-        made_up(command[0]) if args.name is None else args.name,
+        make_up_name(command[0]) if args.name is None else args.name,
         demand,
         tenant=args.tenant,
         tasks="1" if args.tasks is None else args.tasks,
@@ -132,25 +124,25 @@ def variables(words: Sequence[str]) -> dict[str, str]:
     return env
 
 
-def renamed(jobs: Sequence[Job]) -> list[Job]:
+def rename_jobs(jobs: Sequence[Job]) -> list[Job]:
     """The jobs under names that nobody has used."""
-    ending = _made_up_ending()
+    ending = _make_up_ending()
     return [replace(job, name=f"{job.name}-{ending}") for job in jobs]
 
 
-def made_up(command: str) -> str:
+def make_up_name(command: str) -> str:
     """A name for the job of a command."""
     words = command.split()
     word = re.sub(r"[^\w.-]+", "-", Path(words[0]).name if words else "").strip("-.")
-    return f"{word[:40] or 'job'}-{_made_up_ending()}"
+    return f"{word[:40] or 'job'}-{_make_up_ending()}"
 
 
-def _made_up_ending() -> str:
+def _make_up_ending() -> str:
     return "".join(secrets.choice(_ENDING) for _ in range(5))
 
 
 def _folder(args: argparse.Namespace) -> str | None:
-    """Where it runs: an absolute path, since the service stands elsewhere."""
+    """The folder it runs in, as an absolute path, since the service stands elsewhere."""
     from fairlead.client.places import find_place
     from fairlead.client.transport import loopback
 

@@ -1,1 +1,1 @@
-"""What `fairlead serve` and `fairlead start` are made of."""
+"""Parts of `fairlead serve` and `fairlead start`."""

@@ -22,33 +22,33 @@ def compile_first(placement: str | None = None) -> None:
     from fairlead.scheduling.placement.registry import DEFAULT
     from fairlead.scheduling.warming import warm
 
-    with _shown() as told:
-        warm(told, placement or DEFAULT)
+    with _progress() as show:
+        warm(show, placement or DEFAULT)
     note(SERVICE)
 
 
 @contextmanager
-def _shown() -> Iterator[Callable[[int, int], None]]:
-    """What is told how many functions are compiled: a line that changes, or one now and then."""
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Yields a function that shows how far the compiler is: on one line, or now and then."""
     if not sys.stderr.isatty():
         complain(f"{SAID}: about half a minute")
         next_line = time.monotonic() + LINE_EVERY
 
-        def told(done: int, total: int) -> None:
+        def show(done: int, total: int) -> None:
             nonlocal next_line
             if time.monotonic() >= next_line:
                 next_line += LINE_EVERY
                 complain(f"{SAID}: {done} of about {total} functions")
 
-        yield told
+        yield show
         return
     from tqdm import tqdm
 
     form = f"{SAID}: {{n_fmt}} of about {{total_fmt}} functions, {{elapsed}}"
     with tqdm(bar_format=form, leave=False, dynamic_ncols=True, file=sys.stderr) as bar:
 
-        def drawn(done: int, total: int) -> None:
+        def draw(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
 
-        yield drawn
+        yield draw

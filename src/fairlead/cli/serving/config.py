@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from fairlead.model.errors import About, InputError, Mistake, Mistakes
+from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.job import read_duration
 from fairlead.model.nodes import Source, documents, is_null
 from fairlead.scheduling.options import MICROSECONDS, Options
@@ -22,7 +22,7 @@ PATHS = ("cluster", "state", "tls_cert", "tls_key")
 """Options that name files: from where the configuration is."""
 
 OPTIONS = ("engine", "listen", "journal", "address", "log", *PATHS, "behind_proxy", "no_auth")
-"""What can be said on the command line, too: that goes first."""
+"""Options that the command line has, too, which goes before the file."""
 
 _SWITCHES = ("behind_proxy", "no_auth", "whole", "threads")
 _LISTS = ("resources", "devices")
@@ -42,7 +42,7 @@ _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 @dataclass(frozen=True)
 class Configured:
-    """What a file says: options of the command, settings of the service and of its API."""
+    """Content of a file: options of the command, settings of the service and of its API."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
@@ -50,14 +50,12 @@ class Configured:
 
 
 def read_config(path: Path) -> Configured:
-    """What the file says. Raises InputError with every mistake in it."""
+    """Reads the file. Raises InputError with every mistake in it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(
-            Mistake(f"{path} cannot be read: {reason}", "give a file that can")
-        ) from error
+        raise InputError(f"{path} cannot be read: {reason}", "give a file that can") from error
     mistakes = Mistakes()
     source = Source(str(path), mistakes)
     said: dict[str, Any] = {}
@@ -107,7 +105,7 @@ def _document(source: Source, node: Node) -> dict[str, Any]:
 
 
 def _value(source: Source, node: Node, about: About) -> Any:
-    """What a setting is; None with a mistake."""
+    """Reads the value of a setting; None with a mistake."""
     name = str(about[-1])
     if name in _LISTS:
         items = source.sequence(node, about) or []
@@ -142,7 +140,7 @@ def _reader(name: str, api: bool) -> Callable[[str], Any]:
 def _switch(text: str) -> bool:
     if text in ("true", "false"):
         return text == "true"
-    raise InputError(Mistake(f'"{text[:60]}" is neither true nor false', "write one of the two"))
+    raise InputError(f'"{text[:60]}" is neither true nor false', "write one of the two")
 
 
 def _microseconds(text: str) -> int:
@@ -152,10 +150,10 @@ def _microseconds(text: str) -> int:
 def _whole(text: str) -> int:
     if _WHOLE.fullmatch(text):
         return int(text)
-    raise InputError(Mistake(f'"{text[:60]}" is not a whole number', "write one, 0 or more"))
+    raise InputError(f'"{text[:60]}" is not a whole number', "write one, 0 or more")
 
 
 def _decimal(text: str) -> float:
     if _DECIMAL.fullmatch(text):
         return float(text)
-    raise InputError(Mistake(f'"{text[:60]}" is not a number', "write one, as in 0.5"))
+    raise InputError(f'"{text[:60]}" is not a number', "write one, as in 0.5")

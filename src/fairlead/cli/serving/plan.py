@@ -1,4 +1,4 @@
-"""What `fairlead serve` is to do: options of the command line, of the file, and defaults."""
+"""The plan of `fairlead serve`: options of the command line, of the file, and defaults."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from fairlead.cli.serving.config import Configured, read_config
 from fairlead.client.places import state_folder
 from fairlead.engines.registry import ENGINES
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 
 LISTEN = "127.0.0.1:7370"
-"""Where the service listens if nothing is said."""
+"""Address at which the service listens if nothing is said."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is served: the options, each from the command line, the file, or its default."""
+    """Options of a service, each from the command line, the file, or its default."""
 
     engine: str
     cluster: str | None
@@ -37,43 +37,39 @@ class Plan:
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
-    """What is to be served. Raises InputError."""
+    """Puts the options together. Raises InputError where they do not fit."""
     configured = read_config(Path(args.config)) if args.config else Configured()
 
-    def said(name: str, default: Any = None) -> Any:
+    def option(name: str, default: Any = None) -> Any:
         given = getattr(args, name)
         return configured.options.get(name, default) if given is None else given
 
-    engine = said("engine", "local")
+    engine = option("engine", "local")
     if engine not in ENGINES:
-        raise InputError(Mistake(f"there is no engine {engine!r}", f"write {' or '.join(ENGINES)}"))
-    if said("address") and not ENGINES[engine].address_of:
+        raise InputError(f"there is no engine {engine!r}", f"write {' or '.join(ENGINES)}")
+    if option("address") and not ENGINES[engine].address_of:
         other = next(each for each in ENGINES.values() if each.address_of)
         raise InputError(
-            Mistake(
-                f"--address is that of {other.address_of}",
-                f"write --engine {other.name}, or leave it out",
-            )
+            f"--address is that of {other.address_of}",
+            f"write --engine {other.name}, or leave it out",
         )
-    if bool(said("tls_cert")) != bool(said("tls_key")):
-        raise InputError(
-            Mistake("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
-        )
-    host, port = listening(said("listen", LISTEN))
-    folder = said("state")
+    if bool(option("tls_cert")) != bool(option("tls_key")):
+        raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
+    host, port = listening(option("listen", LISTEN))
+    folder = option("state")
     return Plan(
         engine=engine,
-        cluster=said("cluster"),
-        address=said("address"),
+        cluster=option("cluster"),
+        address=option("address"),
         state=Path(folder or state_folder(os.environ)).absolute(),
-        journal=said("journal"),
+        journal=option("journal"),
         host=host,
         port=port,
-        tls_cert=said("tls_cert"),
-        tls_key=said("tls_key"),
-        behind_proxy=bool(said("behind_proxy", False)),
-        no_auth=bool(said("no_auth", False)),
-        log=said("log"),
+        tls_cert=option("tls_cert"),
+        tls_key=option("tls_key"),
+        behind_proxy=bool(option("behind_proxy", False)),
+        no_auth=bool(option("no_auth", False)),
+        log=option("log"),
         configured=configured,
     )
 
@@ -84,6 +80,6 @@ def listening(text: str) -> tuple[str, int]:
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not port.isdecimal() or len(port) > 5 or int(port) > 65535:
         raise InputError(
-            Mistake(f"--listen {text!r} is not where to listen", f"write HOST:PORT, as in {LISTEN}")
+            f"--listen {text!r} is not where to listen", f"write HOST:PORT, as in {LISTEN}"
         )
     return host, int(port)

@@ -15,24 +15,23 @@ from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import forget_process, note_process
-from fairlead.engines.interface import EngineError
+from fairlead.engines.interface import Engine, EngineError
 from fairlead.engines.registry import ENGINES, open_engine
-from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.model.errors import InputError, OutputError
 from fairlead.model.machine import Cluster
 from fairlead.model.words import counted
 from fairlead.service.journal.entry import JournalError
 
 if TYPE_CHECKING:
-    from fairlead.engines.interface import Engine
     from fairlead.service.loop.loop import Service
     from fairlead.service.mailbox import Mailbox
     from fairlead.service.metrics import Metrics
 
 SHARES = "shares-history"
-"""Where shares over time are kept; nothing depends on it."""
+"""File of the shares over time; nothing depends on it."""
 
 HEAD = "journal-head"
-"""Where it is written down how far a journal in a database went."""
+"""File that notes how far a journal in a database went."""
 
 
 def serve_now(plan: Plan) -> int:
@@ -105,7 +104,7 @@ def serve_now(plan: Plan) -> int:
         except (JournalError, EngineError) as error:
             if begun:
                 raise OutputError(f"the service stopped: {error}") from error
-            raise InputError(Mistake(str(error))) from error
+            raise InputError(str(error)) from error
     say(["stopped; tasks that run go on, and are found again at the next start"])
     return code
 
@@ -121,7 +120,7 @@ async def render_metrics(metrics: Metrics, door: Mailbox[Service]) -> bytes:
 def greeting(
     plan: Plan, url: str, machines: int, notes: list[str], token: bool = True
 ) -> list[str]:
-    """Where it serves, where its state is, how to stop it."""
+    """Lines on the address, the state folder and the way to stop it."""
     file = f"the token of the administrator {'is' if token else 'will be'} in its file admin-token"
     if plan.no_auth:
         file = "everybody on this machine may do everything, without a token"
@@ -146,18 +145,14 @@ def cluster_of(plan: Plan) -> Cluster | None:
     cluster, jobs = read_parts(given) if kind.machines_from else read(given)
     if jobs:
         raise InputError(
-            Mistake(
-                f"{plan.cluster} describes jobs, too: the service would not run them",
-                "put them into a file of their own and submit that",
-            )
+            f"{plan.cluster} describes jobs, too: the service would not run them",
+            "put them into a file of their own and submit that",
         )
     if kind.machines_from and cluster.machines:
         raise InputError(
-            Mistake(
-                f"{plan.cluster} describes machines, and with --engine {kind.name} they come from"
-                f" {kind.machines_from}",
-                "leave them out",
-            )
+            f"{plan.cluster} describes machines, and with --engine {kind.name} they come from"
+            f" {kind.machines_from}",
+            "leave them out",
         )
     return cluster
 
@@ -180,10 +175,8 @@ def _private(folder: Path) -> None:
             folder.chmod(0o700)
     except OSError as error:
         raise InputError(
-            Mistake(
-                f"{folder} cannot be the state folder: {error.strerror}",
-                "name another one with --state",
-            )
+            f"{folder} cannot be the state folder: {error.strerror}",
+            "name another one with --state",
         ) from error
 
 

@@ -1,1 +1,1 @@
-"""What commands print: tables and sentences for people, and the same as data."""
+"""The output of commands: tables and sentences for people, and the same as data."""

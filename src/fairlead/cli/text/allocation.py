@@ -68,7 +68,7 @@ def whole_lines(whole: Whole, screen: Screen) -> Iterator[str]:
 
 
 def heading(cluster: Cluster, allocation: Allocation, screen: Screen) -> Iterator[str]:
-    """What was shared, by which policy."""
+    """A line on the input's size and the policy."""
     size = listing(
         (
             counted(len(cluster.machines), "machine"),
@@ -168,7 +168,7 @@ def prices_table(allocation: Allocation, screen: Screen) -> Iterator[str]:
 
 
 def stop_name(stop: Stop, ranges: Ranges, waiting: Set[str] = frozenset()) -> str:
-    """What a stop is about, in few words: `gpu on a[01-10]`, `limit of vision (gpu)`.
+    """Names a stop in few words: `gpu on a[01-10]`, `limit of vision (gpu)`.
 
     `waiting` are jobs that do not run all their tasks: one that has no more all the same, because
     it spreads and all machines are one, is stopped by that.
@@ -230,7 +230,7 @@ def reasons(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> di
 
 
 def _reason(job: JobShare, satisfied: bool, stops: Stops, ranges: Ranges) -> str:
-    """What stops a job, in few words; nothing where a mechanism gives no reason."""
+    """The stops of a job in few words; nothing where a mechanism gives no reason."""
     if job.nowhere is not None:
         return "can run nowhere"
     if satisfied:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fairlead.audit.finding import Finding, Input
-    from fairlead.audit.run import Refused
-    from fairlead.cli.common.screen import Screen
+from fairlead.audit.finding import Finding, Input, Verdict
+from fairlead.audit.run import Refused
+from fairlead.audit.witness.file import witness_tree
+from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.model.report import rounded
+from fairlead.model.words import counted, listing, plural, sentence
 
 SCHEMA = "fairlead.audit/1"
 BROKEN = ("below", "envious", "could gain", "differ", "violations")
-"""What the count of violations is called, by what is counted."""
+"""Words for the count of violations, by what is counted."""
 
 
 def tree(
@@ -40,9 +41,6 @@ def sentence_of(finding: Finding) -> str | None:
 
 def finding_tree(finding: Finding) -> dict[str, object]:
     """One finding."""
-    from fairlead.audit.witness.file import witness_tree
-    from fairlead.model.report import rounded
-
     return {
         "policy": finding.policy,
         "tasks": finding.tasks.value,
@@ -68,10 +66,6 @@ def lines(
     screen: Screen,
 ) -> Iterator[str]:
     """A row for each property, a column for each policy; then a sentence for each violation."""
-    from fairlead.audit.finding import Verdict
-    from fairlead.cli.common.screen import escaped, table, wrapped
-    from fairlead.model.words import counted, listing, plural, sentence
-
     jobs, machines = (
         counted(len(given.jobs), "job"),
         counted(len(given.cluster.machines), "machine"),
@@ -130,8 +124,6 @@ def _column(finding: Finding) -> str:
 
 def _cell(finding: Finding) -> str:
     """A verdict in a word or two."""
-    from fairlead.audit.finding import Verdict
-
     match finding.verdict:
         case Verdict.NOT_FOUND:
             return f"none in {finding.trials}"

@@ -7,13 +7,28 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fairlead.audit.finding import Witness
-    from fairlead.audit.table.draw import Cell, Counts, Judged, Part, Run, Table
-    from fairlead.audit.table.paper import Row
-    from fairlead.cli.common.screen import Screen
+from fairlead.audit.finding import Lie, Witness
+from fairlead.audit.table.draw import (
+    Cell,
+    Counts,
+    Judged,
+    Part,
+    Run,
+    Table,
+    draw_table,
+    here,
+    judge_part,
+    rows_of,
+)
+from fairlead.audit.table.paper import COLUMNS, REASONS, Row, paper_says
+from fairlead.audit.table.whole import WHOLE_COLUMNS, whole_paper_says
+from fairlead.audit.witness.file import witness_tree
+from fairlead.cli.common.screen import Screen, escaped, wrapped
+from fairlead.cli.common.screen import table as text_table
+from fairlead.model.errors import InputError
+from fairlead.model.report import rounded
+from fairlead.model.shares import Tasks
 
 SCHEMA = "fairlead.audit-table/1"
 TRIES = 60
@@ -23,7 +38,7 @@ WIDTH = 100
 """Columns of text: the policies that do not fit stand in another block below."""
 
 
-def drawn(
+def judge_table(
     policies: Sequence[str],
     properties: Sequence[str],
     trials: int,
@@ -33,19 +48,13 @@ def drawn(
     unlimited: bool = False,
 ) -> Table:
     """The table, judged by as many processes as this one may use cores."""
-    from fairlead.audit.table.draw import draw_table, rows_of
-    from fairlead.audit.table.paper import COLUMNS
-    from fairlead.audit.table.whole import WHOLE_COLUMNS
-    from fairlead.model.errors import InputError, Mistake
-    from fairlead.model.shares import Tasks
-
     tasks = Tasks(kind)
     every = rows_of(tasks)
     rows = tuple(row for row in every if not properties or row.property in properties)
     known = dict.fromkeys(row.property for row in every)
     for name in properties:
         if name not in known:
-            raise InputError(Mistake(f"no property `{name}`", f"there are {', '.join(known)}"))
+            raise InputError(f"no property `{name}`", f"there are {', '.join(known)}")
     names = list(policies or (COLUMNS if tasks is Tasks.DIVISIBLE else WHOLE_COLUMNS))
     with _run() as run:
         return draw_table(names, trials, seed, rows, run, tell, tasks, unlimited)
@@ -54,8 +63,6 @@ def drawn(
 @contextmanager
 def _run() -> Iterator[Run]:
     """Judges parts by a process a core."""
-    from fairlead.audit.table.draw import here, judge_part
-
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     if count == 1:
         yield here
@@ -76,7 +83,6 @@ def _run() -> Iterator[Run]:
 
 def tree(table: Table) -> dict[str, object]:
     """The table as `fairlead.audit-table/1`."""
-
     return {
         "schema": SCHEMA,
         "tasks": table.tasks.value,
@@ -105,26 +111,16 @@ def tree(table: Table) -> dict[str, object]:
 
 def _paper_says(table: Table, policy: str, row: Row) -> bool | None:
     """Whether a paper has a mark here; None where none says anything."""
-    from fairlead.audit.table.paper import paper_says
-    from fairlead.audit.table.whole import whole_paper_says
-    from fairlead.model.shares import Tasks
-
     says = paper_says if table.tasks is Tasks.DIVISIBLE else whole_paper_says
     return says(policy, row.name)
 
 
 def _reason(table: Table, policy: str, row: Row) -> str:
     """Why a blank of the paper has no witness."""
-    from fairlead.audit.table.paper import REASONS
-    from fairlead.model.shares import Tasks
-
     return REASONS.get((policy, row.name), "") if table.tasks is Tasks.DIVISIBLE else ""
 
 
 def _cell_tree(policy: str, row: Row, cell: Cell) -> dict[str, object]:
-    from fairlead.audit.witness.file import witness_tree
-    from fairlead.model.report import rounded
-
     return {
         "policy": policy,
         "row": row.name,
@@ -150,8 +146,6 @@ def _verdict(cell: Cell) -> str:
 def lines(table: Table, screen: Screen) -> Iterator[str]:
     """The table in blocks of columns; how hard the inputs were; where it differs from the papers;
     a sentence for each violation."""
-    from fairlead.cli.common.screen import escaped, wrapped
-
     endless = ", jobs without end" if table.unlimited else ""
     what = f"{table.tasks.value} tasks{endless}. no: there is a witness;"
     yield f"{table.trials} inputs of each kind, seed {table.seed}, {what}"
@@ -164,8 +158,8 @@ def lines(table: Table, screen: Screen) -> Iterator[str]:
     differing = list(_differing(table))
     if differing:
         yield ""
-    for text in differing:
-        yield from wrapped(escaped(text), screen)
+    for sentence in differing:
+        yield from wrapped(escaped(sentence), screen)
     yield ""
     for row in table.rows:
         for policy in table.policies:
@@ -191,13 +185,11 @@ def _blocks(table: Table) -> Iterator[list[str]]:
 
 
 def _block(table: Table, policies: Sequence[str], screen: Screen) -> list[str]:
-    from fairlead.cli.common.screen import table as text
-
     rows = [
         [row.title, *(_word(table.cells[policy, row.name]) for policy in policies)]
         for row in table.rows
     ]
-    return text(["property", *policies], rows, "<" + ">" * len(policies), screen)
+    return text_table(["property", *policies], rows, "<" + ">" * len(policies), screen)
 
 
 def _word(cell: Cell) -> str:
@@ -207,19 +199,17 @@ def _word(cell: Cell) -> str:
 
 
 def _hardness(table: Table, screen: Screen) -> list[str]:
-    from fairlead.cli.common.screen import table as text
-
     def row(name: str, counts: Counts) -> list[str]:
         numbers = (counts.instances, counts.constrained, counts.contended, counts.levels)
         return [name, *map(str, (*numbers, counts.hard))]
 
     header = ["inputs", "drawn", "constrained", "contended", "several levels", "all three"]
     rows = [row(family.value, counts) for family, counts in table.counts.items()]
-    return text(header, rows, "<>>>>>", screen)
+    return text_table(header, rows, "<>>>>>", screen)
 
 
 def _differing(table: Table) -> Iterator[str]:
-    """Where the papers say something else."""
+    """Sentences on each difference from the papers."""
     for row in table.rows:
         for policy in table.policies:
             cell, says = table.cells[policy, row.name], _paper_says(table, policy, row)
@@ -232,9 +222,7 @@ def _differing(table: Table) -> Iterator[str]:
 
 
 def _beyond(witness: Witness) -> str:
-    """What the witness has that no paper's claims are about."""
-    from fairlead.audit.finding import Lie
-
+    """Names parts of the witness that no paper's claims are about."""
     beyond = []
     if any(job.tasks is not None for job in witness.input.jobs):
         beyond.append("jobs run out of tasks")

@@ -1,4 +1,4 @@
-"""What to buy, in sentences and tables for people and as data."""
+"""A purchase, in sentences and tables for people and as data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlead.model.words import counted, listing, number, percent
 
 
 def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
-    """What to buy and what it brings, beside the naive purchase; then what would change."""
+    """The purchase and its effect, beside the naive one; then the changes it brings."""
     yield from wrapped(_answer(found), screen)
     yield ""
     rank = found.rank or 0
@@ -72,7 +72,7 @@ def _share(bought: Bought, rank: int) -> list[str]:
 
 
 def notes(found: Buying) -> Iterator[str]:
-    """How it was searched, what the naive purchase is, and what the prices said."""
+    """Sentences on the search, on the naive purchase and on the prices."""
     if found.exact:
         yield (
             f"Every purchase that the money allows was solved ({found.solves} of them): none is"

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairlead.cli.common.screen import Screen, columns, escaped, table, wrapped
+from fairlead.model.words import counted, listing, number, plural, sentence
+
 if TYPE_CHECKING:
-    from fairlead.cli.common.screen import Screen
     from fairlead.model.allocation import Allocation
 
 Pair = tuple[list[str], list[str]]
@@ -43,9 +45,6 @@ class Outcome:
 
 def lines(outcomes: Sequence[Outcome], screen: Screen) -> Iterator[str]:
     """A row for each job, a column for each policy, then who gains and who loses."""
-    from fairlead.cli.common.screen import escaped, table, wrapped
-    from fairlead.model.words import counted, number, sentence
-
     applied = [outcome for outcome in outcomes if outcome.allocation is not None]
     first = applied[0]
     assert first.allocation is not None  # compare() has raised otherwise
@@ -89,7 +88,6 @@ def _that_fit(
     fixed: Sequence[Sequence[str]], others: Sequence[Pair], screen: Screen
 ) -> Iterator[Sequence[Pair]]:
     """The policies in groups whose table fits the screen; at least one in each."""
-    from fairlead.cli.common.screen import columns
 
     def width(column: Sequence[str]) -> int:
         return 2 + max(map(columns, column))
@@ -109,8 +107,6 @@ def _that_fit(
 
 def signed(part: float | None) -> str:
     """`+4.5%`, `-4.5%`, `=`; `new` where there was nothing before."""
-    from fairlead.model.words import number
-
     if part is None:
         return "new"
     if part == 0:
@@ -119,10 +115,7 @@ def signed(part: float | None) -> str:
 
 
 def verdict(policy: str, changes: dict[str, float | None]) -> str:
-    """Who gains and who loses, those with the largest changes first."""
-    from fairlead.cli.common.screen import escaped
-    from fairlead.model.words import counted, listing, plural
-
+    """A sentence on gains and losses, those with the largest changes first."""
     gains = {name: part for name, part in changes.items() if part is None or part > 0}
     losses = {name: part for name, part in changes.items() if part is not None and part < 0}
     if not gains and not losses:

@@ -85,7 +85,7 @@ def _bullet(text: str, screen: Screen) -> list[str]:
 
 
 def answer(why: Explanation) -> Iterator[str]:
-    """What it gets."""
+    """Sentences on the tasks and the share that it gets."""
     job, share, allocation = escaped(why.job.name), why.share, why.allocation
     if share.nowhere is not None:
         yield f"{job} can run nowhere, so it gets no tasks: {nowhere_sentence(share.nowhere)}"
@@ -110,7 +110,7 @@ def answer(why: Explanation) -> Iterator[str]:
 
 
 def where(why: Explanation) -> Iterator[str]:
-    """Which machines it can use, and what keeps it from the others."""
+    """Sentences on the machines that it can use, and on the reasons against the others."""
     ignored = ""
     if why.share.placements is None:
         ignored = f" {why.allocation.policy} ignores that: it sees one machine with everything."

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fairlead.cli.common.screen import Screen
-    from fairlead.wire.machines import MachineRow
+from fairlead.cli.common.remote import at, count
+from fairlead.cli.common.screen import Screen, escaped, table
+from fairlead.model.words import amounts
+from fairlead.wire.machines import MachineRow
 
 
 def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
     """A line for each machine: what is used of what it has, and its labels."""
-    from fairlead.cli.common.remote import at, count
-    from fairlead.cli.common.screen import escaped, table
-
     if not machines:
         yield "no machine"
         return
@@ -43,10 +39,8 @@ def lines(machines: Sequence[MachineRow], screen: Screen) -> Iterator[str]:
 
 
 def used(machine: MachineRow, resource: str) -> str:
-    """What is used of a resource, of how much."""
+    """The amount of a resource in use, and the whole."""
     from decimal import Decimal
-
-    from fairlead.model.words import amounts
 
     if resource not in machine.capacity:
         return "-"

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fairlead.cli.common.screen import Screen
-    from fairlead.wire.fairness import Shares, SharesHistory, TenantShare
+from fairlead.cli.common.remote import ago, at, count
+from fairlead.cli.common.screen import Screen, escaped, table
+from fairlead.model.words import number
+from fairlead.wire.fairness import Shares, SharesHistory, TenantShare
 
 
 def over_lines(found: SharesHistory, screen: Screen) -> Iterator[str]:
     """A line for each tenant: how much it had at least, on the average and at most, what would have
     been fair on the average, and how its share went."""
-    from fairlead.cli.common.remote import at
-    from fairlead.cli.common.screen import escaped, table
-    from fairlead.model.words import number
-
     kept = [tenant for tenant in found.tenants if tenant.points]
     if not kept:
         whose = f" of {escaped(found.tenants[0].name)}" if len(found.tenants) == 1 else ""
@@ -63,10 +58,6 @@ def _mean(points: Sequence[tuple[int, float | None]], until: int) -> float | Non
 
 def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
     """A line for each tenant, those below another indented, then, if wanted, one for each job."""
-    from fairlead.cli.common.remote import ago, count
-    from fairlead.cli.common.screen import escaped, table
-    from fairlead.model.words import number
-
     exact = "not computed yet" if shares.exact is None else f"{ago(shares.exact)} ago"
     yield screen.dim(f"policy {shares.policy}; exact shares: {exact}")
     yield ""
@@ -109,8 +100,6 @@ def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
 
 def everybody(shares: Shares) -> list[TenantShare]:
     """The tenants, and the jobs that are their own."""
-    from fairlead.wire.fairness import TenantShare
-
     names = {tenant.name for tenant in shares.tenants}
     alone = [
         TenantShare(

@@ -1,4 +1,4 @@
-"""What `fairlead top` shows: one look at the service, and one picture of it."""
+"""The view of `fairlead top`: one look at the service, and one picture of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -16,15 +15,12 @@ from fairlead.cli.common.remote import ago, count, done, holding
 from fairlead.cli.common.screen import escaped, widths_of
 from fairlead.cli.text.machines import used
 from fairlead.cli.text.shares import everybody, tree
+from fairlead.client.client import Client
 from fairlead.client.errors import NotAllowedError, UnknownNameError
 from fairlead.model.words import counted, number
-from fairlead.wire.machines import MachineState
-
-if TYPE_CHECKING:
-    from fairlead.client.client import Client
-    from fairlead.wire.fairness import Shares
-    from fairlead.wire.jobs import JobRow
-    from fairlead.wire.machines import MachineRow
+from fairlead.wire.fairness import Shares
+from fairlead.wire.jobs import JobRow
+from fairlead.wire.machines import MachineRow, MachineState
 
 MOST_JOBS = 200
 """Jobs that are looked at: no terminal shows more."""
@@ -89,7 +85,7 @@ def picture(
     keys: str = "q quits",
     foot: Sequence[str] = (),
 ) -> RenderableType:
-    """What is shown on so many columns and lines (None: as many as it takes)."""
+    """The picture on so many columns and lines (None: as many as it takes)."""
     parts: list[RenderableType] = [_title(seen, where, width, keys)]
     if trouble:
         parts.append(Text(trouble, style="bold red"))
@@ -178,7 +174,7 @@ def _shares(shares: Shares, width: int, blocks: bool) -> Table:
 
 
 def _bar(value: float, mark: float | None, most: float, width: int, blocks: bool) -> Text:
-    """What is there as a bar, and a mark where what is fair ends."""
+    """The value as a bar, with a mark at its fair length."""
     filled = round(width * min(1.0, value / most))
     at = None if mark is None else min(width - 1, round(width * min(1.0, mark / most)))
     text = Text()
@@ -214,7 +210,7 @@ def _machines(machines: Sequence[MachineRow], width: int, blocks: bool) -> Table
 
 
 def _fullness(machine: MachineRow) -> float:
-    """How full the machine is of what it is fullest of."""
+    """The used part of the resource of which the machine has the least left."""
     parts = [
         1 - float(machine.free.get(name, has)) / float(has)
         for name, has in machine.capacity.items()

@@ -1,4 +1,4 @@
-"""What `fairlead trace info` prints: the numbers of a workload as tables, or as data."""
+"""The output of `fairlead trace info`: the numbers of a workload as tables, or as data."""
 
 from __future__ import annotations
 
@@ -182,10 +182,12 @@ def tree(workload: Workload, found: Description) -> Tree:
         "submitted_seconds": None
         if found.first_submission is None or found.last_submission is None
         else [found.first_submission / SECOND, found.last_submission / SECOND],
-        "tasks_of_a_job": _named(found.tasks_of_jobs),
-        "duration_seconds": _named(_seconds_of(found.durations)),
+        "tasks_of_a_job": _by_percentile(found.tasks_of_jobs),
+        "duration_seconds": _by_percentile(_seconds_of(found.durations)),
         "demand": {
-            name: _named(None if values is None else [_amount(value, unit) for value in values])
+            name: _by_percentile(
+                None if values is None else [_amount(value, unit) for value in values]
+            )
             for (name, unit), values in zip(units, found.demands, strict=True)
         },
         "demand_vectors": found.demand_vectors,
@@ -196,7 +198,7 @@ def tree(workload: Workload, found: Description) -> Tree:
             {"term": text, "jobs": jobs, "machines": machines}
             for text, jobs, machines in found.terms
         ],
-        "eligible_machines": _named(found.eligible),
+        "eligible_machines": _by_percentile(found.eligible),
         "fit_nowhere": {"jobs": found.nowhere_jobs, "tasks": found.nowhere_tasks},
         "all_at_once": {
             name: rounded(share) for name, share in zip(names, found.at_once, strict=True)
@@ -226,7 +228,7 @@ def _seconds_of(times: Sequence[int] | None) -> list[float] | None:
     return None if times is None else [time / SECOND for time in times]
 
 
-def _named(values: Sequence[float] | None) -> dict[str, float] | None:
+def _by_percentile(values: Sequence[float] | None) -> dict[str, float] | None:
     if values is None:
         return None
     keys = [*(f"p{percent}" for percent in PERCENTS[:-1]), "max"]

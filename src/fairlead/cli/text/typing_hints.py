@@ -1,4 +1,4 @@
-"""What a job that can run nowhere may have mistyped: no mistake of the input, but worth a hint."""
+"""Hints at slips of the pen in a job that can run nowhere, which are no mistakes of the input."""
 
 from __future__ import annotations
 

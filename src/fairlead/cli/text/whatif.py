@@ -1,4 +1,4 @@
-"""What would change, as tables for people."""
+"""The effects of a change, as tables for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DIGITS = 3  # significant digits of a change in percent
 
 def lines(found: WhatIf, screen: Screen) -> Iterator[str]:
     """The change, then who has what before and after, then what stops them."""
-    yield from wrapped(" ".join(_said(found)), screen)
+    yield from wrapped(" ".join(_change_sentences(found)), screen)
     yield ""
     before, after = found.before.allocation, found.after.allocation
     sizes = f"{_size(found.before.input)} before, {_size(found.after.input)} after"
@@ -49,15 +49,15 @@ def _size(given: Input) -> str:
     return counted(len(given.cluster.machines), "machine")
 
 
-def _said(found: WhatIf) -> Iterator[str]:
+def _change_sentences(found: WhatIf) -> Iterator[str]:
     """The change in sentences."""
     names = list(found.made.added)
     for edit in found.edits:
         if isinstance(edit, Add):
             mine, names = names[: edit.count], names[edit.count :]
-            yield sentence(f"{described(edit)}, as {listing(compress(mine), most=_NAMES)}")
+            yield sentence(f"{edit_in_words(edit)}, as {listing(compress(mine), most=_NAMES)}")
         else:
-            yield sentence(described(edit))
+            yield sentence(edit_in_words(edit))
     if not found.edits:
         yield "A second input instead of the first."
         for what, machines in (("new", found.made.added), ("gone", found.made.removed)):
@@ -67,7 +67,7 @@ def _said(found: WhatIf) -> Iterator[str]:
         yield f"None of the machines on the list of {escaped(job)} is left, so it runs nowhere."
 
 
-def described(edit: Edit) -> str:
+def edit_in_words(edit: Edit) -> str:
     """The change in words."""
     match edit:
         case Add(count, model):
@@ -170,7 +170,7 @@ def _stops(level: Level | None, allocation: Allocation, tenant_of: dict[str, str
 
 
 def summary(found: WhatIf) -> Iterator[str]:
-    """Who gains and who loses, those with the largest changes first; what a share is then."""
+    """Sentences on gains and losses, those with the largest changes first, and on the scales."""
     parts = []
     for word, way in (("gain", 1), ("lose", -1)):
         who = [job for job in found.jobs if job.change == way]

@@ -131,7 +131,7 @@ class Driver:
             elif why == Why.ADVICE:
                 for event in self.core.follow_exact(self._moment(int(clock["now"])), self.job_name):
                     for sink in self._sinks:
-                        sink.told(event)
+                        sink.event(event)
                 clock["advise_at"] = int(clock["now"]) + self._options.advise
             elif why == Why.POOLS:
                 self.core.reweigh()

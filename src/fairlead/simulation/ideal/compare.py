@@ -10,9 +10,7 @@ import numpy as np
 from fairlead.simulation.measure.distance import PERCENT, root_mean_square
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import NEVER, JobRecords, Sink
-from fairlead.simulation.workload import Ints
-
-Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+from fairlead.simulation.workload import Floats, Ints
 
 SECOND = 1_000_000  # microseconds
 
@@ -33,7 +31,7 @@ class Allocations(Sink):
 
 @dataclass(frozen=True)
 class Apart:
-    """How far two runs of one workload are apart, in percent of the cluster, at each time at
+    """Distance of two runs of one workload, in percent of the cluster, at each time at
     which a job was present in one of them; absent jobs hold nothing.
 
     `rmse` compares each job with itself, `rmse_sorted` the sorted vectors: Choosy's measure.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.sharing.present import Exact, Snapshot, exact_now
-from fairlead.simulation.ideal.given import Floats, Given
+from fairlead.simulation.ideal.instance import Instance
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.slots import Placed
 from fairlead.simulation.ideal.weights import Weights
-from fairlead.simulation.workload import Bools, Ints
+from fairlead.simulation.workload import Bools, Floats, Ints
 
 
 class Follow:
@@ -30,23 +30,21 @@ class Follow:
     machines of a class taken together: nobody could do better with tasks that may be cut in two.
     """
 
-    def __init__(self, given: Given, kind: Kind, weights: Weights, scale: Floats) -> None:
+    def __init__(self, instance: Instance, kind: Kind, weights: Weights, scale: Floats) -> None:
         """`weights` and `scale` (J,) are kept up to date by whoever made them."""
         if kind is Kind.MIGRATION:
             raise InputError(
-                Mistake(
-                    f"in `{given.workload.name}` tasks differ in size, tenants have limits or"
-                    " machines come and go, and how to move running tasks so that others fit is"
-                    " too hard to solve then",
-                    "choose restricted, preemption or periodic",
-                )
+                f"in `{instance.workload.name}` tasks differ in size, tenants have limits or"
+                " machines come and go, and how to move running tasks so that others fit is"
+                " too hard to solve then",
+                "choose restricted, preemption or periodic",
             )
         self.weights, self.scale = weights, scale
-        self.present = np.zeros(len(given.machine), np.bool_)
+        self.present = np.zeros(len(instance.machine), np.bool_)
         self.kind = kind
         self.stays = kind is not Kind.PREEMPTION
-        self.given = given
-        self.free = np.zeros_like(given.capacity)
+        self.instance = instance
+        self.free = np.zeros_like(instance.capacity)
         self._tenant_limits = bool((weights.limit >= 0).any())
         self.unit: dict[int, float] = {}
         self.waiting: dict[int, int] = {}
@@ -64,7 +62,7 @@ class Follow:
     def join(self, job: int, usable: Bools, tasks: int, unit: float) -> None:
         """A job with so many waiting tasks; a task adds `unit` to its level."""
         self.unit[job], self.waiting[job], self.held[job] = unit, tasks, 0
-        self.usable[job] = usable[self.given.classes.of_machine]
+        self.usable[job] = usable[self.instance.classes.of_machine]
         self.on[job] = np.zeros(len(self.free), np.int64)
         self._fresh.append(job)
         self._exact = None
@@ -86,13 +84,13 @@ class Follow:
     def come(self, machine: int) -> None:
         """A machine is there, empty."""
         self.present[machine] = True
-        self.free[machine] = self.given.capacity[machine]
+        self.free[machine] = self.instance.capacity[machine]
         self._open[machine] = None
 
     def become(self, was: int, now: int) -> None:
         """A machine is another row: what runs there goes on, even where it does not fit."""
         self.present[was], self.present[now] = False, True
-        self.free[now] = self.free[was] + self.given.capacity[now] - self.given.capacity[was]
+        self.free[now] = self.free[was] + self.instance.capacity[now] - self.instance.capacity[was]
         self._open[now] = None
         for on in self.on.values():
             on[now], on[was] = on[was], 0
@@ -113,7 +111,7 @@ class Follow:
         self.held[job] -= 1
         if self.stays:
             self.on[job][machine] -= 1
-            self.free[machine] += self.given.demand[job]
+            self.free[machine] += self.instance.demand[job]
             self._open[machine] = None
             if self._exact is not None:
                 self._class_tasks[job][self._class[machine]] -= 1
@@ -122,7 +120,7 @@ class Follow:
             self._exact = None
 
     def decide(self) -> list[Placed]:
-        """Who gets how many more tasks, and where."""
+        """Decides which jobs get how many more tasks, and where."""
         if not any(self.waiting.values()) and self.stays:
             self._fresh, self._open = [], {}
             return []
@@ -137,7 +135,7 @@ class Follow:
     # --- the exact allocation ---------------------------------------------------------------
 
     def _solve(self) -> None:
-        g = self.given
+        g = self.instance
         jobs = np.array(sorted(self.held), np.int64)
         self._row = {int(job): row for row, job in enumerate(jobs)}
         there = self.present
@@ -172,7 +170,7 @@ class Follow:
     def _round_up(self) -> None:
         """One more task, in order of levels, while a class has room for a whole one."""
         assert self._exact is not None
-        g, exact = self.given, self._exact
+        g, exact = self.instance, self._exact
         classes = exact.tasks.shape[1]
         jobs = list(self._row)
         counts = np.array([self._count[job] for job in jobs], np.float64)
@@ -214,7 +212,7 @@ class Follow:
         fresh, opened = set(self._fresh), [m for m in self._open if self.present[m]]
         if self._tenant_limits:
             # Room below a limit is room on any machine.
-            fresh |= {job for job in self.waiting if self.given.tenant[job] >= 0}
+            fresh |= {job for job in self.waiting if self.instance.tenant[job] >= 0}
         self._fresh, self._open = [], {}
         fits: dict[int, Bools] = {}
         for job, tasks in sorted(self.waiting.items()):
@@ -244,7 +242,7 @@ class Follow:
 
     def _limits_allow(self, job: int, counts: dict[int, int]) -> bool:
         """Do the limits of the job's tenants allow one more task beside so many of each job?"""
-        g, limit = self.given, self.weights.limit
+        g, limit = self.instance, self.weights.limit
         for tenant in self.weights.above(int(g.tenant[job])):
             capped = limit[tenant] >= 0
             if not capped.any():
@@ -259,10 +257,10 @@ class Follow:
         return True
 
     def _fit(self, job: int, where: Ints) -> Bools:
-        """Which of these machines could take a task of the job now."""
-        room: Bools = np.all(self.free[where] >= self.given.demand[job], axis=1)
+        """Tests for each of these machines whether it could take a task of the job now."""
+        room: Bools = np.all(self.free[where] >= self.instance.demand[job], axis=1)
         room &= self.usable[job][where] & self.present[where]
-        if self.given.spread[job]:
+        if self.instance.spread[job]:
             room &= self.on[job][where] == 0
         return room
 
@@ -292,5 +290,5 @@ class Follow:
         self.waiting[job] -= 1
         self.held[job] += 1
         self.on[job][machine] += 1
-        self.free[machine] -= self.given.demand[job]
+        self.free[machine] -= self.instance.demand[job]
         self._class_tasks[job][self._class[machine]] += 1

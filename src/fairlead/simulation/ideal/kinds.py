@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What an ideal scheduler may do (Choosy, sections 7.1 and 7.2)."""
+    """Freedoms of an ideal scheduler (Choosy, sections 7.1 and 7.2)."""
 
     RESTRICTED = "restricted"  # what runs stays where it is
     MIGRATION = "migration"  # what runs goes on, anywhere

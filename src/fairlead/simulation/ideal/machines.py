@@ -24,7 +24,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Turn:
-    """What happens to machines at one moment, in order."""
+    """Changes of machines at one moment, in order."""
 
     time: int
     steps: tuple[Step, ...]

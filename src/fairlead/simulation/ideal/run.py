@@ -10,25 +10,25 @@ from typing import Protocol
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.state.scales import FIFO
 from fairlead.sharing.rules.registry import scaled
 from fairlead.simulation.ideal.follow import Follow
-from fairlead.simulation.ideal.given import Floats, Given, given
+from fairlead.simulation.ideal.instance import Instance, build_instance
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.machines import NOWHERE, Turn
+from fairlead.simulation.ideal.records import Job, Launch, There, job_records, moment_of
 from fairlead.simulation.ideal.slots import Placed, Slots
-from fairlead.simulation.ideal.telling import Job, Launch, There, job_records, moment_of
 from fairlead.simulation.ideal.weights import Weights
 from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.measure.sinks import NEVER, RunInfo, Sink, TaskRecords
-from fairlead.simulation.workload import Bools, Ints, Workload
+from fairlead.simulation.workload import Bools, Floats, Ints, Workload
 
 
 class Room(Protocol):
-    """Who decides: told what happens at a moment, it says who gets how many more tasks."""
+    """Scheduler of a run: it hears of the events of a moment and decides on more tasks."""
 
     stays: bool
 
@@ -55,16 +55,14 @@ def run_ideal(
     started last being paused first. Where tasks stay, those on a machine that goes start over. The
     result's placement is `ideal-KIND`. Where all tasks take one slot and several free machines are
     as good for the moment, a task gets the first of them; with `ties`, the first in an order that
-    is drawn with this seed. Raises InputError where there is no ideal (`given`, `Follow`).
+    is drawn with this seed. Raises InputError where there is no ideal (`build_instance`, `Follow`).
     """
     began = time.perf_counter()
     if policy == FIFO:
-        raise InputError(
-            Mistake("`fifo` knows no shares", "an ideal scheduler needs a policy such as tsf")
-        )
+        raise InputError("`fifo` knows no shares", "an ideal scheduler needs a policy such as tsf")
     rule = scaled(policy)
-    run = _Run(given(workload, rule), kind, sinks, ties)
-    info = RunInfo(workload, rule.spec, f"ideal-{kind.value}", seed, run.given.names.__getitem__)
+    run = _Run(build_instance(workload, rule), kind, sinks, ties)
+    info = RunInfo(workload, rule.spec, f"ideal-{kind.value}", seed, run.instance.names.__getitem__)
     try:
         for sink in sinks:
             sink.start(info)
@@ -82,13 +80,13 @@ def run_ideal(
         policy=rule.spec,
         placement=info.placement,
         seed=seed,
-        tasks=int(run.given.tasks.sum()),
+        tasks=int(run.instance.tasks.sum()),
         placed=run.placed,
         seconds=time.perf_counter() - began,
         rmse_percent=rmse,
         largest_shortfall=shortfall,
         digest=run.trail.hexdigest(),
-        jobs=len(run.given.tasks),
+        jobs=len(run.instance.tasks),
         finished=run.finished,
         launches=run.launches,
         lost=run.lost,
@@ -99,20 +97,20 @@ def run_ideal(
 class _Run:
     """The events of one run and who is where."""
 
-    def __init__(self, to_do: Given, kind: Kind, sinks: Sequence[Sink], ties: int | None) -> None:
-        self.given = to_do
+    def __init__(
+        self, instance: Instance, kind: Kind, sinks: Sequence[Sink], ties: int | None
+    ) -> None:
+        self.instance = instance
         self.sinks = sinks
-        self.weights = Weights(to_do)
-        self.scale = np.zeros(len(to_do.tasks))  # of the jobs that came, on the machines of now
-        self.present = np.zeros(len(to_do.machine), np.bool_)
-        self.room = _room(to_do, kind, ties, self.weights, self.scale)
+        self.weights = Weights(instance)
+        self.scale = np.zeros(len(instance.tasks))  # of the jobs that came, on the machines of now
+        self.present = np.zeros(len(instance.machine), np.bool_)
+        self.room = _room(instance, kind, ties, self.weights, self.scale)
         self.follow = self.room if isinstance(self.room, Follow) else None
         if not self.room.stays and any(sink.wants_tasks for sink in sinks):
             raise InputError(
-                Mistake(
-                    f"under {kind.value} tasks move, so there is no machine to tell of each",
-                    "leave the records of tasks out",
-                )
+                f"under {kind.value} tasks move, so there is no machine to tell of each",
+                "leave the records of tasks out",
             )
         self.there: dict[int, Job] = {}
         self.ends: list[tuple[int, int]] = []  # (time, launch)
@@ -127,7 +125,7 @@ class _Run:
 
     def all(self) -> int:
         """Everything that happens; the time of the last event."""
-        submit, turns = self.given.submit, self.given.turns
+        submit, turns = self.instance.submit, self.instance.turns
         coming, turning = 0, 0
         every = [sink.every for sink in self.sinks if sink.every]
         while True:
@@ -160,12 +158,12 @@ class _Run:
         return self.now
 
     def _submit(self, jobs: Ints) -> None:
-        self.scale[jobs] = self.given.scale(jobs, self.present)
+        self.scale[jobs] = self.instance.scale(jobs, self.present)
         for job in jobs.tolist():
-            tasks = int(self.given.tasks[job])
+            tasks = int(self.instance.tasks[job])
             self.there[job] = Job(tasks)
             if self.scale[job] > 0 or self.follow is not None:
-                self.room.join(job, self.given.holds[job] > 0, tasks, 0.0)
+                self.room.join(job, self.instance.holds[job] > 0, tasks, 0.0)
         self._stale = True
 
     def _weigh(self) -> None:
@@ -203,7 +201,7 @@ class _Run:
                     if launch.machine == step.was:
                         launch.machine = step.now
         jobs = np.array(sorted(self.there), np.int64)
-        self.scale[jobs] = self.given.scale(jobs, self.present)
+        self.scale[jobs] = self.instance.scale(jobs, self.present)
         self._stale = True
 
     def _lose(self, machine: int) -> None:
@@ -231,7 +229,7 @@ class _Run:
         launch = self.runs.pop(number)
         job = self.there[launch.job]
         job.running.remove(number)
-        duration = self.given.duration(launch.job, launch.task)
+        duration = self.instance.duration(launch.job, launch.task)
         job.finished += 1
         job.work += duration
         job.longest = max(job.longest, duration)
@@ -260,7 +258,7 @@ class _Run:
 
     def _start(self, number: int, job: Job, machine: int) -> None:
         job.waiting -= 1
-        since, attempts = int(self.given.submit[number]), 0
+        since, attempts = int(self.instance.submit[number]), 0
         if job.paused:
             again, task, start, left = job.paused.popleft()
         else:
@@ -271,7 +269,7 @@ class _Run:
                 job.next += 1
                 self.placed += 1
             again, start = self.launches, self.now
-            left = self.given.duration(number, task)
+            left = self.instance.duration(number, task)
             job.launches += 1
             job.waited += self.now - since
             job.first_start = self.now if job.first_start == NEVER else job.first_start
@@ -301,10 +299,10 @@ class _Run:
     def moment(self, at: int) -> Moment:
         """The state as sinks see it."""
         on = None if self.room.stays else self.room.on_classes()
-        return moment_of(self.given, self.now_there(), self.runs, on, at)
+        return moment_of(self.instance, self.now_there(), self.runs, on, at)
 
     def now_there(self) -> There:
-        """Who is there, and on which machines."""
+        """The jobs that are there, and their machines."""
         return There(self.there, self.present, self.scale, self.weights.weight)
 
     def _tell_task(self, launch: Launch, *, lost: bool = False) -> None:
@@ -314,7 +312,7 @@ class _Run:
             job=np.array([launch.job]),
             task=np.array([launch.task]),
             attempt=np.array([launch.attempt]),
-            machine=self.given.machine[[launch.machine]],
+            machine=self.instance.machine[[launch.machine]],
             waiting_since=np.array([launch.since]),
             start=np.array([launch.start]),
             end=np.array([self.now]),
@@ -327,32 +325,32 @@ class _Run:
     def _tell_jobs(self) -> None:
         rows = [(job, when, self._closed[job]) for job, when in self._over]
         rows += [(job, NEVER, state) for job, state in sorted(self.there.items())]
-        records = job_records(self.given, rows)
+        records = job_records(self.instance, rows)
         for sink in self.sinks:
             if sink.wants_jobs:
                 sink.jobs(records)
 
 
 def _room(
-    to_do: Given, kind: Kind, ties: int | None, weights: Weights, scale: Floats
+    instance: Instance, kind: Kind, ties: int | None, weights: Weights, scale: Floats
 ) -> Slots | Follow:
     """Slots where all tasks take the same of one resource, on machines that stay, without limits;
     else who follows the exact shares."""
-    slots = slots_of(to_do) if to_do.steady and not (weights.limit >= 0).any() else None
+    slots = slots_of(instance) if instance.steady and not (weights.limit >= 0).any() else None
     if slots is None:
-        return Follow(to_do, kind, weights, scale)
+        return Follow(instance, kind, weights, scale)
     order = (
         None if ties is None else np.random.Generator(np.random.PCG64(ties)).permutation(len(slots))
     )
-    return Slots(kind, to_do.classes.of_machine, slots, len(to_do.classes.count), order)
+    return Slots(kind, instance.classes.of_machine, slots, len(instance.classes.count), order)
 
 
-def slots_of(to_do: Given) -> Ints | None:
+def slots_of(instance: Instance) -> Ints | None:
     """(M,) the tasks that each machine holds, whichever job's they are; None if that differs."""
-    distinct = np.unique(to_do.demand, axis=0)
+    distinct = np.unique(instance.demand, axis=0)
     if len(distinct) != 1 or np.count_nonzero(distinct[0]) != 1:
         return None
-    most = to_do.holds.max(axis=0, initial=0)
-    slots: Ints = most[to_do.classes.of_machine]
+    most = instance.holds.max(axis=0, initial=0)
+    slots: Ints = most[instance.classes.of_machine]
     # One task a machine of a job that spreads is another matter where there is room for several.
-    return None if to_do.spread.any() and slots.max(initial=0) > 1 else slots
+    return None if instance.spread.any() and slots.max(initial=0) > 1 else slots

@@ -1,4 +1,4 @@
-"""How a tenant's weight is split among the jobs that are there, and what pools weigh."""
+"""The weights of present jobs: each tenant's is split among its jobs, and pools have their own."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable
 import numpy as np
 
 from fairlead.sharing.present import Tenants
-from fairlead.simulation.ideal.given import Floats, Given
-from fairlead.simulation.workload import Bools, Ints
+from fairlead.simulation.ideal.instance import Instance
+from fairlead.simulation.workload import Bools, Floats, Ints
 
 
 class Weights:
     """The tenants' weights, which follow pools, and the rates of jobs."""
 
-    def __init__(self, given: Given) -> None:
-        tenants = given.workload.tenants
-        resources = given.workload.resources
+    def __init__(self, instance: Instance) -> None:
+        tenants = instance.workload.tenants
+        resources = instance.workload.resources
         index = {tenant.name: place for place, tenant in enumerate(tenants)}
-        self._given = given
+        self._instance = instance
         self.parent: Ints = np.array(
             [-1 if t.parent is None else index[t.parent] for t in tenants], np.int64
         )
@@ -30,9 +30,11 @@ class Weights:
             ],
             np.int64,
         ).reshape(len(tenants), len(resources))
-        names = given.workload.machines.names
+        names = instance.workload.machines.names
         self._pool: dict[int, Bools] = {
-            place: np.isin(given.machine, [names.index(name) for name in t.pool if name in names])
+            place: np.isin(
+                instance.machine, [names.index(name) for name in t.pool if name in names]
+            )
             for place, t in enumerate(tenants)
             if t.pool is not None
         }
@@ -57,7 +59,7 @@ class Weights:
         anything there."""
         if not self._pool:
             return
-        g = self._given
+        g = self._instance
         there = np.array(sorted(jobs), np.int64)
         for tenant, pool in self._pool.items():
             below = [j for j in there.tolist() if tenant in self.above(int(g.tenant[j]))]
@@ -70,7 +72,7 @@ class Weights:
     def rates(self, jobs: Iterable[int]) -> dict[int, float]:
         """The effective weight of each job that is there: a tenant's weight is split among the
         tenants and jobs below it that are there, in proportion to their weights; a job weighs 1."""
-        owner = {job: int(self._given.tenant[job]) for job in jobs}
+        owner = {job: int(self._instance.tenant[job]) for job in jobs}
         active: dict[int, None] = {}
         for tenant in owner.values():
             active.update(dict.fromkeys(self.above(tenant)))

@@ -1,1 +1,1 @@
-"""What is measured of a run: sinks, moments, distances, tables."""
+"""Measures of a run: sinks, moments, distances, tables."""

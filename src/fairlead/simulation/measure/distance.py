@@ -1,4 +1,4 @@
-"""How far a run is from the exact allocation of the present demand, moment by moment."""
+"""The distance of a run from the exact allocation of the present demand, moment by moment."""
 
 from __future__ import annotations
 
@@ -40,16 +40,6 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """A tenant over all samples in which it was present."""
-
-    whose: Whose
-    samples: int
-    rmse: float
-    shortfall: float  # the largest
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """All samples together: `rmse` and `rmse_sorted` are means over the samples, as Choosy's; the
     others are the largest of all. Nan where there was no sample."""
@@ -72,7 +62,6 @@ class Distance:
     def __init__(self, tenants: Tenants) -> None:
         self.tenants = tenants
         self.samples: list[Sample] = []
-        self._owners: dict[int, list[float]] = {}  # samples, sum of squares, largest shortfall
 
     def sample(self, now: Snapshot, tenants: Tenants | None = None) -> Sample | None:
         """Measures this moment; `tenants` where weights have changed since. None: nobody there."""
@@ -81,31 +70,12 @@ class Distance:
         if not len(now.job):
             return None
         held, exact, owner = shares_now(now, self.tenants)
-        found = measured(now.time, held, exact, owner)
+        found = measure_sample(now.time, held, exact, owner)
         self.samples.append(found)
-        for key, below in zip(owner.tolist(), (exact - held).tolist(), strict=True):
-            kept = self._owners.setdefault(key, [0.0, 0.0, 0.0])
-            kept[0] += 1.0
-            kept[1] += below * below
-            kept[2] = max(kept[2], below)
         return found
 
-    def owners(self) -> tuple[Owner, ...]:
-        """Everybody who was present in a sample: tenants, then jobs of their own."""
-        keys = sorted(self._owners, key=lambda key: (key < 0, abs(key)))
-        return tuple(
-            Owner(
-                whose=_whose(key),
-                samples=int(count),
-                rmse=PERCENT * (squares / count) ** 0.5,
-                shortfall=PERCENT * below,
-            )
-            for key in keys
-            for count, squares, below in [self._owners[key]]
-        )
-
     def summary(self) -> Summary:
-        """What the samples come to."""
+        """Adds up the samples."""
         found = self.samples
         nan = float("nan")
         by_shortfall = max(found, key=lambda sample: sample.shortfall, default=None)
@@ -120,7 +90,7 @@ class Distance:
 
 
 def shares_now(now: Snapshot, tenants: Tenants) -> tuple[Floats, Floats, Ints]:
-    """What each present tenant holds and what it would hold exactly, in units of share, and who
+    """The shares that present tenants hold and would hold exactly, in units of share, and who
     that is: its index, or -1 - job for a job of its own."""
     exact = exact_now(now, tenants).total
     key = np.where(now.tenant >= 0, now.tenant, -1 - now.job)
@@ -132,7 +102,7 @@ def shares_now(now: Snapshot, tenants: Tenants) -> tuple[Floats, Floats, Ints]:
     return held, due, owner.astype(np.int64)
 
 
-def measured(time: int, held: Floats, exact: Floats, owner: Ints) -> Sample:
+def measure_sample(time: int, held: Floats, exact: Floats, owner: Ints) -> Sample:
     """The distances of one moment; the first of those with the largest shortfall is named."""
     below = exact - held
     worst = int(np.argmax(below))

@@ -12,10 +12,10 @@ import pyarrow as pa
 from fairlead.scheduling.state.scales import FIFO, Classes, Scaler
 from fairlead.sharing.present import Snapshot, Tenants
 from fairlead.simulation.measure.distance import Distance, Sample, Summary
-from fairlead.simulation.measure.moment import Floats, Moment
+from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import RunInfo, Sink
 from fairlead.simulation.measure.tables import Form, Table
-from fairlead.simulation.workload import Workload
+from fairlead.simulation.workload import Floats, Workload
 
 DISTANCE = Form(
     "fairlead.simulation.distance/1",
@@ -84,7 +84,7 @@ class Distances(Sink):
 
     @property
     def summary(self) -> Summary | None:
-        """What all samples come to; None where there was none."""
+        """The sum of all samples; None where there was none."""
         return self._distance.summary() if self._distance else None
 
     def figures(self) -> tuple[float | None, float | None]:
@@ -104,7 +104,7 @@ class Distances(Sink):
 
 
 def tsf_scale(workload: Workload, moment: Moment) -> Floats:
-    """What fifo is measured by, which has no scale of its own: TSF's at this moment."""
+    """TSF's scale at this moment, by which fifo is measured: it has none of its own."""
     resources = workload.resources
     pieces = np.array([resource.piece for resource in resources], np.int64)
     scaler = Scaler("tsf", tuple(resource.name for resource in resources), pieces)

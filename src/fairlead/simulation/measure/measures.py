@@ -10,7 +10,7 @@ import pyarrow as pa
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import NEVER, JobRecords, RunInfo, Sink, TaskRecords
 from fairlead.simulation.measure.tables import Form, Table, dictionary
-from fairlead.simulation.workload import Ints
+from fairlead.simulation.workload import Floats, Ints
 
 NAMES = pa.dictionary(pa.int32(), pa.string())
 
@@ -103,7 +103,7 @@ class TableSink(Sink):
 
     @property
     def run(self) -> RunInfo:
-        """What is run."""
+        """The run that the table is about."""
         assert self._run is not None  # start() comes first
         return self._run
 
@@ -123,20 +123,13 @@ class Jobs(TableSink):
         ]
         self.table.write(
             {
-                "number": records.number,
+                **vars(records),
                 "job": names,
                 "tenant": owners,
-                "submitted": records.submitted,
                 "first_start": times(records.first_start),
                 "completed": times(records.completed),
                 "delay": times(records.delay),
                 "slowdown": numbers(records.slowdown),
-                "tasks": records.tasks,
-                "finished": records.finished,
-                "launches": records.launches,
-                "waited": records.waited,
-                "work": records.work,
-                "longest": records.longest,
             }
         )
 
@@ -150,15 +143,10 @@ class Tasks(TableSink):
     def tasks(self, records: TaskRecords) -> None:
         self.table.write(
             {
-                "job": records.job,
-                "task": records.task,
+                **vars(records),
                 "attempt": pa.array(records.attempt.astype(np.int32)),
                 "machine": dictionary(records.machine, self.run.workload.machines.names),
-                "waiting_since": records.waiting_since,
                 "wait": records.start - records.waiting_since,
-                "start": records.start,
-                "end": records.end,
-                "lost": records.lost,
             }
         )
 
@@ -258,6 +246,6 @@ def times(values: Ints) -> pa.Array:
     return pa.array(values, pa.int64(), mask=values == NEVER)
 
 
-def numbers(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pa.Array:
+def numbers(values: Floats) -> pa.Array:
     """The numbers, with null for NaN."""
     return pa.array(values, pa.float64(), mask=np.isnan(values))

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from fairlead.scheduling.state.terms import Term
-from fairlead.simulation.workload import Bools, Ints, Words
-
-Floats = npt.NDArray[np.float64]
+from fairlead.simulation.workload import Bools, Floats, Ints, Words
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairlead.scheduling.events import AdviceChanged, GuaranteesChanged
 from fairlead.simulation.measure.moment import Moment
-from fairlead.simulation.workload import Bools, Ints, Workload
+from fairlead.simulation.workload import Bools, Floats, Ints, Workload
 
 NEVER = -1
 """In arrays of times: it did not happen. Files have null there."""
@@ -21,7 +21,7 @@ NEVER = -1
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What is run. `job_name(number)` is the name of a job whose record is being told."""
+    """Facts about a run. `job_name(number)` is the name of a job whose record is being told."""
 
     workload: Workload
     policy: str
@@ -56,14 +56,12 @@ class JobRecords:
         return np.where(self.first_start == NEVER, NEVER, self.first_start - self.submitted)
 
     @property
-    def slowdown(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def slowdown(self) -> Floats:
         """The time to completion ÷ the longest task: 1 where all tasks ran at once, at once. NaN
         where the job is not over or took no time."""
         over = (self.completed != NEVER) & (self.longest > 0)
         took = np.where(over, self.completed - self.submitted, 0).astype(np.float64)
-        found: np.ndarray[tuple[int], np.dtype[np.float64]] = np.divide(
-            took, self.longest, out=np.full(len(self), np.nan), where=over
-        )
+        found: Floats = np.divide(took, self.longest, out=np.full(len(self), np.nan), where=over)
         return found
 
 
@@ -108,8 +106,8 @@ class Sink:
     def sample(self, moment: Moment) -> None:
         """The state at a multiple of `every` after the start (if `every`)."""
 
-    def told(self, event: AdviceChanged | GuaranteesChanged) -> None:
-        """What the core is told of the exact allocation, before it decides."""
+    def event(self, event: AdviceChanged | GuaranteesChanged) -> None:
+        """The core gets news of the exact allocation, before it decides."""
 
     def finish(self) -> None:
         """The run is over."""
@@ -153,19 +151,19 @@ class Kept(Sink):
     @property
     def jobs_kept(self) -> JobRecords:
         """All jobs of the run, in the order of submission."""
-        columns = _joined(self._jobs, JobRecords)
+        columns = _join(self._jobs, JobRecords)
         order = np.argsort(columns["number"], kind="stable")
         return JobRecords(**{name: column[order] for name, column in columns.items()})
 
     @property
     def tasks_kept(self) -> TaskRecords:
         """All launches of the run, in the order in which they ended."""
-        columns = _joined(self._tasks, TaskRecords)
+        columns = _join(self._tasks, TaskRecords)
         lost = columns.pop("lost") == 1
         return TaskRecords(**columns, lost=lost)
 
 
-def _joined(parts: Sequence[object], kind: type[JobRecords] | type[TaskRecords]) -> dict[str, Ints]:
+def _join(parts: Sequence[object], kind: type[JobRecords] | type[TaskRecords]) -> dict[str, Ints]:
     """The columns of all parts, one after the other."""
     names = list(kind.__dataclass_fields__)
     none = np.zeros(0, np.int64)

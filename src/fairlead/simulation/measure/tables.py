@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.model.errors import InputError, OutputError
 from fairlead.whole_file import as_any_new_file
 
 KEY = b"fairlead.schema"
@@ -42,7 +42,7 @@ class Table:
     def __init__(self, path: Path, form: Form) -> None:
         if path.suffix not in ENDINGS:
             raise InputError(
-                Mistake(f"{path.name} ends in {path.suffix or 'nothing'}", "use .parquet or .csv")
+                f"{path.name} ends in {path.suffix or 'nothing'}", "use .parquet or .csv"
             )
         self.path = path
         self._form = form

@@ -1,1 +1,1 @@
-"""What a study found, for people: a page, plots and a table."""
+"""A study's results for people: a page, plots and a table."""

@@ -10,8 +10,7 @@ from math import inf, isnan, nan
 import numpy as np
 
 from fairlead.simulation.report.reading import Folder, Run, floats, texts
-
-Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+from fairlead.simulation.workload import Bools, Floats, Ints
 
 SECONDS = 1e-6
 POINTS = 400  # of a curve: more cannot be seen
@@ -40,7 +39,7 @@ class Size(Enum):
 class Jobs:
     """The jobs of all runs of a series, in the order of run and number. Times in seconds."""
 
-    key: tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]  # seed and number
+    key: tuple[Ints, ...]  # seed and number
     tasks: Floats
     delay: Floats  # nan: no task was ever placed
     completed: Floats  # nan: not over
@@ -127,6 +126,7 @@ def nearly_over(runs: tuple[Run, ...], jobs: Iterable[Jobs]) -> float:
 
 def row_of(name: str, runs: tuple[Run, ...], jobs: Jobs | None, until: float) -> Row:
     """The series in one line; what is used is looked at until this moment."""
+    rmse = _known(runs, "rmse_percent")
     return Row(
         name=name,
         runs=len(runs),
@@ -138,8 +138,8 @@ def row_of(name: str, runs: tuple[Run, ...], jobs: Jobs | None, until: float) ->
         took_90=nan if jobs is None else ninetieth(jobs.took),
         slowdown=nan if jobs is None else mean(jobs.slowdown),
         used=used_of(runs, until),
-        rmse=_mean_of(runs, "rmse_percent"),
-        shortfall=_most_of(runs, "largest_shortfall"),
+        rmse=sum(rmse) / len(rmse) if rmse else None,
+        shortfall=max(_known(runs, "largest_shortfall"), default=None),
     )
 
 
@@ -183,7 +183,7 @@ def task_waits(name: str, runs: tuple[Run, ...]) -> Curve | None:
 
 
 def speed_ups(by_name: dict[str, Jobs]) -> SpeedUps | None:
-    """How much longer jobs of each size take under the others than under the first series."""
+    """Compares the times of jobs of each size under the others with those under the first."""
     names = list(by_name)
     if len(names) < 2:
         return None
@@ -209,8 +209,8 @@ def speed_ups(by_name: dict[str, Jobs]) -> SpeedUps | None:
     )
 
 
-def _both(first: Jobs, other: Jobs) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]:
-    """Where in each the jobs of both are."""
+def _both(first: Jobs, other: Jobs) -> tuple[Ints, ...]:
+    """The places in each of the jobs that both have."""
     place = {key: at for at, key in enumerate(zip(*first.key, strict=True))}
     pairs = [
         (place[key], at) for at, key in enumerate(zip(*other.key, strict=True)) if key in place
@@ -219,9 +219,9 @@ def _both(first: Jobs, other: Jobs) -> tuple[np.ndarray[tuple[int], np.dtype[np.
     return table[:, 0], table[:, 1]
 
 
-def _inside(tasks: Floats, size: Size) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _inside(tasks: Floats, size: Size) -> Bools:
     low, high = size.value
-    inside: np.ndarray[tuple[int], np.dtype[np.bool_]] = tasks >= low
+    inside: Bools = tasks >= low
     return inside if high is None else inside & (tasks <= high)
 
 
@@ -336,11 +336,7 @@ def ninetieth(values: Floats) -> float:
     return float(known[int(np.ceil(0.9 * len(known))) - 1]) if len(known) else nan
 
 
-def _mean_of(runs: tuple[Run, ...], key: str) -> float | None:
-    found = [value for run in runs if (value := run.number(key)) is not None and not isnan(value)]
-    return sum(found) / len(found) if found else None
-
-
-def _most_of(runs: tuple[Run, ...], key: str) -> float | None:
-    found = [value for run in runs if (value := run.number(key)) is not None and not isnan(value)]
-    return max(found, default=None)
+def _known(runs: tuple[Run, ...], key: str) -> list[float]:
+    """This number of the runs that have measured it."""
+    found = (run.number(key) for run in runs)
+    return [value for value in found if value is not None and not isnan(value)]

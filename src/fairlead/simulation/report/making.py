@@ -101,46 +101,39 @@ def _tables(folder: Folder, jobs: dict[str, Jobs], until: float) -> tuple[Table,
 
 
 def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
-    plots: list[Plot] = []
     order = tuple(folder.series())
-    if jobs:
-        plots.append(
-            cdfs(
-                "delays",
-                "How long jobs wait for their first start",
-                "The part of all jobs whose first task started within this time.",
-                [figures.cdf(name, found.delay) for name, found in jobs.items()],
-                order,
-                x_label="from submission to the first start",
-                y_label="jobs (%)",
-            )
-        )
     waits = [figures.task_waits(name, runs) for name, runs in folder.series().items()]
-    known = [wait for wait in waits if wait is not None]
-    if known:
-        plots.append(
-            cdfs(
-                "waits",
-                "How long tasks wait",
-                "The part of all launches that came within this time after the task began to wait.",
-                known,
-                order,
-                x_label="wait of a task",
-                y_label="launches (%)",
-            )
-        )
-    if jobs:
-        plots.append(
-            cdfs(
-                "completions",
-                "How long jobs take to the end",
-                "The part of all jobs that were over within this time after submission.",
-                [figures.cdf(name, found.took) for name, found in jobs.items()],
-                order,
-                x_label="from submission to completion",
-                y_label="jobs (%)",
-            )
-        )
+    kinds = (
+        (
+            "delays",
+            "How long jobs wait for their first start",
+            "The part of all jobs whose first task started within this time.",
+            [figures.cdf(name, each.delay) for name, each in jobs.items()],
+            "from submission to the first start",
+            "jobs (%)",
+        ),
+        (
+            "waits",
+            "How long tasks wait",
+            "The part of all launches that came within this time after the task began to wait.",
+            [wait for wait in waits if wait is not None],
+            "wait of a task",
+            "launches (%)",
+        ),
+        (
+            "completions",
+            "How long jobs take to the end",
+            "The part of all jobs that were over within this time after submission.",
+            [figures.cdf(name, each.took) for name, each in jobs.items()],
+            "from submission to completion",
+            "jobs (%)",
+        ),
+    )
+    plots = [
+        cdfs(name, title, caption, curves, order, x_label=x_label, y_label=y_label)
+        for name, title, caption, curves, x_label, y_label in kinds
+        if curves
+    ]
     speed = figures.speed_ups(jobs)
     if speed:
         plots.append(
@@ -196,7 +189,7 @@ def _cluster_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
     about = _which(firsts) + _rest(folder, until)
     plots = []
     for resource in figures.resources_of(folder):
-        curves = _named(
+        curves = _name_curves(
             {n: figures.utilisation_of(run, resource, until) for n, run in firsts.items()}
         )
         plots.append(
@@ -211,7 +204,7 @@ def _cluster_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
                 y_most=101.0,
             )
         )
-    apart = _named({name: figures.distance_of(run, until) for name, run in firsts.items()})
+    apart = _name_curves({name: figures.distance_of(run, until) for name, run in firsts.items()})
     if apart:
         plots.append(
             lines(
@@ -228,7 +221,7 @@ def _cluster_plots(folder: Folder, until: float) -> tuple[Plot, ...]:
     return tuple(plots)
 
 
-def _named(curves: dict[str, Curve | None]) -> list[Curve]:
+def _name_curves(curves: dict[str, Curve | None]) -> list[Curve]:
     return [Curve(name, curve.x, curve.y) for name, curve in curves.items() if curve is not None]
 
 
@@ -238,7 +231,7 @@ def _which(runs: dict[str, Run]) -> str:
 
 
 def _end(curves: Sequence[Curve]) -> float:
-    """Where the axis of time ends."""
+    """The end of the axis of time."""
     return max([1.0, *(float(curve.x[-1]) for curve in curves if len(curve.x))])
 
 

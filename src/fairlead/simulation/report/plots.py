@@ -15,7 +15,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from fairlead.simulation.report.figures import Curve, Floats, SpeedUps
+from fairlead.simulation.report.figures import Curve, SpeedUps
+from fairlead.simulation.workload import Floats
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart, darkened where
 # they are too light for thin lines on white; each also has its own dashes.
@@ -63,7 +64,7 @@ class Plot:
     svg: str
 
 
-def drawn(name: str, title: str, caption: str, draw: Callable[[Figure], None]) -> Plot:
+def draw_plot(name: str, title: str, caption: str, draw: Callable[[Figure], None]) -> Plot:
     """The plot, drawn for the screen and for print."""
     # A salt of its own: plots stand in one page, and what they refer to by a name must not mix.
     with mpl.rc_context({**STYLE, "svg.hashsalt": f"fairlead {name}"}):
@@ -107,7 +108,7 @@ def lines(
         over_time(axes, x_most)
         legend(figure, [curve.name for curve in curves], names)
 
-    return drawn(name, title, caption, draw)
+    return draw_plot(name, title, caption, draw)
 
 
 def cdfs(
@@ -140,7 +141,7 @@ def cdfs(
         axes.set_ylabel(y_label)
         legend(figure, [curve.name for curve in curves])
 
-    return drawn(name, title, caption, draw)
+    return draw_plot(name, title, caption, draw)
 
 
 def bars(name: str, title: str, caption: str, found: SpeedUps, order: Sequence[str]) -> Plot:
@@ -170,7 +171,7 @@ def bars(name: str, title: str, caption: str, found: SpeedUps, order: Sequence[s
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
         legend(figure, [other for other, _ in found.others])
 
-    return drawn(name, title, caption, draw)
+    return draw_plot(name, title, caption, draw)
 
 
 # --- axes -----------------------------------------------------------------------------------
@@ -181,7 +182,7 @@ MANY = (
     *(10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 18_000.0),
     *(36_000.0, 86_400.0, 172_800.0, 432_000.0, 864_000.0, 2_592_000.0, 8_640_000.0),
 )
-"""Where a logarithmic axis of times has its marks, in seconds."""
+"""Marks of a logarithmic axis of times, in seconds."""
 
 UNITS = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 STEPS = (1, 2, 5, 6, 10, 12, 15, 20, 24, 30, 50, 60, 100, 200, 500, 1000)
@@ -210,7 +211,7 @@ def over_time(axes: Axes, most: float) -> None:
 
 
 def legend(figure: Figure, names: Sequence[str], title: str | None = None) -> None:
-    """Who is who, below the plot, where it hides nothing; not for a single line without a name."""
+    """Draws a legend below the plot, where it hides nothing; none for a line without a name."""
     if not any(names):
         return
     longest = max(len(short(name)) for name in names)
@@ -246,7 +247,7 @@ def time_words(seconds: float) -> str:
 
 
 def _decades(curves: Sequence[Curve]) -> tuple[float, float]:
-    """Where the logarithmic part of an axis begins, and the axis ends."""
+    """The beginning of an axis's logarithmic part, and the axis's end."""
     values: Floats = np.concatenate([np.zeros(0), *(curve.x for curve in curves)])
     above = values[values > 0]
     if not len(above):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.simulation.measure.tables import schema_of
 from fairlead.simulation.studies.study_files import (
     RUN,
@@ -20,6 +20,7 @@ from fairlead.simulation.studies.study_files import (
     STUDY_SCHEMA,
     content_of,
 )
+from fairlead.simulation.workload import Floats
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Folder:
 
     @property
     def workload(self) -> str:
-        """What was run."""
+        """The workload's name."""
         return self.runs[0].workload
 
     def series(self) -> dict[str, tuple[Run, ...]]:
@@ -77,30 +78,23 @@ def read_folder(path: Path, first: str | None = None) -> Folder:
     others; if None, those of TSF where there are any. Raises InputError where there is no study,
     one that is not ours, or no such policy in it."""
     if not path.is_dir():
-        raise InputError(
-            Mistake(f"{path} is no folder", "give the folder of `fairlead simulate --out`")
-        )
+        raise InputError(f"{path} is no folder", "give the folder of `fairlead simulate --out`")
     if not (path / STUDY).is_file():
         raise InputError(
-            Mistake(
-                f"{path} holds no study: there is no {STUDY} in it",
-                "give the folder of `fairlead simulate --out`",
-            )
+            f"{path} holds no study: there is no {STUDY} in it",
+            "give the folder of `fairlead simulate --out`",
         )
     study = content_of(path / STUDY, STUDY_SCHEMA)
     settings = study.get("settings")
     runs = [_run(file) for file in sorted(path.glob(f"*/{RUN}"))]
     if not runs:
         raise InputError(
-            Mistake(
-                f"no run of the study in {path} is finished",
-                "give the command that began it again",
-            )
+            f"no run of the study in {path} is finished", "give the command that began it again"
         )
     policies = sorted({run.policy for run in runs})
     if first is not None and first not in policies:
         raise InputError(
-            Mistake(f"{path} has no run of the policy {first}", f"it has {', '.join(policies)}")
+            f"{path} has no run of the policy {first}", f"it has {', '.join(policies)}"
         )
     runs.sort(
         key=lambda run: (run.policy != (first or "tsf"), run.policy, run.placement, run.seed),
@@ -122,9 +116,7 @@ def _run(file: Path) -> Run:
             result=result,
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            Mistake(f"{file} lacks {error}", "remove its folder and simulate again")
-        ) from error
+        raise InputError(f"{file} lacks {error}", "remove its folder and simulate again") from error
 
 
 def _columns(file: Path, schema: str, names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
@@ -132,10 +124,8 @@ def _columns(file: Path, schema: str, names: Sequence[str]) -> dict[str, pa.Chun
         found = schema_of(file)
         if found != schema:
             raise InputError(
-                Mistake(
-                    f"{file} is {found or 'of no schema'}, not {schema}",
-                    "use the version of Fairlead that wrote it",
-                )
+                f"{file} is {found or 'of no schema'}, not {schema}",
+                "use the version of Fairlead that wrote it",
             )
         if file.suffix == ".csv":
             table = pyarrow.csv.read_csv(
@@ -148,18 +138,14 @@ def _columns(file: Path, schema: str, names: Sequence[str]) -> dict[str, pa.Chun
         return {name: table.column(name) for name in names}
     except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as error:
         raise InputError(
-            Mistake(
-                f"{file} cannot be read: {str(error).splitlines()[0]}",
-                "remove its folder and simulate again",
-            )
+            f"{file} cannot be read: {str(error).splitlines()[0]}",
+            "remove its folder and simulate again",
         ) from error
 
 
-def floats(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def floats(column: pa.ChunkedArray) -> Floats:
     """The numbers of a column, nan where there is none."""
-    values: np.ndarray[tuple[int], np.dtype[np.float64]] = np.array(
-        column.cast(pa.float64()).to_numpy(), dtype=np.float64
-    )
+    values: Floats = np.array(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     return values
 
 

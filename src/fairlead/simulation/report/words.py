@@ -1,4 +1,4 @@
-"""How the report writes numbers: times in a unit that fits, parts in percent."""
+"""Numbers as the report writes them: times in a unit that fits, parts in percent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a study's workloads come from: files of a trace, or a generator that draws by a seed."""
+"""Sources of a study's workloads: files of a trace, or a generator that draws by a seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
 from fairlead.simulation.workload import JobBatch, Workload
 
@@ -47,7 +47,7 @@ class Source:
         return replace(self, words=words, machines=tuple(map(os.path.abspath, self.machines)))
 
     def settings(self) -> dict[str, object]:
-        """What must be the same when a study is taken up again: files by name, size and time."""
+        """Settings that a continued study must repeat: files by name, size and time."""
         return {
             "generator": self.words[0] if self.generator else None,
             "files": [] if self.generator else [stamp(path) for path in self.words],
@@ -63,7 +63,7 @@ def source_of(
     options: Sequence[str] = (),
     machines: Sequence[str] = (),
 ) -> Source:
-    """What the words mean: a generator's spec if they are one word that begins with its name,
+    """The source that the words name: a generator if they are one word that begins with its name,
     otherwise files. Raises InputError."""
     from fairlead.simulation.workloads.registry import is_generator, names
 
@@ -71,15 +71,13 @@ def source_of(
     for option in options:
         key, equals, value = option.partition("=")
         if not equals or not key:
-            raise InputError(Mistake(f"--set {option} sets nothing", "write --set name=value"))
+            raise InputError(f"--set {option} sets nothing", "write --set name=value")
         given[key] = value
     if len(words) == 1 and is_generator(words[0]) and not Path(words[0]).exists():
         if form is not None or given:
             raise InputError(
-                Mistake(
-                    f"`{words[0]}` is a generator: it takes no --format and no --set",
-                    f"write its parameters in brackets: {words[0].partition('(')[0]}(name=value)",
-                )
+                f"`{words[0]}` is a generator: it takes no --format and no --set",
+                f"write its parameters in brackets: {words[0].partition('(')[0]}(name=value)",
             )
         return Source(tuple(words), generator=True, machines=tuple(machines))
     for word in words:
@@ -87,12 +85,10 @@ def source_of(
             close = get_close_matches(word.partition("(")[0], names(), n=1)
             listed = ", ".join(names())
             raise InputError(
-                Mistake(
-                    f"{word} is neither a file nor a generator",
-                    f"did you mean {close[0]}?"
-                    if close
-                    else f"give the files of a trace, or a generator: {listed}",
-                )
+                f"{word} is neither a file nor a generator",
+                f"did you mean {close[0]}?"
+                if close
+                else f"give the files of a trace, or a generator: {listed}",
             )
     return Source(tuple(words), False, form, FrozenMap(given), tuple(machines))
 
@@ -109,7 +105,7 @@ def stamp(path: str) -> dict[str, object]:
     }
 
 
-def kept(workload: Workload) -> Workload:
+def keep_in_memory(workload: Workload) -> Workload:
     """The workload with its jobs in memory, if they are few: made once for all policies."""
     if workload.tasks is None or workload.tasks > KEEP:
         return workload

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.model.errors import InputError, OutputError
 from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.ideal.kinds import Kind
@@ -17,7 +17,7 @@ from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.measure.measures import Jobs, Shares, Tasks, Utilisation
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.measure.sinks import Sink
-from fairlead.simulation.studies.source import Source, kept
+from fairlead.simulation.studies.source import Source, keep_in_memory
 from fairlead.simulation.studies.study_files import (
     RUN,
     RUN_SCHEMA,
@@ -34,7 +34,7 @@ RECORDS = ("jobs", "tasks", "shares", "utilisation")
 
 @dataclass(frozen=True)
 class Study:
-    """What is run and what is kept of it. Times in microseconds."""
+    """The runs of a study, and the tables that they keep. Times in microseconds."""
 
     source: Source
     policies: tuple[str, ...]
@@ -50,7 +50,7 @@ class Study:
     """An ideal scheduler instead of the online core; the placement is then `ideal-KIND`."""
 
     def settings(self) -> dict[str, object]:
-        """What must be the same for all runs in one folder."""
+        """Settings that all runs in one folder share."""
         return {
             "source": self.source.settings(),
             "options": self.options.settings(),
@@ -71,7 +71,7 @@ class Part:
 
 
 def folder(study: Study, policy: str, seed: int) -> Path | None:
-    """Where a run is kept."""
+    """The folder of a run; None where the study keeps none."""
     if study.out is None:
         return None
     return study.out / quote(f"{policy},{study.placement},{seed}", safe="(),=.-_")
@@ -86,7 +86,7 @@ def done(study: Study, policy: str, seed: int) -> Result | None:
         return Result(**content_of(there / RUN, RUN_SCHEMA)["result"])
     except (KeyError, TypeError) as error:
         raise InputError(
-            Mistake(f"{there / RUN} is not a run's file", "remove the folder to run it again")
+            f"{there / RUN} is not a run's file", "remove the folder to run it again"
         ) from error
 
 
@@ -101,20 +101,18 @@ def claim(study: Study) -> None:
         if file.is_file():
             before = content_of(file, STUDY_SCHEMA).get("settings")
             if not isinstance(before, dict):
-                raise InputError(Mistake(f"{file} has no settings", "give another --out"))
+                raise InputError(f"{file} has no settings", "give another --out")
             other = sorted(key for key in settings if settings[key] != before.get(key))
             if other:
                 was = ", ".join(f"{key} was {json.dumps(before.get(key))}" for key in other)
                 raise InputError(
-                    Mistake(
-                        f"{study.out} holds runs with other settings: {was}",
-                        "give the same settings, or another --out",
-                    )
+                    f"{study.out} holds runs with other settings: {was}",
+                    "give the same settings, or another --out",
                 )
             return
         if study.out.exists() and (not study.out.is_dir() or any(study.out.iterdir())):
             raise InputError(
-                Mistake(f"{study.out} is there already and holds no study", "give another --out")
+                f"{study.out} is there already and holds no study", "give another --out"
             )
         study.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -144,7 +142,7 @@ def parts_of(study: Study, workers: int) -> list[Part]:
 
 def run_part(part: Part, *, show: bool = False) -> list[Result]:
     """Does the runs of a part, and keeps each as soon as it is finished."""
-    workload = kept(part.study.source.workload(part.seed))
+    workload = keep_in_memory(part.study.source.workload(part.seed))
     return [run_one(part.study, workload, p, part.seed, show=show) for p in part.policies]
 
 
@@ -178,7 +176,7 @@ def run_one(
 
 
 def sinks_of(study: Study, there: Path | None) -> list[Sink]:
-    """What measures a run. Without a folder only what the result itself needs."""
+    """The sinks that measure a run. Without a folder only those that the result itself needs."""
     sinks: list[Sink] = []
     if there is not None:
         made: dict[str, Callable[[Path], Sink]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.model.errors import InputError, OutputError
 from fairlead.model.json_tree import json_tree
 from fairlead.whole_file import write_whole
 
@@ -14,21 +14,19 @@ STUDY_SCHEMA, RUN_SCHEMA = "fairlead.simulation.study/1", "fairlead.simulation.r
 
 
 def content_of(file: Path, schema: str) -> dict[str, Any]:
-    """What the file says, which is of this schema. Raises InputError."""
+    """Reads the file, which is of this schema. Raises InputError."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            Mistake(f"{file} cannot be read: {error}", "simulate again into another folder")
+            f"{file} cannot be read: {error}", "simulate again into another folder"
         ) from error
     content = json_tree(text, str(file), "simulate again into another folder")
     found = content.get("schema") if isinstance(content, dict) else None
     if not isinstance(content, dict) or found != schema:
         raise InputError(
-            Mistake(
-                f"{file} is {found or 'of no schema'}, not {schema}",
-                "use the version of Fairlead that wrote it",
-            )
+            f"{file} is {found or 'of no schema'}, not {schema}",
+            "use the version of Fairlead that wrote it",
         )
     return content
 

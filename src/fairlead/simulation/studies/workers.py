@@ -1,4 +1,4 @@
-"""Who does the runs of a study: this process, one process a core, or a Ray cluster."""
+"""Workers for the runs of a study: this process, one process a core, or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from types import FrameType
 from typing import Any
 
 from fairlead.extras import missing
-from fairlead.model.errors import InputError, InternalError, Mistake
+from fairlead.model.errors import InputError, InternalError
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.studies.study import Part, Study, done, folder, parts_of, run_part
 from fairlead.simulation.studies.study_files import RUN, write_file
 
-Told = Callable[[Part, Sequence[Result]], object]
+Listener = Callable[[Part, Sequence[Result]], object]
 """Hears of the runs of a part as soon as they are done."""
 
 
 def run_study(
     study: Study,
     workers: int | None = None,
-    told: Told | None = None,
+    listener: Listener | None = None,
     *,
     ray: bool = False,
     show: bool = False,
@@ -50,8 +50,8 @@ def run_study(
             ((policy, part.seed), result)
             for policy, result in zip(part.policies, results, strict=True)
         )
-        if told is not None:
-            told(part, results)
+        if listener is not None:
+            listener(part, results)
 
     if ray:
         _on_ray(study, workers, hear)
@@ -71,7 +71,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _in_processes(parts: Sequence[Part], workers: int, hear: Told) -> None:
+def _in_processes(parts: Sequence[Part], workers: int, hear: Listener) -> None:
     # Spawned, not forked: a forked child inherits the locks of threads that it has not.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore) as pool:
@@ -111,10 +111,10 @@ def _interruptible() -> Iterator[None]:
 
 
 Files = dict[str, bytes]
-"""What a run keeps: the files of its folder."""
+"""Files of a run's folder, by their names."""
 
 
-def _on_ray(study: Study, most: int | None, hear: Told) -> None:
+def _on_ray(study: Study, most: int | None, hear: Listener) -> None:
     try:
         import ray
     except ModuleNotFoundError as error:
@@ -157,10 +157,8 @@ def _join(ray: Any, most: int | None) -> None:
     except (ConnectionError, RuntimeError, ValueError) as error:
         first = str(error).strip().partition("\n")[0]
         raise InputError(
-            Mistake(
-                f"Ray cannot be reached at {address or 'this machine'}: {first}",
-                "let RAY_ADDRESS name a cluster that runs, or leave it out to begin one here",
-            )
+            f"Ray cannot be reached at {address or 'this machine'}: {first}",
+            "let RAY_ADDRESS name a cluster that runs, or leave it out to begin one here",
         ) from error
 
 
@@ -190,6 +188,6 @@ def keep(study: Study, policy: str, seed: int, files: Files) -> None:
 
 
 def _cause(error: Any) -> BaseException:
-    """What went wrong in the task: a user's mistake must be shown as one."""
+    """The error that the task raised: a user's mistake must be shown as one."""
     cause: BaseException = error.cause
     return cause

@@ -8,16 +8,23 @@ from dataclasses import replace
 import numpy as np
 
 from fairlead.model.constraint import Label
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
-from fairlead.simulation.workload import Ints, JobBatch, MachineEvent, MachineTable, Words, Workload
+from fairlead.simulation.workload import (
+    Ints,
+    JobBatch,
+    MachineTable,
+    Words,
+    Workload,
+    always_there,
+)
 
 BATCH = 16_384
 """Jobs in a batch."""
 
 
 def in_batches(jobs: JobBatch, size: int = BATCH) -> Callable[[], Iterator[JobBatch]]:
-    """What gives these jobs in batches, in their order, each time anew."""
+    """A function that gives these jobs in batches, in their order, each time anew."""
 
     def batches() -> Iterator[JobBatch]:
         for start in range(0, len(jobs), size):
@@ -30,21 +37,16 @@ def part_of(jobs: JobBatch, start: int, stop: int) -> JobBatch:
     """The jobs from start to stop, in arrays that share memory with the whole."""
     here = slice(start, stop)
     first = jobs.first[start : stop + 1]
+    of_jobs = {
+        name: values[here]
+        for name, values in vars(jobs).items()
+        if values is not None and name not in ("durations", "first", "terms")
+    }
     return replace(
         jobs,
-        names=None if jobs.names is None else jobs.names[here],
-        submit=jobs.submit[here],
-        tenant=jobs.tenant[here],
-        demand=jobs.demand[here],
-        tasks=jobs.tasks[here],
-        needs=jobs.needs[here],
-        spread=jobs.spread[here],
-        gang=jobs.gang[here],
+        **of_jobs,
         durations=jobs.durations[first[0] : first[-1]],
         first=first - first[0],
-        prefers=None if jobs.prefers is None else jobs.prefers[here],
-        patience=None if jobs.patience is None else jobs.patience[here],
-        expected=None if jobs.expected is None else jobs.expected[here],
         terms=jobs.terms if start == 0 else (),
     )
 
@@ -93,19 +95,11 @@ def machines_from_start(
     names: Sequence[str], labels: Sequence[FrozenMap[Label]], capacity: Ints
 ) -> MachineTable:
     """Machines that are there at time 0 and stay. Raises InputError where a name comes twice."""
-    count = len(names)
-    if len(set(names)) < count:
+    if len(set(names)) < len(names):
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # add() returns None, and so goes on
-        raise InputError(Mistake(f"the machine {twice!r} is listed twice", "list it once"))
-    return MachineTable(
-        names=tuple(names),
-        labels=tuple(labels),
-        time=np.zeros(count, dtype=np.int64),
-        machine=np.arange(count, dtype=np.int64),
-        kind=np.full(count, MachineEvent.ADD, dtype=np.int64),
-        capacity=capacity,
-    )
+        raise InputError(f"the machine {twice!r} is listed twice", "list it once")
+    return always_there(tuple(names), tuple(labels), capacity)
 
 
 def no_machines(resources: int) -> MachineTable:
@@ -125,22 +119,18 @@ def with_machines(workload: Workload, machines: Workload) -> Workload:
     for resource in workload.resources:
         if resource.name not in theirs:
             raise InputError(
-                Mistake(
-                    f"the machines of {machines.name} have no {resource.name}, which the jobs of"
-                    f" {workload.name} ask for",
-                    f"they have {', '.join(theirs) or 'nothing'}; give other machines",
-                )
+                f"the machines of {machines.name} have no {resource.name}, which the jobs of"
+                f" {workload.name} ask for",
+                f"they have {', '.join(theirs) or 'nothing'}; give other machines",
             )
         place = theirs[resource.name]
         rate = machines.resources[place].unit / resource.unit
         column = machines.machines.capacity[:, place]
         if (column % rate.denominator).any():
             raise InputError(
-                Mistake(
-                    f"a capacity of {resource.name} is no multiple of {resource.unit}, the unit of"
-                    f" {workload.name}",
-                    "give machines whose capacities are",
-                )
+                f"a capacity of {resource.name} is no multiple of {resource.unit}, the unit of"
+                f" {workload.name}",
+                "give machines whose capacities are",
             )
         columns.append(column // rate.denominator * rate.numerator)
     count = len(machines.machines.time)

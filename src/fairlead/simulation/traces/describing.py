@@ -1,4 +1,4 @@
-"""What is in a workload: machines, jobs, durations, demands, constraints and load, in numbers."""
+"""A workload in numbers: machines, jobs, durations, demands, constraints and load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from fairlead.scheduling.state.terms import Term, written_term
 from fairlead.simulation.traces.matching import Matching, at_start
 from fairlead.simulation.traces.percentiles import Counted
-from fairlead.simulation.workload import Ints, JobBatch, Workload
+from fairlead.simulation.workload import Floats, Ints, JobBatch, Workload
 
 PERCENTS = (1, 10, 25, 50, 75, 90, 99, 100)
 """The percentiles that are told; the last is the largest value."""
@@ -23,7 +23,7 @@ _SHARE = 1_000_000  # shares of machines are counted in millionths
 
 @dataclass(frozen=True)
 class Load:
-    """What tasks that start as soon as they are submitted would hold on average from `begin` to
+    """Average that tasks would hold if they started as soon as they are submitted, from `begin` to
     `end` (microseconds), as a share of the capacity at the start; None without capacity."""
 
     begin: int
@@ -117,9 +117,9 @@ class _Describing:
             jobs_alone=self._alone,
             first_submission=self._first,
             last_submission=self._last,
-            tasks_of_jobs=_told(self._sizes),
-            durations=_told(self._durations),
-            demands=tuple(map(_told, self._demands)),
+            tasks_of_jobs=_percentiles_of(self._sizes),
+            durations=_percentiles_of(self._durations),
+            demands=tuple(map(_percentiles_of, self._demands)),
             demand_vectors=len(self._vectors),
             spread_jobs=self._spread,
             spread_tasks=self._spread_tasks,
@@ -171,9 +171,7 @@ class _Describing:
             self._nowhere += int((holding == 0).sum())
             self._nowhere_tasks += int(batch.tasks[holding == 0].sum())
 
-    def _of_capacity(
-        self, amounts: np.ndarray[tuple[int], np.dtype[np.float64]]
-    ) -> tuple[float | None, ...]:
+    def _of_capacity(self, amounts: Floats) -> tuple[float | None, ...]:
         pairs = zip(amounts.tolist(), self._capacity.tolist(), strict=True)
         return tuple(amount / capacity if capacity else None for amount, capacity in pairs)
 
@@ -204,6 +202,6 @@ def _repeats(batch: JobBatch) -> Ints:
     return repeats
 
 
-def _told(counted: Counted) -> tuple[int, ...] | None:
+def _percentiles_of(counted: Counted) -> tuple[int, ...] | None:
     found = counted.percentiles(PERCENTS)
     return None if found is None else tuple(found)

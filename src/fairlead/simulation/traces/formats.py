@@ -1,4 +1,4 @@
-"""What a loader is: a format's name and options, how its files are known and how they are read."""
+"""The interface of loaders: a format's name and options, the test of its files and their reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which machines satisfy which terms, and how many machines each job of a batch may use."""
+"""The machines that satisfy each term, and how many of them each job of a batch may use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Matching:
         there = machines.machine[rows]
         satisfying = [_satisfying(machines, there, term) for term in terms]
         self.counts = [int(found.sum()) for found in satisfying]
-        """How many machines satisfy each term."""
+        """The number of machines that satisfy each term."""
         self._terms = [_set(found) for found in satisfying]
         self._all = _set(np.ones(len(rows), dtype=np.bool_))
         self._amounts: list[Ints] = []
@@ -75,7 +75,7 @@ def _set(members: Bools) -> Words:
 
 
 def _satisfying(machines: MachineTable, there: Ints, term: Term) -> Bools:
-    """Which of these machines satisfy the term."""
+    """Tests for each of these machines whether it satisfies the term."""
     if isinstance(term, (Listed, NotListed)):
         named = np.array([machines.names[number] in term.machines for number in there.tolist()])
         return np.logical_xor(named.astype(np.bool_), isinstance(term, NotListed))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.quantity import exact
 from fairlead.model.values import FrozenMap
 
@@ -36,14 +36,14 @@ class Settings:
         """The value, which is one of these words. Raises InputError."""
         value = self.values[name]
         if value not in among:
-            raise refused(name, value, f"write one of {', '.join(among)}")
+            raise refusal(name, value, f"write one of {', '.join(among)}")
         return value
 
     def whole(self, name: str, least: int = 0) -> int:
         """The value as a whole number of at least `least`. Raises InputError."""
         value = self.values[name]
         if not value.isascii() or not value.isdecimal() or int(value) < least:
-            raise refused(name, value, f"write a whole number of at least {least}")
+            raise refusal(name, value, f"write a whole number of at least {least}")
         return int(value)
 
     def amount(self, name: str) -> Fraction:
@@ -51,16 +51,16 @@ class Settings:
         try:
             value = exact(self.values[name])
         except InputError as error:
-            raise refused(name, self.values[name], error.mistakes[0].right) from error
+            raise refusal(name, self.values[name], error.mistakes[0].right) from error
         if value <= 0:
-            raise refused(name, self.values[name], "write more than 0")
+            raise refusal(name, self.values[name], "write more than 0")
         return value
 
     def span(self, name: str) -> int:
         """The value as a time in microseconds, as in `300s` or `1h`. Raises InputError."""
         span = microseconds(self.values[name])
         if span is None:
-            raise refused(name, self.values[name], "write a time such as 300s, 5m or 1h")
+            raise refusal(name, self.values[name], "write a time such as 300s, 5m or 1h")
         return span
 
 
@@ -77,9 +77,9 @@ def microseconds(text: str) -> int | None:
     return int(span) if span >= 0 and span.denominator == 1 else None
 
 
-def refused(name: str, value: str, right: str) -> InputError:
+def refusal(name: str, value: str, right: str) -> InputError:
     """The error that the value of an option cannot be used."""
-    return InputError(Mistake(f"the option {name} cannot be {value!r}", right))
+    return InputError(f"the option {name} cannot be {value!r}", right)
 
 
 def settings(options: Sequence[Option], given: Mapping[str, str], owner: str) -> Settings:
@@ -92,5 +92,5 @@ def settings(options: Sequence[Option], given: Mapping[str, str], owner: str) ->
             listed = ", ".join(f"{name}={default}" for name, default in known.items())
             right = f"did you mean {close[0]!r}? " if close else ""
             right += f"its options are {listed}" if known else "it has none"
-            raise InputError(Mistake(f"the format {owner} has no option {name!r}", right))
+            raise InputError(f"the format {owner} has no option {name!r}", right)
     return Settings(FrozenMap({**known, **given}))

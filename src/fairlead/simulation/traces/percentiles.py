@@ -12,7 +12,7 @@ _PENDING = 2_000_000  # values that wait before they are counted
 
 
 class Counted:
-    """How often each value came."""
+    """Counts of values: how often each came."""
 
     def __init__(self) -> None:
         self._values = np.zeros(0, dtype=np.int64)
@@ -48,6 +48,6 @@ class Counted:
         return [int(value) for value in values[np.searchsorted(upto, ranks)]]
 
     def distinct(self) -> int:
-        """How many different values came."""
+        """The number of different values."""
         self._gather()
         return int((self._counts > 0).sum())

@@ -13,11 +13,10 @@ from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.options import settings
 from fairlead.simulation.traces.own import reading as own
 from fairlead.simulation.traces.public import (
-    alibaba2020,
     alibaba2023,
-    alibaba2026,
     google2011,
     google2019,
+    machine_lists,
     philly,
     swim,
 )
@@ -28,8 +27,8 @@ PUBLIC: tuple[Format, ...] = (
     google2011.FORMAT,
     google2019.FORMAT,
     alibaba2023.FORMAT,
-    alibaba2020.FORMAT,
-    alibaba2026.FORMAT,
+    machine_lists.ALIBABA_2020,
+    machine_lists.ALIBABA_2026,
     philly.FORMAT,
     swim.FORMAT,
 )
@@ -46,7 +45,7 @@ def format_names() -> tuple[str, ...]:
 
 
 def meanings(name: str) -> dict[str, str]:
-    """What each option of a format says; nothing for a name that is no public format's."""
+    """The meaning of each option of a format; nothing for a name that is no public format's."""
     return {
         option.name: option.meaning
         for form in PUBLIC
@@ -74,20 +73,18 @@ def load(
 
 def _load(paths: list[str], name: str | None, options: Mapping[str, str]) -> Workload:
     if not paths:
-        raise InputError(Mistake("no file is given", "give the files or the directory of a trace"))
+        raise InputError("no file is given", "give the files or the directory of a trace")
     if name is not None and name not in format_names():
         raise InputError(
-            Mistake(f"there is no format {name!r}", f"the formats are {', '.join(format_names())}")
+            f"there is no format {name!r}", f"the formats are {', '.join(format_names())}"
         )
     if name == OWN or (name is None and any(own.is_trace(path) for path in paths)):
         if len(paths) > 1:
-            raise InputError(
-                Mistake("a trace in Fairlead's format is one directory", "give it alone")
-            )
+            raise InputError("a trace in Fairlead's format is one directory", "give it alone")
         settings((), options, OWN)
         return own.load(paths[0])
     among = [form for form in PUBLIC if name in (None, form.name)]
-    form, files, unread = _sorted_out(paths, among)
+    form, files, unread = _sort_files(paths, among)
     workload = form.load(files, settings(form.options, options, form.name))
     if unread:
         note = f"not read, for they are no tables of this format: {', '.join(unread)}"
@@ -95,7 +92,7 @@ def _load(paths: list[str], name: str | None, options: Mapping[str, str]) -> Wor
     return workload
 
 
-def _sorted_out(
+def _sort_files(
     paths: Sequence[str], among: Sequence[Format]
 ) -> tuple[Format, Files, tuple[str, ...]]:
     """The format, its files by role, and the files of directories that it does not know."""
@@ -109,21 +106,17 @@ def _sorted_out(
                 raise InputError(_unknown(path, among))
             unread.append(Path(path).name)
             continue
-        for form_name, role in known[:1]:
-            found.setdefault(form_name, {}).setdefault(role, []).append(path)
+        form_name, role = known[0]
+        found.setdefault(form_name, {}).setdefault(role, []).append(path)
     if not found:
         raise InputError(
-            Mistake(
-                f"{', '.join(paths)} holds no table of {_listed(among)}",
-                "give the files of a trace; docs/reference/traces.md says which",
-            )
+            f"{', '.join(paths)} holds no table of {_format_names(among)}",
+            "give the files of a trace; docs/reference/traces.md says which",
         )
     if len(found) > 1:
         raise InputError(
-            Mistake(
-                f"the files are of several formats: {', '.join(found)}",
-                "give those of one, and machines of another by --machines",
-            )
+            f"the files are of several formats: {', '.join(found)}",
+            "give those of one, and machines of another by --machines",
         )
     ((form_name, roles),) = found.items()
     form = next(form for form in among if form.name == form_name)
@@ -140,7 +133,7 @@ def _files(paths: Sequence[str]) -> list[tuple[str, bool]]:
     for path in paths:
         if not Path(path).is_dir():
             if found.get(path):
-                raise InputError(Mistake(f"{path} is given twice", "give it once"))
+                raise InputError(f"{path} is given twice", "give it once")
             found[path] = True
             continue
         for file in sorted(Path(path).rglob("*")):
@@ -151,11 +144,11 @@ def _files(paths: Sequence[str]) -> list[tuple[str, bool]]:
 
 def _unknown(path: str, among: Sequence[Format]) -> Mistake:
     return Mistake(
-        f"{path} is no table of {_listed(among)}",
+        f"{path} is no table of {_format_names(among)}",
         "docs/reference/traces.md says how each is known",
     )
 
 
-def _listed(among: Sequence[Format]) -> str:
+def _format_names(among: Sequence[Format]) -> str:
     names = [form.name for form in among]
     return names[0] if len(names) == 1 else f"any format ({', '.join(names)})"

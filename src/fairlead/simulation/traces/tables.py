@@ -21,7 +21,7 @@ from fairlead.model.quantity import exact
 from fairlead.simulation.workload import Ints
 
 MISSING = -1
-"""What stands in an array where the file has nothing."""
+"""Number in an array where the file has nothing."""
 
 BLOCK = 8 << 20
 """Bytes of text that are in memory at a time."""
@@ -31,7 +31,7 @@ LARGEST = 2**62
 
 
 class Kind(Enum):
-    """What the fields of a column are, and so what its array holds."""
+    """Kinds of columns, and so of the numbers in their arrays."""
 
     WHOLE = "a whole number"  # the number
     AMOUNT = "an amount"  # multiples of the column's unit
@@ -55,7 +55,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a table looks like: its columns in order or, where it has a header, by name.
+    """Shape of a table: its columns in order or, where it has a header, by name.
 
     `width` is the number of fields of a line without header; columns named "" are not read.
     """
@@ -89,6 +89,14 @@ Part = Mapping[str, Ints]
 """Some consecutive lines of a table: an array a column."""
 
 
+def read_rows(
+    paths: Sequence[str], layout: Layout, words: Mapping[str, Vocabulary]
+) -> dict[str, Ints]:
+    """All rows of files of one layout, one after the other. Raises InputError."""
+    read = [part for path in paths for part in parts(path, layout, words)]
+    return {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+
+
 def parts(
     path: str, layout: Layout, words: Mapping[str, Vocabulary] | None = None
 ) -> Iterator[Part]:
@@ -104,7 +112,7 @@ def parts(
                     if column.name
                 }
     except (pa.ArrowException, OSError, EOFError, _WrongError) as error:
-        raise _explained(path, layout, error) from error
+        raise _explain(path, layout, error) from error
 
 
 def arrays(
@@ -123,7 +131,7 @@ def arrays(
             found[column.name] = _array(values, column, {}, words)
         except (pa.ArrowException, _WrongError) as error:
             what = f"{path}: the column {column.name} holds what is not {column.kind.value}"
-            raise InputError(Mistake(what, f"write {column.kind.value}")) from error
+            raise InputError(what, f"write {column.kind.value}") from error
     return found
 
 
@@ -172,7 +180,7 @@ def _array(
     if column.required and values.null_count:
         raise _WrongError
     if column.kind in (Kind.AMOUNT, Kind.TEXT):
-        return _coded(values, column, codes.get(column.name, {}), words)
+        return _encode(values, column, codes.get(column.name, {}), words)
     if column.clipped:
         values = pc.min_element_wise(values, pa.scalar(LARGEST, pa.uint64()), skip_nulls=False)
     plain = values.cast(pa.int64())
@@ -184,7 +192,7 @@ def _array(
     return array
 
 
-def _coded(
+def _encode(
     values: Any, column: Column, known: dict[str, int], words: Mapping[str, Vocabulary]
 ) -> Ints:
     """Each distinct text is looked at once."""
@@ -258,11 +266,11 @@ def _text(path: str) -> TextIO:
     return open(path, encoding="utf-8-sig", newline="")  # noqa: PTH123  (beside gzip.open)
 
 
-def _explained(path: str, layout: Layout, error: Exception) -> InputError:
+def _explain(path: str, layout: Layout, error: Exception) -> InputError:
     """The error as a sentence with its line, which a second reading finds."""
     try:
         if os.path.getsize(path) == 0:  # noqa: PTH202  (paths are text here)
-            return InputError(Mistake(f"{path} is empty", "give a file with lines"))
+            return InputError(f"{path} is empty", "give a file with lines")
         with _text(path) as file:
             mistake = _first_mistake(path, layout, file)
     except (OSError, EOFError, UnicodeDecodeError) as wrong:

@@ -11,7 +11,7 @@ from fairlead.simulation.workloads.first_hour import HOUR
 from fairlead.simulation.workloads.study import Study, build
 
 ALL = ("machines", "jobs", "times", "alpha", "vary", "constraints", "least", "trace")
-"""What every one of them takes."""
+"""Parameters that every one of them takes."""
 
 
 def _generator(about: str, study: Study, *more: str) -> Callable[..., Workload]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
 from fairlead.simulation.workload import Resource, Workload
 from fairlead.simulation.workloads.constraints import constraints_of, runnable
@@ -46,7 +46,7 @@ def generate(
     needs = kinds.needs(jobs, seed)
     can = runnable(needs, demand, attributes, capacity)
     if not can.any():
-        raise InputError(Mistake(f"`{name}`: no machine can run any of the jobs", "draw more"))
+        raise InputError(f"`{name}`: no machine can run any of the jobs", "draw more")
     instead = numbers(seed, Stream.OTHER).choice(np.flatnonzero(can), jobs)
     tasks = job_sizes(jobs, sample, largest, seed)
     if load:
@@ -95,10 +95,10 @@ def _check(
     name: str, machines: int, jobs: int, slots: int, span: float, load: float, mean: float
 ) -> None:
     if min(machines, jobs, slots) < 1:
-        raise InputError(Mistake(f"`{name}` without machines, jobs or slots", "write at least 1"))
+        raise InputError(f"`{name}` without machines, jobs or slots", "write at least 1")
     if span <= 0 or min(load, mean) < 0:
-        raise InputError(Mistake(f"`{name}`: a negative time or load", "write more than 0"))
+        raise InputError(f"`{name}`: a negative time or load", "write more than 0")
     if bool(load) == bool(mean):
         raise InputError(
-            Mistake(f"`{name}` has both or none of load and mean", "write load=0 to give a mean")
+            f"`{name}` has both or none of load and mean", "write load=0 to give a mean"
         )

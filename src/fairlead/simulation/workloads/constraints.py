@@ -8,9 +8,9 @@ from enum import Enum
 import numpy as np
 
 from fairlead.model.constraint import Operator, Requirement
-from fairlead.model.errors import InputError, Mistake
-from fairlead.simulation.workload import Bools, Ints, Words
-from fairlead.simulation.workloads.draws import Floats, Stream, numbers
+from fairlead.model.errors import InputError
+from fairlead.simulation.workload import Bools, Floats, Ints, Words
+from fairlead.simulation.workloads.draws import Stream, numbers
 
 # The numbers of the public program `meghanat/megha-constraint-aware` (commit b503dbc), whose shape
 # is that of Sharma, Chudnovsky, Hellerstein, Rifaat and Das: Modeling and Synthesizing Task
@@ -52,7 +52,7 @@ GROUP_WEIGHTS = (
     (0.120322, 0.090111, 0.12047, 0.099802),
     (0.089876, 0.089988, 0.028886, 0.052401),
 )
-"""How often each group is drawn, by the four types of tasks. To be divided by their sums."""
+"""Weights by which each group is drawn, by the four types of tasks. To be divided by their sums."""
 MACHINES = (
     *(0.3761, 0.657, 0.1556, 0.3766, 0.6828, 0.1111, 0.2839, 0.1547, 0.7028, 0.7326, 0.4869),
     *(0.4703, 0.3169, 0.0799, 0.6927, 0.1512, 0.5628, 0.2764, 0.6677, 0.7004, 1.0),
@@ -71,7 +71,7 @@ ONE_MACHINES = (1.0, 0.6, 0.2, 0.45, 0.75, 0.69, 0.22, 0.58)
 
 
 class Model(Enum):
-    """Which constraints are drawn. The values are what is written."""
+    """Models of constraints. The values are what people write."""
 
     NONE = "none"
     SHARMA = "sharma"
@@ -115,7 +115,7 @@ class Constraints:
 
     @property
     def note(self) -> str:
-        """What the numbers are and where they come from."""
+        """A sentence on the numbers and their origin."""
         match self.model:
             case Model.NONE:
                 return "No job has constraints (constraints=none)."
@@ -139,8 +139,9 @@ def constraints_of(text: str) -> Constraints:
         model = Model(text)
     except ValueError as error:
         known = ", ".join(each.value for each in Model)
-        mistake = Mistake(f"there are no constraints called `{text}`", f"there are {known}")
-        raise InputError(mistake) from error
+        raise InputError(
+            f"there are no constraints called `{text}`", f"there are {known}"
+        ) from error
     match model:
         case Model.NONE:
             return Constraints(model, (), ())

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
-from fairlead.model.errors import InputError, Mistake
-from fairlead.simulation.workload import Ints
-
-Floats = npt.NDArray[np.float64]
+from fairlead.model.errors import InputError
+from fairlead.simulation.workload import Floats, Ints
 
 SECOND = 1_000_000
 """Microseconds."""
@@ -21,7 +18,7 @@ LONGEST = 10**15
 
 
 class Stream(IntEnum):
-    """What is drawn. Each has numbers of its own, so that more jobs do not change the machines."""
+    """Kinds of draws. Each has numbers of its own, so that more jobs do not change the machines."""
 
     MACHINES = 1
     ATTRIBUTES = 2
@@ -36,12 +33,12 @@ class Stream(IntEnum):
 def numbers(seed: int, stream: Stream, part: int = 0) -> np.random.Generator:
     """The stream's numbers; each part (a batch) has its own and needs none of the others."""
     if seed < 0:
-        raise InputError(Mistake(f"the seed {seed} is negative", "write a whole number from 0"))
+        raise InputError(f"the seed {seed} is negative", "write a whole number from 0")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, int(stream), part])))
 
 
 class Shape(Enum):
-    """How the times of tasks are spread around their mean. The values are what is written."""
+    """Distributions of task times around their mean. The values are what people write."""
 
     CONSTANT = "constant"
     UNIFORM = "uniform"
@@ -52,7 +49,7 @@ class Shape(Enum):
 
 @dataclass(frozen=True)
 class Times:
-    """How long tasks take, as multiples of their job's mean.
+    """Times of tasks, as multiples of their job's mean.
 
     `vary` is for UNIFORM: from 1 - vary to 1 + vary. `alpha` is for PARETO: the chance to be
     longer than x falls as x^-alpha. `quantiles` is for QUANTILES: probabilities and seconds,
@@ -67,10 +64,10 @@ class Times:
     def __post_init__(self) -> None:
         if self.shape is Shape.PARETO and not self.alpha > 1:
             raise InputError(
-                Mistake(f"Pareto times with alpha={self.alpha:g} have no mean", "write more than 1")
+                f"Pareto times with alpha={self.alpha:g} have no mean", "write more than 1"
             )
         if not 0 <= self.vary < 1:
-            raise InputError(Mistake(f"vary={self.vary:g}", "write at least 0 and less than 1"))
+            raise InputError(f"vary={self.vary:g}", "write at least 0 and less than 1")
 
     def factors(self, count: int, draw: np.random.Generator) -> Floats:
         """Times as multiples of the mean: their expectation is 1 (before LONGEST cuts any)."""
@@ -106,8 +103,7 @@ def shape_of(text: str) -> Shape:
         return Shape(text)
     except ValueError as error:
         known = ", ".join(shape.value for shape in Shape)
-        mistake = Mistake(f"there are no times called `{text}`", f"there are {known}")
-        raise InputError(mistake) from error
+        raise InputError(f"there are no times called `{text}`", f"there are {known}") from error
 
 
 def microseconds(seconds: Floats) -> Ints:

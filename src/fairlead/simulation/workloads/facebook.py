@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.simulation.workload import Ints
 from fairlead.simulation.workloads.draws import Stream, numbers
 
@@ -35,10 +35,10 @@ def job_sizes(jobs: int, sample: str, largest: int, seed: int) -> Ints:
     chances for each power (the logarithm is uniform). Raises InputError."""
     if sample not in SAMPLES:
         raise InputError(
-            Mistake(f"there is no Facebook sample `{sample}`", f"there are {', '.join(SAMPLES)}")
+            f"there is no Facebook sample `{sample}`", f"there are {', '.join(SAMPLES)}"
         )
     if largest < BINS[-1]:
-        raise InputError(Mistake(f"largest={largest}", f"write at least {BINS[-1]}"))
+        raise InputError(f"largest={largest}", f"write at least {BINS[-1]}")
     draw = numbers(seed, Stream.SIZES)
     parts = np.array(SAMPLES[sample])
     ends = np.array([*BINS, largest + 1])

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairlead.simulation.workload import Bools, Ints
-from fairlead.simulation.workloads.draws import SECOND, Floats, Stream, numbers
+from fairlead.simulation.workload import Bools, Floats, Ints
+from fairlead.simulation.workloads.draws import SECOND, Stream, numbers
 from fairlead.simulation.workloads.first_hour_file import BEGIN, END, FirstHour, read_first_hour
 
 COUNTED = "clusterdata-2011-2 (J. Wilkes, C. Reiss, Google; CC-BY 4.0)"
@@ -36,7 +36,7 @@ the program `meghanat/megha-constraint-aware` has reduced them (GOOG_subtrace.tr
 
 
 class Demands(NamedTuple):
-    """What jobs of a size ask for: quantiles over jobs, in parts of the largest machine."""
+    """Demands of jobs of one size: quantiles over jobs, in parts of the largest machine."""
 
     smallest: int  # tasks
     spread: float  # the part of the jobs whose tasks must run on different machines
@@ -47,7 +47,7 @@ class Demands(NamedTuple):
 
 @dataclass(frozen=True)
 class Counts:
-    """What `first_hour.json` says."""
+    """Content of `first_hour.json`."""
 
     sizes: Ints  # (J,) not decreasing
     at_start: float

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from fairlead.model.errors import InputError, Mistake
-from fairlead.simulation.workload import Bools, Ints
-from fairlead.simulation.workloads.draws import Floats
+from fairlead.model.errors import InputError
+from fairlead.simulation.workload import Bools, Floats, Ints
 
 # The columns of a file of task events, in their order, as schema.csv of the trace has them.
 COLUMNS = (
@@ -63,10 +62,8 @@ def read_first_hour(path: str) -> FirstHour:
     job, task = table["job"].to_numpy(), table["task"].to_numpy()
     if not len(job):
         raise InputError(
-            Mistake(
-                f"{path}: no task is submitted in the first hour",
-                "take the first part of the trace's task_events",
-            )
+            f"{path}: no task is submitted in the first hour",
+            "take the first part of the trace's task_events",
         )
     # The first event of each task, and tasks ordered by job: np.lexsort is stable.
     order = np.lexsort((task, job))
@@ -92,9 +89,7 @@ def read_first_hour(path: str) -> FirstHour:
 
 def _table(path: str) -> pa.Table:
     if not Path(path).is_file():
-        raise InputError(
-            Mistake(f"{path}: there is no such file", "name a file of the trace's task_events")
-        )
+        raise InputError(f"{path}: there is no such file", "name a file of the trace's task_events")
     types = {name: pa.int64() for name in ("time", "job", "task", "event", "spread")}
     types |= {name: pa.float64() for name in ("cpu", "memory")}
     try:
@@ -106,8 +101,6 @@ def _table(path: str) -> pa.Table:
     except pa.ArrowInvalid as error:
         sentence = str(error).partition("\n")[0]
         raise InputError(
-            Mistake(
-                f"{path}: not a file of task events ({sentence})",
-                f"it has {len(COLUMNS)} columns without a header, as Google's trace of 2011",
-            )
+            f"{path}: not a file of task events ({sentence})",
+            f"it has {len(COLUMNS)} columns without a header, as Google's trace of 2011",
         ) from error

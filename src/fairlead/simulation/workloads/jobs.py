@@ -7,15 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.simulation.workload import Bools, Ints, JobBatch, Words
-from fairlead.simulation.workloads.draws import (
-    Floats,
-    Shape,
-    Stream,
-    Times,
-    microseconds,
-    numbers,
-)
+from fairlead.simulation.workload import Bools, Floats, Ints, JobBatch, Words
+from fairlead.simulation.workloads.draws import Shape, Stream, Times, microseconds, numbers
 
 BATCH = 4096
 """Jobs of a batch: of the Google trace's first hour that is 160,000 tasks, about a megabyte."""
@@ -56,7 +49,7 @@ def no_needs(jobs: int) -> Words:
 
 
 def stream(jobs: Jobs, times: Times, seed: int) -> Callable[[], Iterator[JobBatch]]:
-    """What a workload's `batches` is: each call starts anew and draws the same times."""
+    """A workload's `batches`: each call starts anew and draws the same times."""
 
     def batches() -> Iterator[JobBatch]:
         for number, start in enumerate(range(0, len(jobs), BATCH)):
@@ -71,20 +64,21 @@ def _batch(jobs: Jobs, part: slice, times: Times, draw: np.random.Generator) -> 
     count = len(tasks)
     given = np.ones_like(tasks) if times.shape is Shape.CONSTANT else tasks
     factors = times.factors(int(given.sum()), draw)
+    missing = {
+        "names": None,
+        "tenant": np.full(count, -1),
+        "spread": np.zeros(count, np.bool_),
+        "gang": np.ones(count, np.int64),
+    }
+    of_jobs = {
+        name: values[part]
+        for name, values in vars(jobs).items()
+        if values is not None and name != "mean"
+    }
     return JobBatch(
-        names=None if jobs.names is None else jobs.names[part],
-        submit=jobs.submit[part],
-        tenant=np.full(count, -1) if jobs.tenant is None else jobs.tenant[part],
-        demand=jobs.demand[part],
-        tasks=tasks,
-        needs=jobs.needs[part],
-        spread=np.zeros(count, np.bool_) if jobs.spread is None else jobs.spread[part],
-        gang=np.ones(count, np.int64) if jobs.gang is None else jobs.gang[part],
+        **missing | of_jobs,
         durations=microseconds(factors * np.repeat(mean, given)),
         first=np.concatenate([[0], np.cumsum(given)]),
-        prefers=None if jobs.prefers is None else jobs.prefers[part],
-        patience=None if jobs.patience is None else jobs.patience[part],
-        expected=None if jobs.expected is None else jobs.expected[part],
     )
 
 

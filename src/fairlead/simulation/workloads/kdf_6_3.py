@@ -7,15 +7,14 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.values import FrozenMap
-from fairlead.simulation.workload import Resource, Workload
+from fairlead.simulation.workload import Resource, Workload, always_there
 from fairlead.simulation.workloads.draws import SECOND, Shape, Times
 from fairlead.simulation.workloads.jobs import Jobs, no_needs, stream
-from fairlead.simulation.workloads.machines import always_there
 
 RESOURCES = (Resource("cpu", Fraction(1, 2)), Resource("memory", Fraction(2**30)))
 
 SERVERS = ((27, 8, 64), (16, 8, 32), (4, 8, 96), (3, 16, 128))
-"""How many there are of each type, their CPUs and their GB."""
+"""Number of servers of each type, their CPUs and their GB."""
 
 
 def generate(*, name: str = "kdf-6.3", seed: int = 0) -> Workload:

@@ -11,10 +11,17 @@ import pyarrow as pa
 from pyarrow import csv
 
 from fairlead.model.constraint import Label
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
-from fairlead.simulation.workload import Ints, MachineEvent, MachineTable, Resource, Words
-from fairlead.simulation.workloads.draws import Floats, Stream, numbers
+from fairlead.simulation.workload import (
+    Floats,
+    Ints,
+    MachineTable,
+    Resource,
+    Words,
+    always_there,
+)
+from fairlead.simulation.workloads.draws import Stream, numbers
 
 UNIT = 10_000_000
 """Units of the largest machine: the trace's amounts have up to seven digits."""
@@ -64,7 +71,7 @@ class Sample(NamedTuple):
 def sample(machines: int, nodes: str, seed: int) -> Sample:
     """That many machines, drawn with replacement from a file of nodes, or from Google's."""
     if machines < 1:
-        raise InputError(Mistake(f"{machines} machines", "write at least 1"))
+        raise InputError(f"{machines} machines", "write at least 1")
     found = read_nodes(nodes) if nodes else GOOGLE
     counts = np.array([each.machines for each in found], np.float64)
     draw = numbers(seed, Stream.MACHINES)
@@ -91,27 +98,25 @@ def read_nodes(path: str) -> tuple[Configuration, ...]:
     """The nodes of a CSV file with a header; CPU and memory as parts of the largest. Raises
     InputError."""
     if not Path(path).is_file():
-        raise InputError(Mistake(f"{path}: there is no such file", "name a CSV list of nodes"))
+        raise InputError(f"{path}: there is no such file", "name a CSV list of nodes")
     try:
         table = csv.read_csv(path)
     except pa.ArrowInvalid as error:
         sentence = str(error).partition("\n")[0]
         raise InputError(
-            Mistake(f"{path}: not a CSV file ({sentence})", "write a header and a line a node")
+            f"{path}: not a CSV file ({sentence})", "write a header and a line a node"
         ) from error
     if not table.num_rows:
-        raise InputError(Mistake(f"{path}: no nodes", "write a line a node"))
+        raise InputError(f"{path}: no nodes", "write a line a node")
     cpu, memory = _column(table, CPU, path), _column(table, MEMORY, path)
-    machines = _column(table, COUNT, path) if _named(table, COUNT) else np.ones(len(cpu))
-    platform = _named(table, PLATFORM)
+    machines = _column(table, COUNT, path) if _find_column(table, COUNT) else np.ones(len(cpu))
+    platform = _find_column(table, PLATFORM)
     names = table[platform].to_pylist() if platform else [""] * len(cpu)
     for line, amounts in enumerate(zip(cpu, memory, machines, strict=True), 2):
         if not all(np.isfinite(amounts)) or min(amounts[0], amounts[1]) <= 0 or amounts[2] < 0:
-            raise InputError(
-                Mistake(f"{path}:{line}: a node without CPU or memory", "write more than 0")
-            )
+            raise InputError(f"{path}:{line}: a node without CPU or memory", "write more than 0")
     if not machines.sum():
-        raise InputError(Mistake(f"{path}: no nodes", "write how many there are of each"))
+        raise InputError(f"{path}: no nodes", "write how many there are of each")
     return tuple(
         Configuration(str(name or ""), float(c), float(m), int(k))
         for name, c, m, k in zip(
@@ -120,20 +125,18 @@ def read_nodes(path: str) -> tuple[Configuration, ...]:
     )
 
 
-def _named(table: pa.Table, names: tuple[str, ...]) -> str:
+def _find_column(table: pa.Table, names: tuple[str, ...]) -> str:
     """The first of the names that is a column; empty where none is."""
     return next((name for name in names if name in table.column_names), "")
 
 
 def _column(table: pa.Table, names: tuple[str, ...], path: str) -> Floats:
-    found = _named(table, names)
+    found = _find_column(table, names)
     if not found:
-        raise InputError(
-            Mistake(f"{path}:1: no column for {names[0]}", f"name it {' or '.join(names)}")
-        )
+        raise InputError(f"{path}:1: no column for {names[0]}", f"name it {' or '.join(names)}")
     kind = table[found].type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(Mistake(f"{path}:1: {found} is not all numbers", "write numbers"))
+        raise InputError(f"{path}:1: {found} is not all numbers", "write numbers")
     return np.asarray(table[found].to_numpy(), dtype=np.float64)
 
 
@@ -158,18 +161,3 @@ def table(
         labels.append(made[bits, platform])
     named = tuple(f"m{number:0{digits}}" for number in range(machines))
     return always_there(named, tuple(labels), capacity)
-
-
-def always_there(
-    names: tuple[str, ...], labels: tuple[FrozenMap[Label], ...], capacity: Ints
-) -> MachineTable:
-    """Machines that join at time 0 and stay."""
-    machines = len(names)
-    return MachineTable(
-        names=names,
-        labels=labels,
-        time=np.zeros(machines, np.int64),
-        machine=np.arange(machines),
-        kind=np.full(machines, MachineEvent.ADD, np.int64),
-        capacity=capacity,
-    )

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.constraint import Label, Operator, Requirement
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
@@ -32,7 +32,7 @@ KINDS: tuple[FrozenMap[Label], ...] = (
     FrozenMap({"zone": "b"}),
     FrozenMap({"zone": "b", "fast": "yes"}),
 )
-"""What machines are labelled with."""
+"""Labels that machines may have."""
 
 
 def generate(
@@ -53,7 +53,7 @@ def generate(
     the tenants below another one have machines of their own instead of weights.
     """
     if machines < 1 or jobs < 1:
-        raise InputError(Mistake(f"`{name}` without machines or jobs", "write at least 1"))
+        raise InputError(f"`{name}` without machines or jobs", "write at least 1")
     draw = numbers(seed, Stream.MACHINES)
     resources = int(draw.integers(1, 4))
     names = tuple(f"m{number}" for number in range(machines))

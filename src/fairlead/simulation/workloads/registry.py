@@ -1,4 +1,4 @@
-"""Where generators of workloads are found by what a user writes, as in `tsf-study(jobs=4500)`."""
+"""The registry finds generators of workloads by a user's words, as in `tsf-study(jobs=4500)`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def is_generator(text: str) -> bool:
 
 
 def about(name: str) -> str:
-    """How the generator is written, with its defaults, and the first line of what it says of
+    """The generator's form, with its defaults, and the first line of what it says of
     itself."""
     function = _function(name)
     first = (inspect.getdoc(function) or "").partition("\n")[0]
@@ -63,12 +63,11 @@ def _read(spec: str) -> Spec:
     try:
         return read(spec)
     except InputError as error:
-        mistake = Mistake(
+        raise InputError(
             f"`{spec}` is not how a generator is written",
             "write a name such as tsf-study, or a name with parameters such as "
             "tsf-study(machines=1000, jobs=4500)",
-        )
-        raise InputError(mistake) from error
+        ) from error
 
 
 def _function(name: str) -> Generator:
@@ -78,7 +77,7 @@ def _function(name: str) -> Generator:
 
 
 def _parameters(function: Generator) -> list[inspect.Parameter]:
-    """What a user may write: all but the name, which the registry gives."""
+    """The parameters of a user: all but the name, which the registry gives."""
     parameters = inspect.signature(function).parameters.values()
     return [parameter for parameter in parameters if parameter.name != "name"]
 

@@ -1,4 +1,4 @@
-"""What the generators after Google's trace have in common: its machines, its jobs, constraints."""
+"""Parts that generators after Google's trace share: its machines, its jobs, constraints."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
-from fairlead.simulation.workload import Ints, Workload
+from fairlead.simulation.workload import Bools, Ints, Workload
 from fairlead.simulation.workloads.constraints import constraints_of, runnable
 from fairlead.simulation.workloads.draws import Stream, Times, numbers, quantile_mean, shape_of
 from fairlead.simulation.workloads.first_hour import (
@@ -124,27 +124,25 @@ def build(study: Study) -> Workload:
 def _check(study: Study) -> None:
     about = f"`{study.name}`"
     if study.jobs < 1:
-        raise InputError(Mistake(f"{about}: {study.jobs} jobs", "write at least 1"))
+        raise InputError(f"{about}: {study.jobs} jobs", "write at least 1")
     if study.distinct and study.jobs > OWN * OWN:
         raise InputError(
-            Mistake(
-                f"{about}: {study.jobs} jobs cannot all differ",
-                f"write at most {OWN * OWN}, or distinct=false",
-            )
+            f"{about}: {study.jobs} jobs cannot all differ",
+            f"write at most {OWN * OWN}, or distinct=false",
         )
     if study.load and study.mean:
-        raise InputError(Mistake(f"{about} has a mean and a load", "write one of them"))
+        raise InputError(f"{about} has a mean and a load", "write one of them")
     if min(study.load, study.mean, study.days) < 0 or study.seconds <= 0:
-        raise InputError(Mistake(f"{about}: a negative time or load", "write more than 0"))
+        raise InputError(f"{about}: a negative time or load", "write more than 0")
     if not 0 <= study.least <= 1:
-        raise InputError(Mistake(f"{about}: least={study.least:g}", "write from 0 to 1"))
+        raise InputError(f"{about}: least={study.least:g}", "write from 0 to 1")
 
 
-def _others(can: np.ndarray[tuple[int], np.dtype[np.bool_]], seed: int) -> Ints:
+def _others(can: Bools, seed: int) -> Ints:
     """For each job its own number, or that of another one where no machine can run it."""
     if not can.any():
         raise InputError(
-            Mistake("no machine can run any of the jobs", "draw more machines, or another seed")
+            "no machine can run any of the jobs", "draw more machines, or another seed"
         )
     draw = numbers(seed, Stream.OTHER)
     instead = draw.choice(np.flatnonzero(can), len(can))
@@ -152,7 +150,7 @@ def _others(can: np.ndarray[tuple[int], np.dtype[np.bool_]], seed: int) -> Ints:
 
 
 def _own(jobs: int) -> Ints:
-    """What each job asks less than others with the same four digits: a pair of its own."""
+    """Amounts that each job asks less than others with the same four digits: a pair of its own."""
     number = np.arange(jobs)
     return np.stack([number % OWN, number // OWN], 1)
 
@@ -165,9 +163,7 @@ def _sizes(study: Study, tasks: Ints) -> Ints:
     try:
         return to_total(tasks, study.tasks)
     except ValueError as error:
-        raise InputError(
-            Mistake(f"`{study.name}`: {error}", "write more tasks, or fewer jobs")
-        ) from error
+        raise InputError(f"`{study.name}`: {error}", "write more tasks, or fewer jobs") from error
 
 
 def _source(study: Study) -> str:
@@ -223,7 +219,7 @@ def _more(study: Study) -> tuple[str, ...]:
 
 
 def _options(study: Study) -> dict[str, str]:
-    """What was assumed where the trace says nothing."""
+    """The assumptions where the trace says nothing."""
     return {
         "times": study.times,
         "constraints": study.constraints,

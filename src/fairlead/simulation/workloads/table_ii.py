@@ -8,10 +8,9 @@ import numpy as np
 
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.state.terms import Listed
-from fairlead.simulation.workload import Resource, Workload
+from fairlead.simulation.workload import Resource, Workload, always_there
 from fairlead.simulation.workloads.draws import SECOND, Shape, Times
 from fairlead.simulation.workloads.jobs import Jobs, stream
-from fairlead.simulation.workloads.machines import always_there
 
 RESOURCES = (Resource("cpu", Fraction(1, 2)), Resource("memory", Fraction(512 * 2**20)))
 NODES = tuple(f"node-{number:02}" for number in range(1, 51))

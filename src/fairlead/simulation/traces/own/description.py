@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.json_tree import json_tree
 from fairlead.model.quantity import exact
 from fairlead.model.tenant import Tenant
@@ -20,7 +20,7 @@ from fairlead.simulation.workload import Resource
 
 @dataclass(frozen=True)
 class TraceDescription:
-    """What `trace.json` says; `jobs` and `tasks` are how many, where it does."""
+    """Content of `trace.json`; `jobs` and `tasks` are how many, where it says so."""
 
     name: str
     form: Form
@@ -33,8 +33,8 @@ class TraceDescription:
 
 
 def read_description(file: Path) -> TraceDescription:
-    """What the file says. Raises InputError."""
-    given = _described(file)
+    """Reads the file. Raises InputError."""
+    given = _read_tree(file)
     return TraceDescription(
         name=_text(given, "name", file),
         form=_form(given, file),
@@ -47,24 +47,24 @@ def read_description(file: Path) -> TraceDescription:
     )
 
 
-def _described(file: Path) -> dict[str, Any]:
+def _read_tree(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(unreadable(str(file), error)) from error
     except UnicodeDecodeError as error:
-        raise InputError(Mistake(f"{file} is not UTF-8 text", "save it as UTF-8")) from error
+        raise InputError(f"{file} is not UTF-8 text", "save it as UTF-8") from error
     found = json_tree(text, str(file))
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         was = found.get("schema") if isinstance(found, dict) else None
         raise InputError(
-            Mistake(f"{file} has the schema {was!r}, not {SCHEMA!r}", "give a trace of that schema")
+            f"{file} has the schema {was!r}, not {SCHEMA!r}", "give a trace of that schema"
         )
     return found
 
 
 def _wrong(file: Path, field: str, wanted: str) -> InputError:
-    return InputError(Mistake(f"{file}: {field} is missing or wrong", f"write {wanted}"))
+    return InputError(f"{file}: {field} is missing or wrong", f"write {wanted}")
 
 
 def _text(given: Mapping[str, Any], field: str, file: Path) -> str:
@@ -135,7 +135,7 @@ def _tenants(given: Mapping[str, Any], file: Path) -> tuple[Tenant, ...]:
             tenants.append(Tenant(**each))
         except InputError as error:
             right = error.mistakes[0].right
-            raise InputError(Mistake(f"{file}: {error.mistakes[0].what}", right)) from error
+            raise InputError(f"{file}: {error.mistakes[0].what}", right) from error
     if len({tenant.name for tenant in tenants}) < len(tenants):
         raise _wrong(file, "tenants", "each tenant once")
     return tuple(tenants)

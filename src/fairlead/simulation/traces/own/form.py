@@ -14,7 +14,7 @@ from fairlead.model.constraint import Requirement
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.selector_syntax import parse_selector
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
-from fairlead.simulation.traces.tables import Column, Kind, Layout
+from fairlead.simulation.traces.tables import Column, Kind
 from fairlead.simulation.workload import Ints, MachineEvent, Resource, Words
 
 SCHEMA = "fairlead.trace/1"
@@ -23,14 +23,14 @@ DESCRIPTION = "trace.json"
 
 
 class Form(Enum):
-    """How the tables are written. The values are the endings of their names."""
+    """Forms of tables. The values are the endings of their names."""
 
     PARQUET = "parquet"
     CSV = "csv"
 
 
 class TermKind(Enum):
-    """What the text of a term is: a requirement on labels, a white list, a black list."""
+    """Kinds of a term's text: a requirement on labels, a white list, a black list."""
 
     WHERE = "where"
     MACHINES = "machines"
@@ -78,13 +78,8 @@ def jobs(resources: Sequence[Resource]) -> tuple[Column, ...]:
 ARROW = {Kind.WHOLE: pa.int64(), Kind.TEXT: pa.string(), Kind.FLAG: pa.bool_()}
 
 
-def layout(columns: Sequence[Column]) -> Layout:
-    """How a table with these columns is read from CSV."""
-    return Layout(tuple(columns))
-
-
 def table_path(directory: Path, table: str, form: Form) -> Path:
-    """Where a table of a trace is."""
+    """The path of a table of a trace."""
     return directory / f"{table}.{form.value}"
 
 
@@ -104,9 +99,7 @@ def term_of(kind: str, text: str) -> Term:
     if kind == TermKind.WHERE.value:
         found: tuple[Requirement, ...] = parse_selector(text).requirements
         if len(found) != 1:
-            raise InputError(
-                Mistake(f"{text!r} holds {len(found)} requirements", "write one in each row")
-            )
+            raise InputError(f"{text!r} holds {len(found)} requirements", "write one in each row")
         return found[0]
     names = frozenset(name.strip() for name in text.split(",") if name.strip())
     if kind == TermKind.MACHINES.value:
@@ -114,10 +107,10 @@ def term_of(kind: str, text: str) -> Term:
     if kind == TermKind.EXCLUDE.value:
         return NotListed(names)
     known = ", ".join(kind.value for kind in TermKind)
-    raise InputError(Mistake(f"{kind!r} is no kind of term", f"write one of {known}"))
+    raise InputError(f"{kind!r} is no kind of term", f"write one of {known}")
 
 
-def numbers_written(words: Words) -> pa.Array:
+def numbers_to_text(words: Words) -> pa.Array:
     """For each row of bits, the numbers of those that are set, as in `0 3 17`; null for none."""
     count = len(words)
     if not words.size:
@@ -131,7 +124,7 @@ def numbers_written(words: Words) -> pa.Array:
     return pc.if_else(pa.array(counts > 0), joined, pa.scalar(None, pa.string()))
 
 
-def numbers_read(texts: Sequence[str], codes: Ints, terms: int, name: str) -> Words:
+def numbers_from_text(texts: Sequence[str], codes: Ints, terms: int, name: str) -> Words:
     """The inverse of `numbers_written`: `codes` say which text a row has, -1: none. Raises
     InputError where a number is not that of a term."""
     width = -(-terms // 64)
@@ -163,7 +156,7 @@ def null_where(values: Ints, missing: int) -> pa.Array:
     return pa.array(values, mask=values == missing)
 
 
-def coded(codes: Ints, texts: Sequence[str]) -> pa.Array:
+def texts_of_codes(codes: Ints, texts: Sequence[str]) -> pa.Array:
     """The texts that the codes stand for; null for -1."""
     indices = pa.array(codes.astype(np.int32), mask=codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string())).cast(pa.string())

@@ -24,6 +24,7 @@ from fairlead.simulation.traces.own.form import DESCRIPTION, EVENTS, Form, term_
 from fairlead.simulation.traces.tables import (
     MISSING,
     Column,
+    Layout,
     Part,
     Vocabulary,
     arrays,
@@ -74,7 +75,7 @@ def _rows(
     """The table in parts."""
     path = str(own_form.table_path(directory, table, form))
     if form is Form.CSV:
-        yield from parts(path, own_form.layout(columns), words)
+        yield from parts(path, Layout(tuple(columns)), words)
         return
     try:
         with pq.ParquetFile(path) as file:
@@ -82,7 +83,7 @@ def _rows(
                 if column.name not in file.schema_arrow.names:
                     right = f"its columns are {', '.join(file.schema_arrow.names)}"
                     what = f"{path}: the column {column.name} is missing"
-                    raise InputError(Mistake(what, right))
+                    raise InputError(what, right)
             names = [column.name for column in columns]
             for batch in file.iter_batches(batch_size=_ROWS, columns=names):
                 yield arrays(batch, columns, words, path)
@@ -109,7 +110,7 @@ def _terms(directory: Path, form: Form) -> tuple[Term, ...]:
     rows = _whole(directory, "terms", form, own_form.TERMS, words)
     path = own_form.table_path(directory, "terms", form)
     if (rows["term"] != np.arange(len(rows["term"]))).any():
-        raise InputError(Mistake(f"{path}: the terms are not numbered 0, 1, 2 …", "number them so"))
+        raise InputError(f"{path}: the terms are not numbered 0, 1, 2 …", "number them so")
     terms = []
     for row, (kind, text) in enumerate(zip(rows["kind"], rows["text"], strict=True)):
         try:
@@ -120,7 +121,7 @@ def _terms(directory: Path, form: Form) -> tuple[Term, ...]:
             what = f"{path}, row {row + 1}: {wrong.what}"
             raise InputError(Mistake(what, wrong.right, context=wrong.context)) from error
     if len(set(terms)) < len(terms):
-        raise InputError(Mistake(f"{path}: a term is there twice", "write each term once"))
+        raise InputError(f"{path}: a term is there twice", "write each term once")
     return tuple(terms)
 
 
@@ -130,7 +131,7 @@ def _machines(directory: Path, form: Form, resources: Sequence[Resource]) -> Mac
     rows = _whole(directory, "machines", form, own_form.MACHINES, words)
     path = own_form.table_path(directory, "machines", form)
     if len(names.texts) < len(rows["machine"]):
-        raise InputError(Mistake(f"{path}: a machine is listed twice", "list each machine once"))
+        raise InputError(f"{path}: a machine is listed twice", "list each machine once")
     labels = [_labels(text, path) for text in texts.texts]
     count = len(names.texts)
     kinds = Vocabulary()
@@ -138,17 +139,13 @@ def _machines(directory: Path, form: Form, resources: Sequence[Resource]) -> Mac
     found = _whole(directory, "machine_events", form, columns, {"machine": names, "event": kinds})
     path = own_form.table_path(directory, "machine_events", form)
     if len(names.texts) > count:
-        raise InputError(
-            Mistake(f"{path}: the machine {names.texts[count]!r} is not listed", "list it")
-        )
+        raise InputError(f"{path}: the machine {names.texts[count]!r} is not listed", "list it")
     unknown = [text for text in kinds.texts if text not in EVENTS]
     if unknown:
-        raise InputError(
-            Mistake(f"{path}: {unknown[0]!r} is no event", f"write one of {', '.join(EVENTS)}")
-        )
+        raise InputError(f"{path}: {unknown[0]!r} is no event", f"write one of {', '.join(EVENTS)}")
     if (np.diff(found["time_us"]) < 0).any():
         row = int(np.flatnonzero(np.diff(found["time_us"]) < 0)[0]) + 2
-        raise InputError(Mistake(f"{path}, row {row}: its time is before the row above", "sort it"))
+        raise InputError(f"{path}, row {row}: its time is before the row above", "sort it")
     kind_of = np.array([EVENTS[text] for text in kinds.texts], dtype=np.int64)
     capacity = [found[f"capacity_{resource.name}"] for resource in resources]
     return MachineTable(
@@ -169,10 +166,10 @@ def _labels(text: str, path: Path) -> FrozenMap[Label]:
         found = json_tree(text, str(path), number=Decimal)
     except InputError as error:
         what = f"{path}: the labels {text!r} are no JSON"
-        raise InputError(Mistake(what, 'write as in {"zone": "east"}')) from error
+        raise InputError(what, 'write as in {"zone": "east"}') from error
     if not isinstance(found, dict):
         what = f"{path}: the labels {text!r} are no names with values"
-        raise InputError(Mistake(what, 'write as in {"zone": "east"}'))
+        raise InputError(what, 'write as in {"zone": "east"}')
     try:
         return label_values(found)
     except InputError as error:
@@ -226,7 +223,7 @@ class _Jobs:
         tasks.end(before)
 
     def _refuse(self, row: int, what: str, right: str) -> None:
-        raise InputError(Mistake(f"{self._path}, row {row}: {what}", right))
+        raise InputError(f"{self._path}, row {row}: {what}", right)
 
     def _batch(
         self,
@@ -266,17 +263,17 @@ class _Jobs:
             durations=durations,
             first=first,
             prefers=soft,
-            patience=_given(rows["patience_us"]),
-            expected=_given(rows["expected_us"]),
+            patience=_known_times(rows["patience_us"]),
+            expected=_known_times(rows["expected_us"]),
         )
 
     def _sets(self, words: Vocabulary, codes: Ints, column: str) -> Words:
         """The sets of terms that the texts are."""
         name = f"{self._path}: {column}"
-        return own_form.numbers_read(words.texts, codes, self._terms, name)
+        return own_form.numbers_from_text(words.texts, codes, self._terms, name)
 
 
-def _given(values: Ints) -> Ints | None:
+def _known_times(values: Ints) -> Ints | None:
     return None if (values == MISSING).all() else np.maximum(values, 0)
 
 
@@ -301,7 +298,7 @@ class _Tasks:
             last = jobs[-1][-1] if len(jobs[-1]) else before
             if len(part["job"]) and (np.diff(part["job"], prepend=last) < 0).any():
                 raise InputError(
-                    Mistake(f"{self._path}: the tasks are not in the order of the jobs", "sort it")
+                    f"{self._path}: the tasks are not in the order of the jobs", "sort it"
                 )
             jobs.append(part["job"])
             durations.append(part["duration_us"])
@@ -312,11 +309,9 @@ class _Tasks:
         if len(wrong):
             at = int(wrong[0])
             raise InputError(
-                Mistake(
-                    f"{self._path} has {int(counts[at])} durations of job {before + at}, which has"
-                    f" {int(tasks[at])} tasks",
-                    "write one for each task, or one for all",
-                )
+                f"{self._path} has {int(counts[at])} durations of job {before + at}, which has"
+                f" {int(tasks[at])} tasks",
+                "write one for each task, or one for all",
             )
         self._job, self._duration = job[first[-1] :], duration[first[-1] :]
         return first.astype(np.int64), duration[: first[-1]]
@@ -326,8 +321,6 @@ class _Tasks:
         left = self._job if len(self._job) else next(self._parts, {"job": self._job})["job"]
         if len(left):
             raise InputError(
-                Mistake(
-                    f"{self._path} has durations of job {int(left[0])}; the last job is {jobs - 1}",
-                    "take them out, or add the job",
-                )
+                f"{self._path} has durations of job {int(left[0])}; the last job is {jobs - 1}",
+                "take them out, or add the job",
             )

@@ -17,7 +17,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from fairlead.model.constraint import Label
-from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.model.errors import InputError, OutputError
 from fairlead.model.quantity import written
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
@@ -31,19 +31,19 @@ from fairlead.simulation.traces.own.form import (
     TASKS,
     TERMS,
     Form,
-    coded,
     jobs,
     machine_events,
     null_where,
-    numbers_written,
+    numbers_to_text,
     table_path,
     term_fields,
+    texts_of_codes,
 )
 from fairlead.simulation.traces.tables import MISSING, Column
 from fairlead.simulation.workload import JobBatch, Resource, Workload
 
 Progress = Callable[[int], object]
-"""Told how many jobs have been written since it was last told."""
+"""Hears how many jobs have been written since it last heard."""
 
 
 def write(
@@ -52,9 +52,7 @@ def write(
     """Writes the workload into a directory that must not be there yet; returns its numbers of
     jobs and of tasks. Raises OutputError where it cannot be written; nothing is left then."""
     if directory.exists():
-        raise InputError(
-            Mistake(f"{directory} is already there", "give a directory that is not there yet")
-        )
+        raise InputError(f"{directory} is already there", "give a directory that is not there yet")
     beside = None
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +75,7 @@ def _tables(workload: Workload, directory: Path, form: Form, progress: Progress)
     """Writes all tables; the numbers of jobs and of tasks."""
     machines = workload.machines
     resources = workload.resources
-    labels = [_labels_written(each) for each in machines.labels]
+    labels = [_labels_to_text(each) for each in machines.labels]
     names = pa.array(machines.names, pa.string())
     kinds = list(EVENTS)
     _write(directory, "machines", MACHINES, form, [[names, pa.array(labels, pa.string())]])
@@ -89,8 +87,8 @@ def _tables(workload: Workload, directory: Path, form: Form, progress: Progress)
         [
             [
                 pa.array(machines.time),
-                coded(machines.machine, machines.names),
-                coded(machines.kind, kinds),
+                texts_of_codes(machines.machine, machines.names),
+                texts_of_codes(machines.kind, kinds),
                 *(pa.array(column) for column in machines.capacity.T),
             ]
         ],
@@ -136,11 +134,11 @@ def _job_columns(
     return [
         pa.nulls(count, pa.string()) if batch.names is None else pa.array(batch.names, pa.string()),
         pa.array(batch.submit),
-        coded(batch.tenant, tenants),
+        texts_of_codes(batch.tenant, tenants),
         pa.array(batch.tasks),
         *(pa.array(column) for column in demands),
-        numbers_written(batch.needs),
-        pa.nulls(count, pa.string()) if batch.prefers is None else numbers_written(batch.prefers),
+        numbers_to_text(batch.needs),
+        pa.nulls(count, pa.string()) if batch.prefers is None else numbers_to_text(batch.prefers),
         nothing if batch.patience is None else null_where(batch.patience, MISSING),
         pa.array(batch.spread),
         pa.array(batch.gang),
@@ -164,7 +162,7 @@ def _write(
 def _writer(
     stack: ExitStack, directory: Path, table: str, columns: Sequence[Column], form: Form
 ) -> Callable[[list[pa.Array]], None]:
-    """What adds rows to the table; the stack closes it."""
+    """A function that adds rows to the table; the stack closes it."""
     schema = pa.schema(
         [pa.field(column.name, ARROW[column.kind]) for column in columns],
         metadata={b"fairlead.schema": SCHEMA.encode()} if form is Form.PARQUET else None,
@@ -182,7 +180,7 @@ def _writer(
     return add
 
 
-def _labels_written(labels: FrozenMap[Label]) -> str:
+def _labels_to_text(labels: FrozenMap[Label]) -> str:
     """JSON in which numbers stand as they were written: 5.10 stays 5.10."""
     fields = (
         f"{json.dumps(key, ensure_ascii=False)}: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlead.model.constraint import Operator, Requirement
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.machine import label_values
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.state.terms import Term
@@ -27,7 +27,7 @@ from fairlead.simulation.traces.tables import (
     Layout,
     Vocabulary,
     first_line,
-    parts,
+    read_rows,
 )
 from fairlead.simulation.workload import Ints, JobBatch, MachineTable, Words, Workload
 
@@ -74,7 +74,7 @@ _SPEC = Column("gpu_spec", Kind.TEXT, required=False)
 
 
 def role(line: str) -> str | None:
-    """Which list begins with this header."""
+    """The list that begins with this header; None if neither does."""
     names = line.split(",")
     if names == ["sn", "cpu_milli", "memory_mib", "gpu", "model"]:
         return NODES
@@ -88,10 +88,8 @@ def load(files: Files, options: Settings) -> Workload:
     for name, what in ((NODES, "node list"), (PODS, "pod list")):
         if len(files.get(name, ())) > 1:
             raise InputError(
-                Mistake(
-                    f"{', '.join(files[name])} are {len(files[name])} {what}s of the same cluster",
-                    f"give one {what}",
-                )
+                f"{', '.join(files[name])} are {len(files[name])} {what}s of the same cluster",
+                f"give one {what}",
             )
     notes: list[str] = []
     table = no_machines(len(RESOURCES))
@@ -123,8 +121,7 @@ def load(files: Files, options: Settings) -> Workload:
 
 def _nodes(path: str) -> MachineTable:
     words = {"sn": Vocabulary(), "model": Vocabulary()}
-    read = list(parts(path, _NODE_LAYOUT, words))
-    rows = {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+    rows = read_rows([path], _NODE_LAYOUT, words)
     none = label_values({})
     models = [label_values({GPU_MODEL: text}) for text in words["model"].texts]
     names = [words["sn"].texts[code] for code in rows["sn"].tolist()]
@@ -137,12 +134,11 @@ def _nodes(path: str) -> MachineTable:
 def _pods(
     path: str, options: Settings, notes: list[str]
 ) -> tuple[JobBatch, tuple[Tenant, ...], tuple[Term, ...]]:
-    names = _header(path)
+    names = first_line(path).split(",")
     timed, specified = "creation_time" in names, "gpu_spec" in names
     layout = Layout(_POD_COLUMNS + (_SPEC,) * specified + _TIMES * timed)
     words = {"name": Vocabulary(), "gpu_spec": Vocabulary()}
-    read = list(parts(path, layout, words))
-    rows = {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+    rows = read_rows([path], layout, words)
     count = len(rows["name"])
     notes.append(f"found {count} pods; each is a job of one task")
     submit = _arrivals(rows, timed, options, notes)
@@ -163,15 +159,11 @@ def _pods(
         notes.append("missing: this list has no GPU models that pods take")
     tenant, tenants = _tenants(count, options, notes)
     if len(set(words["name"].texts)) < count:
-        raise InputError(Mistake(f"{path} names a pod twice", "name each pod once"))
+        raise InputError(f"{path} names a pod twice", "name each pod once")
     notes.append("not read: quality of service and the pod's last phase")
     texts = words["name"].texts
     named = tuple(texts[code] for code in rows["name"].tolist())
     return jobs_of_one_task(named, submit, demand, durations, tenant, needs), tenants, terms
-
-
-def _header(path: str) -> list[str]:
-    return first_line(path).split(",")
 
 
 def _terms(codes: Ints, words: Vocabulary) -> tuple[tuple[Term, ...], Words]:
@@ -223,7 +215,7 @@ def _durations(rows: dict[str, Ints], timed: bool, options: Settings, notes: lis
     durations = (rows["deletion_time"] - begin) * SECOND
     if (durations < 0).any():
         name = int(np.flatnonzero(durations < 0)[0]) + 2
-        raise InputError(Mistake(f"the pod in line {name} is deleted before it begins"))
+        raise InputError(f"the pod in line {name} is deleted before it begins")
     return durations
 
 

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.model.words import counted
 from fairlead.simulation.traces.build import in_batches, no_jobs, no_machines
 from fairlead.simulation.traces.formats import Files, Format
-from fairlead.simulation.traces.options import SECOND, Option, Settings, microseconds, refused
+from fairlead.simulation.traces.options import SECOND, Option, Settings, microseconds, refusal
 from fairlead.simulation.traces.public.google2011_machines import machine_table
 from fairlead.simulation.traces.public.google2011_tasks import (
     FAIL,
@@ -24,7 +24,7 @@ from fairlead.simulation.traces.public.google2011_tasks import (
     SCHEDULE,
     SUBMIT,
     Tasks,
-    reduced,
+    reduce_events,
 )
 from fairlead.simulation.traces.tables import (
     LARGEST,
@@ -36,7 +36,7 @@ from fairlead.simulation.traces.tables import (
     Vocabulary,
     parts,
 )
-from fairlead.simulation.workload import Ints, JobBatch, Resource, Workload
+from fairlead.simulation.workload import Bools, Ints, JobBatch, Resource, Workload
 
 OPTIONS = (
     Option("hours", "all", "tasks submitted up to so many hours after the trace's beginning"),
@@ -114,7 +114,7 @@ _ROLES = {
 
 
 def role(line: str) -> str | None:
-    """Which table begins with this line; the tables have no header."""
+    """The table that begins with this line; the tables have no header."""
     return next((name for name, form in _ROLES.items() if form.fullmatch(line)), None)
 
 
@@ -153,7 +153,7 @@ def _check(options: Settings) -> tuple[str, str | int, str, str, int, int | None
     text = options.values["missing-durations"]
     span = microseconds(text)
     if text not in ("resample", "observed") and span is None:
-        raise refused("missing-durations", text, "write resample, observed, or a time such as 300s")
+        raise refusal("missing-durations", text, "write resample, observed, or a time such as 300s")
     demands = options.choice("missing-demands", ("leave-out", "median"))
     nothing = options.choice("no-demand", ("least", "leave-out"))
     options.whole("seed")
@@ -181,7 +181,7 @@ def _jobs(
                 yield part
 
     kinds = (FINISH,) if ends == "finish" else (FINISH, FAIL, KILL, LOST)
-    tasks, counts = reduced(events(), kinds)
+    tasks, counts = reduce_events(events(), kinds)
     read = counted(len(files[TASK_EVENTS]), "part")
     notes = [
         (
@@ -214,7 +214,7 @@ def _jobs(
     cpu, kept = _asking(cpu, memory, kept, nothing, notes)
     tasks, user, cpu, memory = _only(tasks, kept), user[kept], cpu[kept], memory[kept]
     durations = _durations(tasks, missing, max(0, horizon[0] - 600 * SECOND), options, notes)
-    jobs = _grouped(tasks, user, np.stack((cpu, memory), axis=1), durations, gather, notes)
+    jobs = _group_tasks(tasks, user, np.stack((cpu, memory), axis=1), durations, gather, notes)
     notes += [
         (
             "read as: user = tenant; different-machines flag = spread; a task's demand is that of"
@@ -230,7 +230,7 @@ def _jobs(
     return jobs, notes
 
 
-def _only(tasks: Tasks, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Tasks:
+def _only(tasks: Tasks, kept: Bools) -> Tasks:
     return Tasks(**{name: values[kept] for name, values in vars(tasks).items()})
 
 
@@ -258,9 +258,7 @@ def _users_of_jobs(files: Files, users: Vocabulary, notes: list[str]) -> tuple[I
     return jobs, pairs[1][first]
 
 
-def _demands(
-    tasks: Tasks, missing: str, notes: list[str]
-) -> tuple[Ints, Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _demands(tasks: Tasks, missing: str, notes: list[str]) -> tuple[Ints, Ints, Bools]:
     """Demands of cpu and memory, and which tasks stay."""
     cpu, memory = tasks.cpu, tasks.memory
     known = (cpu != MISSING) & (memory != MISSING)
@@ -281,10 +279,10 @@ def _demands(
 def _asking(
     cpu: Ints,
     memory: Ints,
-    kept: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    kept: Bools,
     nothing: str,
     notes: list[str],
-) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+) -> tuple[Ints, Bools]:
     """Demands of cpu and which tasks stay, after what is done with tasks that ask for nothing."""
     idle = kept & (cpu == 0) & (memory == 0)
     count = int(idle.sum())
@@ -319,10 +317,8 @@ def _durations(
     else:
         if not recorded.any():
             raise InputError(
-                Mistake(
-                    "no task's run ends in these files, so no duration can be drawn",
-                    "give more parts, or a duration: --set missing-durations=300s",
-                )
+                "no task's run ends in these files, so no duration can be drawn",
+                "give more parts, or a duration: --set missing-durations=300s",
             )
         draw = np.random.Generator(np.random.PCG64(options.whole("seed")))
         durations[lacking] = draw.choice(durations[recorded], size=count)
@@ -333,7 +329,7 @@ def _durations(
     return durations
 
 
-def _grouped(
+def _group_tasks(
     tasks: Tasks, user: Ints, demand: Ints, durations: Ints, gather: int, notes: list[str]
 ) -> JobBatch:
     """Jobs of tasks that are alike: of one job of the trace, equal in demand and flag, submitted
@@ -387,7 +383,7 @@ def _grouped(
 
 
 def _before(sizes: Ints) -> Ints:
-    """How many tasks the jobs before each have together."""
+    """The number of tasks that the jobs before each have together."""
     return np.cumsum(sizes) - sizes
 
 

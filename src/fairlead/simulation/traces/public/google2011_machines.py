@@ -9,8 +9,8 @@ import numpy as np
 
 from fairlead.model.machine import label_values
 from fairlead.simulation.traces.public.google2011_tasks import START
-from fairlead.simulation.traces.tables import MISSING, Column, Kind, Layout, Vocabulary, parts
-from fairlead.simulation.workload import MachineEvent, MachineTable
+from fairlead.simulation.traces.tables import MISSING, Column, Kind, Layout, Vocabulary, read_rows
+from fairlead.simulation.workload import Bools, Ints, MachineEvent, MachineTable
 
 
 def machine_table(
@@ -30,8 +30,7 @@ def machine_table(
         ),
     )
     platforms = Vocabulary()
-    read = [part for path in paths for part in parts(path, layout, {"platform": platforms})]
-    rows = {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+    rows = read_rows(paths, layout, {"platform": platforms})
     found = len(rows["time"])
     lacking = (rows["event"] != MachineEvent.REMOVE) & (
         (rows["cpu"] == MISSING) | (rows["memory"] == MISSING)
@@ -80,13 +79,8 @@ def machine_table(
     return table, notes
 
 
-def _sensible(
-    machine: np.ndarray[tuple[int], np.dtype[np.int64]],
-    event: np.ndarray[tuple[int], np.dtype[np.int64]],
-    cpu: np.ndarray[tuple[int], np.dtype[np.int64]],
-    memory: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Which events change something, and what they do to a machine that is (not) there: one that
+def _sensible(machine: Ints, event: Ints, cpu: Ints, memory: Ints) -> tuple[Bools, Ints]:
+    """Tests which events change something, and corrects their kinds: a machine that
     is there is updated, one that is not is added."""
     order = np.argsort(machine, kind="stable")
     same = np.concatenate(([False], machine[order][1:] == machine[order][:-1]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.simulation.traces.tables import MISSING, Part
 from fairlead.simulation.workload import Bools, Ints
 
@@ -54,7 +54,7 @@ class Tasks:
         return self.key >> _INDEX_BITS
 
 
-def reduced(
+def reduce_events(
     parts: Iterable[Part], ends: Sequence[int], rows_at_once: int = ROWS
 ) -> tuple[Tasks, Mapping[int, int]]:
     """The tasks of all parts, and how many events of each type there are. A run counts as ended
@@ -70,26 +70,24 @@ def reduced(
         time = part["time"]
         if len(time) and (time[0] < last or (np.diff(time) < 0).any()):
             raise InputError(
-                Mistake(
-                    "the task events are not in the order of their times",
-                    "give the parts as they were published, in the order of their names",
-                )
+                "the task events are not in the order of their times",
+                "give the parts as they were published, in the order of their names",
             )
         last = int(time[-1]) if len(time) else last
         counts += np.bincount(part["event"], minlength=9)
         waiting.append(part)
         rows += len(time)
         if rows >= rows_at_once:
-            levels.append(_of_part(_joined(waiting), ends))
+            levels.append(_of_part(_join(waiting), ends))
             waiting, rows = [], 0
             while len(levels) > 1 and len(levels[-2].key) <= 2 * len(levels[-1].key):
                 after = levels.pop()
-                levels.append(_merged(levels.pop(), after))
+                levels.append(_merge(levels.pop(), after))
     if rows:
-        levels.append(_of_part(_joined(waiting), ends))
+        levels.append(_of_part(_join(waiting), ends))
     while len(levels) > 1:
         after = levels.pop()
-        levels.append(_merged(levels.pop(), after))
+        levels.append(_merge(levels.pop(), after))
     return levels[0], {kind: int(count) for kind, count in enumerate(counts)}
 
 
@@ -97,7 +95,7 @@ def _empty() -> Tasks:
     return Tasks(*(np.zeros(0, dtype=np.int64) for _ in fields(Tasks)))
 
 
-def _joined(parts: Sequence[Part]) -> Part:
+def _join(parts: Sequence[Part]) -> Part:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -105,10 +103,8 @@ def _of_part(part: Part, ends: Sequence[int]) -> Tasks:
     """The rows of the tasks of one part."""
     if part["index"].max() >> _INDEX_BITS or part["job"].max() >> (63 - _INDEX_BITS):
         raise InputError(
-            Mistake(
-                "a job's number is 2^39 or more, or a task's 2^24 or more",
-                "this is not the trace that Google published",
-            )
+            "a job's number is 2^39 or more, or a task's 2^24 or more",
+            "this is not the trace that Google published",
         )
     key = part["job"] << _INDEX_BITS | part["index"]
     order = np.argsort(key, kind="stable")
@@ -152,7 +148,7 @@ def _of_part(part: Part, ends: Sequence[int]) -> Tasks:
     )
 
 
-def _merged(before: Tasks, after: Tasks) -> Tasks:
+def _merge(before: Tasks, after: Tasks) -> Tasks:
     """The rows of both, one for each task; the events of `after` come right after those of
     `before`. Associative: neighbours may be merged in any order."""
     key = np.concatenate((before.key, after.key))
@@ -163,7 +159,7 @@ def _merged(before: Tasks, after: Tasks) -> Tasks:
     both = same[kept]  # the row goes on in the next one
 
     def columns(name: str) -> tuple[Ints, Ints]:
-        """What was known before, and what comes after where the task has both."""
+        """The values known before, and those that come after where the task has both."""
         values = np.concatenate((getattr(before, name), getattr(after, name)))[order]
         earlier = values[kept]
         later = np.full(len(earlier), MISSING, dtype=np.int64)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.model.constraint import Operator, Requirement
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.state.terms import Term
 from fairlead.simulation.traces.build import bits, in_batches, no_machines
@@ -20,9 +20,9 @@ from fairlead.simulation.traces.tables import (
     Kind,
     Layout,
     Vocabulary,
-    parts,
+    read_rows,
 )
-from fairlead.simulation.workload import Ints, JobBatch, Resource, Workload
+from fairlead.simulation.workload import Bools, Ints, JobBatch, Resource, Workload
 
 OPTIONS = (
     Option("missing-durations", "300s", "of every task: a sample of events has no durations"),
@@ -75,8 +75,7 @@ def load(files: Files, options: Settings) -> Workload:
     lost = options.choice("lost-values", ("leave-out", "task"))
     texts = ("user", "constraint_attributes", "constraint_relations", "constraint_values")
     words = {name: Vocabulary() for name in texts}
-    read = [part for path in files["instance_events"] for part in parts(path, _LAYOUT, words)]
-    rows = {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+    rows = read_rows(files["instance_events"], _LAYOUT, words)
     notes = [
         "this is a sample of events, not a workload: load and job sizes mean nothing in it",
         f"found {len(rows['time_us'])} events of {_collections(rows)} collections",
@@ -98,7 +97,7 @@ def load(files: Files, options: Settings) -> Workload:
         f"lost-values={lost}: in {int(lossy.sum())} instances the sample lost a constraint's value;"
         f" {'the instance' if lost == 'task' else 'that constraint'} is left out"
     )
-    jobs = _grouped(rows, sets, of_set, len(terms), duration)
+    jobs = _group_instances(rows, sets, of_set, len(terms), duration)
     notes += [
         f"missing-durations={options.values['missing-durations']}: assumed for every task",
         f"{int((rows['user'] == MISSING).sum())} instances have no user: their jobs are their own",
@@ -136,7 +135,7 @@ def _instances(rows: dict[str, Ints]) -> dict[str, Ints]:
 
 def _without(
     rows: dict[str, Ints],
-    out: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    out: Bools,
     rule: str,
     name: str,
     what: str,
@@ -154,7 +153,7 @@ def _constraints(
     tuple[Term, ...],
     list[list[int]],
     Ints,
-    np.ndarray[tuple[int], np.dtype[np.bool_]],
+    Bools,
 ]:
     """The terms; the distinct sets of them; each row's set; and which rows lost a value."""
     columns = [
@@ -173,17 +172,15 @@ def _constraints(
         ]
         if len({len(field) for field in fields}) > 1:
             raise InputError(
-                Mistake(
-                    f"a constraint has {len(fields[0])} attributes, {len(fields[1])} relations and"
-                    f" {len(fields[2])} values",
-                    "write as many of each",
-                )
+                f"a constraint has {len(fields[0])} attributes, {len(fields[1])} relations and"
+                f" {len(fields[2])} values",
+                "write as many of each",
             )
         found: dict[int, None] = {}
         for attribute, relation, value in zip(*fields, strict=True):
             if relation not in _OPERATORS:
                 raise InputError(
-                    Mistake(f"{relation!r} is no relation of a constraint", "write 0, 1, 2 or 3")
+                    f"{relation!r} is no relation of a constraint", "write 0, 1, 2 or 3"
                 )
             if value != _LOST:
                 term = Requirement(attribute, _OPERATORS[relation], (value,))
@@ -193,7 +190,7 @@ def _constraints(
     return tuple(terms), sets, which, np.array(lossy, dtype=np.bool_)[which]
 
 
-def _grouped(
+def _group_instances(
     rows: dict[str, Ints], sets: list[list[int]], of_set: Ints, terms: int, duration: int
 ) -> JobBatch:
     """Instances of a collection with the same time, user, demand and constraint are one job."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from fairlead.model.machine import label_values
 from fairlead.simulation.traces.build import in_batches, machines_from_start, no_jobs
+from fairlead.simulation.traces.formats import Format
 from fairlead.simulation.traces.options import Option, Settings
-from fairlead.simulation.traces.tables import Column, Layout, Vocabulary, parts
+from fairlead.simulation.traces.tables import Column, Kind, Layout, Vocabulary, read_rows
 from fairlead.simulation.workload import Resource, Workload
 
 GPU_MODEL = "gpu-model"
@@ -37,7 +38,7 @@ class Source:
     gpu: Column
 
 
-def machine_list(title: str, paths: Sequence[str], source: Source, options: Settings) -> Workload:
+def _machine_list(title: str, paths: Sequence[str], source: Source, options: Settings) -> Workload:
     """The machines with their GPU model as a label, and no jobs."""
     columns = [source.name, source.model, source.cpu, source.gpu]
     resources = [CPU, GPU]
@@ -50,8 +51,7 @@ def machine_list(title: str, paths: Sequence[str], source: Source, options: Sett
     else:
         notes.append("missing: the list says nothing of memory, so these machines have none")
     words = {source.name.name: Vocabulary(), source.model.name: Vocabulary()}
-    read = [part for path in paths for part in parts(path, Layout(tuple(columns)), words)]
-    rows = {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+    rows = read_rows(paths, Layout(tuple(columns)), words)
     units = {source.cpu.name: 1000, source.gpu.name: GPU.piece}
     capacity = [rows[source.cpu.name] * units[source.cpu.name]]
     if source.memory is not None:
@@ -79,3 +79,44 @@ def machine_list(title: str, paths: Sequence[str], source: Source, options: Sett
         tasks=0,
         options=options.values,
     )
+
+
+def _list_format(name: str, title: str, header: str, source: Source, *options: Option) -> Format:
+    """The format of files with this header, which hold machines and no jobs."""
+    return Format(
+        name=name,
+        title=title,
+        options=options,
+        role=lambda line: "machines" if line == header else None,
+        load=lambda files, settings: _machine_list(name, files["machines"], source, settings),
+    )
+
+
+ALIBABA_2020 = _list_format(
+    "alibaba-gpu-2020",
+    "machines of Alibaba's PAI GPU cluster of 2020: pai_machine_spec",
+    "machine,gpu_type,cap_cpu,cap_mem,cap_gpu",
+    Source(
+        name=Column("machine", Kind.TEXT),
+        model=Column("gpu_type", Kind.TEXT),
+        without_gpu="CPU",
+        cpu=Column("cap_cpu", Kind.WHOLE),
+        memory=Column("cap_mem", Kind.WHOLE),
+        gpu=Column("cap_gpu", Kind.WHOLE, most=1000),
+    ),
+    GB,
+)
+
+ALIBABA_2026 = _list_format(
+    "alibaba-spot-gpu-2026",
+    "nodes of Alibaba's spot GPU cluster of 2026: node_info_df",
+    "gpu_model,gpu_capacity_num,cpu_num,node_name",
+    Source(
+        name=Column("node_name", Kind.TEXT),
+        model=Column("gpu_model", Kind.TEXT),
+        without_gpu="",
+        cpu=Column("cpu_num", Kind.WHOLE),
+        memory=None,
+        gpu=Column("gpu_capacity_num", Kind.WHOLE, most=1000),
+    ),
+)

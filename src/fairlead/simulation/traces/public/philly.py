@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +12,8 @@ from fairlead.simulation.traces.build import in_batches, jobs_of_one_task, no_ma
 from fairlead.simulation.traces.formats import Files, Format
 from fairlead.simulation.traces.options import SECOND, Option, Settings
 from fairlead.simulation.traces.public.machine_lists import GPU
-from fairlead.simulation.traces.tables import Column, Kind, Layout, Vocabulary, parts
-from fairlead.simulation.workload import JobBatch, Workload
+from fairlead.simulation.traces.tables import Column, Kind, Layout, Vocabulary, read_rows
+from fairlead.simulation.workload import Ints, JobBatch, Workload
 
 OPTIONS = (
     Option(
@@ -44,8 +45,7 @@ def load(files: Files, options: Settings) -> Workload:
     """The workload: virtual clusters are tenants; no machines."""
     whole = options.choice("task", ("gpu", "job")) == "job"
     words = {"cluster": Vocabulary()}
-    read = [part for path in files["jobs"] for part in parts(path, _LAYOUT, words)]
-    rows = {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+    rows = read_rows(files["jobs"], _LAYOUT, words)
     count = len(rows["timestamp"])
     start = int(rows["timestamp"].min()) if count else 0
     gpus = rows["num_gpus"]
@@ -79,10 +79,8 @@ def load(files: Files, options: Settings) -> Workload:
     )
 
 
-def _gangs(jobs: JobBatch, gpus: np.ndarray[tuple[int], np.dtype[np.int64]]) -> JobBatch:
+def _gangs(jobs: JobBatch, gpus: Ints) -> JobBatch:
     """The jobs with as many tasks as GPUs, which start together and all take the job's time."""
-    from dataclasses import replace
-
     return replace(jobs, tasks=gpus, gang=np.maximum(gpus, 1))
 
 

@@ -8,12 +8,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.simulation.traces.build import in_batches, no_machines
 from fairlead.simulation.traces.formats import Files, Format
-from fairlead.simulation.traces.options import SECOND, Option, Settings, refused
+from fairlead.simulation.traces.options import SECOND, Option, Settings, refusal
 from fairlead.simulation.traces.public.machine_lists import CPU, MEMORY
-from fairlead.simulation.traces.tables import Column, Kind, Layout, Vocabulary, first_line, parts
+from fairlead.simulation.traces.tables import (
+    Column,
+    Kind,
+    Layout,
+    Vocabulary,
+    first_line,
+    read_rows,
+)
 from fairlead.simulation.workload import Ints, JobBatch, Workload
 
 OPTIONS = (
@@ -41,7 +48,7 @@ def load(files: Files, options: Settings) -> Workload:
     start_up = options.span("start-up")
     demand = [_whole(options, "cpu", CPU.unit), _whole(options, "memory", MEMORY.unit)]
     if len(files["jobs"]) > 1:
-        raise InputError(Mistake("SWIM files are days of their own", "give one file, not several"))
+        raise InputError("SWIM files are days of their own", "give one file, not several")
     (path,) = files["jobs"]
     width = first_line(path).count("\t") + 1
     names = Vocabulary()
@@ -57,10 +64,9 @@ def load(files: Files, options: Settings) -> Workload:
             *[Column("", Kind.TEXT, required=False)] * (width - 5),
         ),
     )
-    read = list(parts(path, layout, {"job": names}))
-    rows = {name: np.concatenate([part[name] for part in read]) for name in read[0]}
+    rows = read_rows([path], layout, {"job": names})
     if len(names.texts) < len(rows["job"]):
-        raise InputError(Mistake(f"{path} names a job twice", "name each job once"))
+        raise InputError(f"{path} names a job twice", "name each job once")
     order = np.argsort(rows["submit"], kind="stable")
     rows = {name: values[order] for name, values in rows.items()}
     count = len(order)
@@ -111,7 +117,7 @@ def _whole(options: Settings, name: str, unit: Fraction) -> int:
     """The option's value in units. Raises InputError where that is no whole number."""
     value = options.amount(name) / unit
     if value.denominator != 1:
-        raise refused(name, options.values[name], f"write a multiple of {unit}")
+        raise refusal(name, options.values[name], f"write a multiple of {unit}")
     return int(value)
 
 

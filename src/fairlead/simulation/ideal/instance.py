@@ -1,4 +1,4 @@
-"""What an ideal scheduler is given: all jobs of a workload at once, in arrays, and their scales."""
+"""The input of ideal schedulers: all jobs of a workload at once, in arrays, and their scales."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.scheduling.state.scales import Classes as Alike
 from fairlead.scheduling.state.scales import Scaler
@@ -16,6 +16,7 @@ from fairlead.sharing.present import Classes, classes_of
 from fairlead.simulation.ideal.machines import Turn, rows_of
 from fairlead.simulation.workload import (
     Bools,
+    Floats,
     Ints,
     JobBatch,
     MachineTable,
@@ -23,14 +24,12 @@ from fairlead.simulation.workload import (
     Workload,
 )
 
-Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-
 BITS = 64
 NEVER = 1 << 62
 
 
 @dataclass(frozen=True)
-class Given:
+class Instance:
     """All jobs (J) in order of submission, and the machines (M): a row for each that there ever is,
     and for each capacity that it ever has."""
 
@@ -73,12 +72,12 @@ class Given:
         return scale
 
     def duration(self, job: int, task: int) -> int:
-        """How long a task takes, in microseconds."""
+        """The duration of a task, in microseconds."""
         times = self.durations[job]
         return int(times[task] if len(times) > 1 else times[0])
 
 
-def given(workload: Workload, policy: Policy) -> Given:
+def build_instance(workload: Workload, policy: Policy) -> Instance:
     """The workload in arrays. Raises InputError for gangs, of which the exact allocation knows
     nothing."""
     batches = tuple(workload.batches())
@@ -90,16 +89,14 @@ def given(workload: Workload, policy: Policy) -> Given:
     needs = np.concatenate(
         [np.zeros((0, words), np.uint64), *(_wide(b.needs, words) for b in batches)]
     )
-    gang = _joined([b.gang for b in batches])
+    gang = _join([b.gang for b in batches])
     if (gang > 1).any():
         raise InputError(
-            Mistake(
-                f"`{workload.name}` has gangs, and no ideal is known for them: exact shares are of"
-                " tasks that can be divided, which cannot start together or not at all",
-                "leave --ideal out, or the gangs",
-            )
+            f"`{workload.name}` has gangs, and no ideal is known for them: exact shares are of"
+            " tasks that can be divided, which cannot start together or not at all",
+            "leave --ideal out, or the gangs",
         )
-    tasks = _joined([b.tasks for b in batches])
+    tasks = _join([b.tasks for b in batches])
     rows = rows_of(workload)
     machine, capacity = rows.machine, rows.capacity
     satisfied = satisfied_terms(workload.machines, terms, words)[machine]
@@ -113,8 +110,8 @@ def given(workload: Workload, policy: Policy) -> Given:
         np.array([resource.piece for resource in workload.resources], np.int64),
     )
     holds = scaler.holds(demand, spread, capacity[example])
-    submit = _joined([b.submit for b in batches])
-    return Given(
+    submit = _join([b.submit for b in batches])
+    return Instance(
         workload=workload,
         terms=terms,
         machine=machine,
@@ -122,7 +119,7 @@ def given(workload: Workload, policy: Policy) -> Given:
         satisfied=satisfied,
         names=_names(batches),
         submit=submit,
-        tenant=_joined([b.tenant for b in batches]),
+        tenant=_join([b.tenant for b in batches]),
         demand=demand,
         tasks=tasks,
         needs=needs,
@@ -159,7 +156,7 @@ def _wide(needs: Words, words: int) -> Words:
     return wide
 
 
-def _joined(columns: list[Ints]) -> Ints:
+def _join(columns: list[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *columns])
 
 

@@ -1,4 +1,4 @@
-"""What an ideal run tells its sinks: moments and records."""
+"""Moments and records of an ideal run, for its sinks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairlead.simulation.ideal.given import Floats, Given
+from fairlead.simulation.ideal.instance import Instance
 from fairlead.simulation.measure.moment import Moment
 from fairlead.simulation.measure.sinks import NEVER, JobRecords
-from fairlead.simulation.workload import Bools, Ints
+from fairlead.simulation.workload import Bools, Floats, Ints
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class There:
-    """Who is there at a moment, and on which machines."""
+    """The jobs of a moment, and their machines."""
 
     jobs: Mapping[int, Job]
     present: Bools  # (M,)
@@ -56,7 +56,7 @@ class There:
 
 
 def moment_of(
-    g: Given, now: There, runs: Mapping[int, Launch], on: Mapping[int, Ints] | None, at: int
+    g: Instance, now: There, runs: Mapping[int, Launch], on: Mapping[int, Ints] | None, at: int
 ) -> Moment:
     """The state as sinks see it. `on`, where tasks move: the tasks of each job on each class; they
     are anywhere in it."""
@@ -106,7 +106,7 @@ def _counts(runs: Mapping[int, Launch], place: Mapping[int, int]) -> dict[tuple[
 
 
 def _spread_out(
-    g: Given, on: Mapping[int, Ints], place: Mapping[int, int]
+    g: Instance, on: Mapping[int, Ints], place: Mapping[int, int]
 ) -> dict[tuple[int, int], int]:
     """Tasks on a class, machine after machine in order, as many as each holds."""
     counts: dict[tuple[int, int], int] = {}
@@ -134,7 +134,7 @@ def _take_anywhere(free: Ints, amounts: Ints) -> None:
         free[:, r] -= np.clip(amount - before, 0, free[:, r])
 
 
-def job_records(g: Given, rows: Sequence[tuple[int, int, Job]]) -> JobRecords:
+def job_records(g: Instance, rows: Sequence[tuple[int, int, Job]]) -> JobRecords:
     """The records of jobs, when each was over (NEVER), and what became of it."""
     numbers = np.array([job for job, _, _ in rows], np.int64)
     states = [state for _, _, state in rows]
