@@ -21,6 +21,8 @@ from prometheus_client import (
 )
 
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.lookup import machine_state
+from fairlead.scheduling.reading.waiting_counts import waiting_tasks
 from fairlead.scheduling.transitions import MachineState
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Timed
@@ -28,7 +30,6 @@ from fairlead.service.fairness.shortfalls import Measured
 from fairlead.service.fairness.to_wire import measured
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
-from fairlead.service.why.waiting_counts import waiting_tasks
 from fairlead.version import __version__
 
 if TYPE_CHECKING:
@@ -168,11 +169,11 @@ class Metrics:
             name for name, record in records.machines.items() if record.quarantine is not None
         }
         counts = {"up": 0, "draining": 0, "quarantined": 0}
-        for name, slot in core.ids.machines.items():
-            state = int(core.state.machine[slot]["state"])
-            if state == MachineState.UP:
+        for name in core.ids.machines:
+            state = machine_state(core, name)
+            if state is MachineState.UP:
                 counts["up"] += 1
-            elif state == MachineState.DRAINING:
+            elif state is MachineState.DRAINING:
                 counts["quarantined" if name in quarantined else "draining"] += 1
         for state_name, count in counts.items():
             self._machines.labels(state_name).set(count)

@@ -11,8 +11,8 @@ from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineDrained, MachineJoined, TaskFinished, TimePassed
+from fairlead.scheduling.reading.core_copy import copy_core
 from fairlead.scheduling.transitions import MachineState
-from fairlead.service.why.core_copy import copy_core
 from fairlead.service.why.expected_start import expected_start
 from fairlead.service.why.fewest_ends import fewest_ends
 from fairlead.service.why.remedies import Change, ChangeKind, smallest_changes

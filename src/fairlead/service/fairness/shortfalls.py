@@ -10,11 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.transitions import TaskState
+from fairlead.scheduling.reading.present import Jobs, Tenants
 from fairlead.service.fairness.causes import Cause, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare
-from fairlead.service.fairness.question import columns, jobs_there, tenant_slots
 from fairlead.sharing.numbers.amounts import simplest
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
@@ -141,32 +140,15 @@ class Audit:
 
 def measure(core: Core, exact: Answered | None) -> Measured:
     """What everybody has now beside what the exact allocation gives."""
-    state = core.state
-    jobs = jobs_there(core)
-    rows = columns(core, jobs)
-    tasks = state.task[: int(state.header[0]["tasks"])]
-    stopping = np.bincount(
-        tasks["job"][tasks["state"] == TaskState.STOPPING], minlength=len(state.job)
-    )
-    there = rows["cancelled"] == 0
-    running = np.where(there, rows["held"] - stopping[jobs], 0)
-    waiting = np.where(there, rows["waiting"], 0)
-    slots = tenant_slots(core)
-    place = np.full(len(state.tenant) + 1, -1)  # the last is the place of none, whose slot is -1
-    place[slots] = np.arange(len(slots))
-    parent = place[state.tenant["parent"][slots]]
-    owner = place[rows["tenant"]]
-    weight = state.tenant["weight"][slots]
-    whole = np.full(len(jobs), -1)
-    scale = rows["scale"]
-    fair = np.full(len(slots), np.nan)
-    names = tuple(core.ids.tenant_at[t].name for t in slots)
+    present, tenants = Jobs(core), Tenants(core)
+    running, waiting, owner = present.running, present.waiting, tenants.owners(present)
+    parent, weight = tenants.parent, tenants.weight
+    names = tuple(tenant.name for tenant in tenants.values)
+    whole, scale = np.full(len(running), -1), present.scale
+    fair = np.full(len(names), np.nan)
     if exact is not None:
         was = exact.question
-        at = np.full(len(state.job), -1)
-        same = state.job["seq"][was.slot] == was.seq
-        at[was.slot[same]] = np.flatnonzero(same)
-        found = at[jobs]
+        found = present.places_among(was.slot, was.seq)
         known = np.flatnonzero(found >= 0)
         if len(exact.answer.jobs.whole):
             now = (running + waiting)[known]
@@ -178,17 +160,17 @@ def measure(core: Core, exact: Answered | None) -> Measured:
                 fair[t] = share.share
     counts = np.stack([running, waiting], axis=1)
     parts = np.stack([_over(running, scale), _over(np.maximum(whole, 0), scale)], axis=1)
-    total, shares = np.zeros((len(slots), 2), np.int64), np.zeros((len(slots), 2))
+    total, shares = np.zeros((len(names), 2), np.int64), np.zeros((len(names), 2))
     owned = owner >= 0
     np.add.at(total, owner[owned], counts[owned])
     np.add.at(shares, owner[owned], parts[owned])
-    for t in range(len(slots) - 1, -1, -1):  # a parent comes before its children
+    for t in range(len(names) - 1, -1, -1):  # a parent comes before its children
         if parent[t] >= 0:
             total[parent[t]] += total[t]
             shares[parent[t]] += shares[t]
     shares /= np.where(weight > 0, weight, 1.0)[:, None]
     return Measured(
-        exact, jobs, running, waiting, whole, scale, owner, names, parent, weight,
+        exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
         shares[:, 0], fair, shares[:, 1], total[:, 0], total[:, 1],
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.lookup import is_fifo
 from fairlead.service.fairness.history import Point
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import Audit, Measured, Short, measure
@@ -36,7 +37,7 @@ def shares(
 
 def _has_scale(core: Core, found: Measured) -> bool:
     """fifo has none of its own until the exact allocation brings one."""
-    return found.exact is not None or not core.state.header[0]["fifo"]
+    return found.exact is not None or not is_fifo(core)
 
 
 def _tenant(found: Measured, t: int, scaled: bool) -> wire.TenantShare:

@@ -15,9 +15,9 @@ from fairlead.scheduling.events import (
     MachineLeft,
     TaskFailed,
 )
+from fairlead.scheduling.reading.lookup import is_cancelled, machine_state, task_state
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.transitions import MachineState, TaskState
-from fairlead.service.loop.core_lookup import is_cancelled, machine_state, task_state
 from fairlead.service.loop.reports import may_be_tried, retries_of
 from fairlead.service.loop.step import Step
 from fairlead.service.records.people import MachineRecord

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fairlead.model.errors import InputError
 from fairlead.model.values import plain_name
 from fairlead.scheduling.events import JobCancelled, JobChanged, MachineDrained, TenantChanged
+from fairlead.scheduling.reading.lookup import is_cancelled, machine_state
 from fairlead.scheduling.transitions import MachineState
-from fairlead.service.loop.core_lookup import is_cancelled, machine_state
 from fairlead.service.loop.refusals import RefusedError, only_admin, refuse
 from fairlead.service.loop.step import Step
 from fairlead.service.loop.submitting import submit

@@ -11,8 +11,8 @@ from fairlead.scheduling.events import (
     TaskStarted,
     TaskStopped,
 )
+from fairlead.scheduling.reading.lookup import is_cancelled, task_state
 from fairlead.scheduling.transitions import TaskState
-from fairlead.service.loop.core_lookup import is_cancelled, task_state
 from fairlead.service.loop.step import Step
 from fairlead.service.records.jobs import JobRecord
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.scheduling.transitions import TaskState
 from fairlead.scheduling.why.values import (
     Behind,
@@ -25,7 +26,6 @@ from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import JobKey
-from fairlead.service.why.core_copy import FrozenCore, still
 from fairlead.service.why.expected_start import Start, expected_start
 from fairlead.service.why.remedies import Change, smallest_changes
 
@@ -188,8 +188,8 @@ def take(
     if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
         return Taken(said, None)
     if watch is None:
-        return Taken(said, still(core))
-    return Taken(said, still(core), watch.exact, watch.since(job.tenant))
+        return Taken(said, freeze(core))
+    return Taken(said, freeze(core), watch.exact, watch.since(job.tenant))
 
 
 def explained(taken: Taken) -> WhyJob:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 
-import numpy as np
-
 from fairlead.model.constraint import Operator, Selector
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -24,7 +22,8 @@ from fairlead.scheduling.events import (
     TaskFinished,
     TenantChanged,
 )
-from fairlead.scheduling.transitions import MachineState
+from fairlead.scheduling.reading.machine_room import demand_of, least_reductions
+from fairlead.scheduling.reading.present import Machines
 from fairlead.scheduling.why.values import Cap, Why, machines
 from fairlead.service.why.fewest_ends import Ends, fewest_ends
 from fairlead.service.why.trial import Trials
@@ -80,7 +79,7 @@ def smallest_changes(core: Core, why: Why) -> tuple[Change, ...]:
 
 def _together(trials: Trials, why: Why) -> int:
     """How many tasks start together next."""
-    gang = int(trials.row["gang"])
+    gang = trials.counts.gang
     return gang if why.waiting is None or why.waiting >= gang else 1
 
 
@@ -148,12 +147,10 @@ def _back(trials: Trials, why: Why) -> Iterator[Change]:
     """A machine that drains takes tasks again."""
     if not why.machines.draining:
         return
-    state, ids = trials.core.state, trials.core.ids
-    used = int(state.header[0]["machines"])
-    draining = np.flatnonzero(state.machine["state"][:used] == MachineState.DRAINING)
-    able = [m for m in draining.tolist() if _allowed(trials, ids.machine_at[m])]
-    for m in able[:MOST_ENDS]:
-        name = ids.machine_at[m].name
+    there = Machines(trials.core)
+    draining = [each for each, up in zip(there.values, there.up.tolist(), strict=True) if not up]
+    able = [machine.name for machine in draining if _allowed(trials, machine)]
+    for name in able[:MOST_ENDS]:
         starts = trials.happen([MachineDrained(trials.core.now, name, back=True)])
         if starts:
             yield Change(
@@ -237,26 +234,9 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
     if not (why.machines.no_room or why.machines.too_small) or _together(trials, why) > 1:
         return
     core, job = trials.core, trials.model
-    state = core.state
-    used = int(state.header[0]["machines"])
-    needs = state.needs[trials.slot]
-    demand = state.demand[trials.slot]
-    open_ = state.machine["state"][:used] == MachineState.UP
-    open_ &= ((state.satisfies[:used] & needs) == needs).all(axis=1)
-    open_ &= state.machine["reserved"][:used] < 0
-    least = np.minimum(state.room[:used], demand)
-    unit = state.unit
-    whole = (unit > 0) & (least > unit)
-    least = np.where(whole, least // np.maximum(unit, 1) * unit, least)
-    open_ &= (least[:, demand > 0] > 0).all(axis=1)
-    there = np.flatnonzero(open_)
-    if not len(there):
-        return
-    less = (demand - least[there]) / np.maximum(demand, 1)
-    order = there[np.lexsort((less.sum(axis=1), less.max(axis=1)))]
+    demand = demand_of(core, trials.slot)
     tried: set[tuple[int, ...]] = set()
-    for m in order.tolist():
-        amounts = tuple(least[m].tolist())
+    for m, amounts in least_reductions(core, trials.slot):
         if amounts in tried:
             continue
         if len(tried) == MOST_ENDS:
@@ -265,7 +245,7 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
         asked = {
             each.name: amounts[r] * each.unit
             for r, each in enumerate(core.ids.units)
-            if amounts[r] < int(demand[r])
+            if amounts[r] < demand[r]
         }
         starts = trials.change(replace(job, demand=FrozenMap({**job.demand, **asked})))
         if starts:
@@ -321,9 +301,8 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
         return  # a new machine is not on its list
     together = _together(trials, why)
     kinds: dict[tuple[object, ...], Machine] = {}
-    for m in sorted(core.ids.machine_at):
-        machine = core.ids.machine_at[m]
-        if int(core.state.machine[m]["state"]) != MachineState.GONE and _allowed(trials, machine):
+    for machine in Machines(core).values:
+        if _allowed(trials, machine):
             kinds.setdefault((machine.capacity, machine.labels), machine)
     for like in list(kinds.values())[:MOST_ENDS]:
         name = _new_name(core)

@@ -11,7 +11,8 @@ from fairlead.model.job import Job
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Stop
 from fairlead.scheduling.events import Event, JobCancelled, JobSubmitted, TaskStopped
-from fairlead.service.why.core_copy import copy_core
+from fairlead.scheduling.reading.core_copy import copy_core
+from fairlead.scheduling.reading.lookup import job_counts, machines_of_job
 
 STAND_IN = "fairlead-would-be"
 """The name of the job that stands for a changed one, with more letters where it is taken."""
@@ -23,7 +24,7 @@ class Trials:
     def __init__(self, core: Core, job: str, most: int) -> None:
         self.core, self.job, self._left = core, job, most
         self.slot = core.ids.jobs[job]
-        self.row = core.state.job[self.slot].copy()
+        self.counts = job_counts(core, job)
         self.model = core.ids.job_at[self.slot]
 
     @property
@@ -44,24 +45,16 @@ class Trials:
             name += "-"
         there = job
         if job.spread:  # not where tasks of it run already
-            own = self._own_machines()
+            own = machines_of_job(self.core, self.job)
             there = replace(job, exclude=(*job.exclude, *(n for n in own if n not in job.exclude)))
-        waiting = None if job.tasks is None else Fraction(max(int(self.row["waiting"]), 1))
+        waiting = None if job.tasks is None else Fraction(max(self.counts.waiting, 1))
         gang = job.gang if waiting is None or waiting >= job.gang else 1
         there = replace(there, name=name, tasks=waiting, gang=gang)
         now = self.core.now
         events = [JobSubmitted(now, there)]
-        if not self.row["cancelled"]:
+        if not self.counts.cancelled:
             return len(self._launches([JobCancelled(now, self.job), *events], name))
         return len(self._launches(events, name))
-
-    def _own_machines(self) -> tuple[str, ...]:
-        state, ids = self.core.state, self.core.ids
-        found, at = [], int(self.row["first_task"])
-        while at >= 0:
-            found.append(ids.machine_at[int(state.task[at]["machine"])].name)
-            at = int(state.task[at]["job_next"])
-        return tuple(dict.fromkeys(found))
 
     def _launches(self, events: Sequence[Event], name: str) -> list[Launch]:
         if self._left <= 0:
