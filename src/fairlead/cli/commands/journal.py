@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.cli.main import Exit
     from fairlead.model.errors import InputError, Mistake
     from fairlead.service.journal.entry import CorruptJournalError, JournalError
-    from fairlead.service.recovery.recover import DisagreementError
+    from fairlead.service.recovery.core_fold import DisagreementError
 
     try:
         if args.action == "prune":

@@ -1,4 +1,4 @@
-"""Why a job has less than the exact allocation guarantees it: one cause, the one that decides."""
+"""The cause that a job has less than the exact allocation guarantees it: the one that decides."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fairlead.service.fairness.interface import Answered
 from fairlead.sharing.problem.problem import Bools, Ints
 
 NAMED = 3
-"""How many tenants a sentence names; the others are counted."""
+"""Tenants that a sentence names; the others are counted."""
 
 
 class CauseKind(Enum):
-    """What keeps a job from what it is guaranteed."""
+    """The kinds of what keeps a job from its guarantee."""
 
     HELD = "held"  # others hold more than they are guaranteed, on machines that it could use
     STOPPING = "stopping"  # tasks were told to stop, and hold their machines until they have
@@ -83,7 +83,7 @@ def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
         return Cause(
             CauseKind.STOPPING,
             "tasks on machines that it could use were told to stop and have not yet:"
-            f" {_said(names)}",
+            f" {_name_most(names)}",
             names,
         )
     others = jobs[over[jobs] & (jobs != slot)]
@@ -92,7 +92,7 @@ def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
         return Cause(
             CauseKind.HELD,
             "it waits for machines on which jobs with more than they are guaranteed run tasks:"
-            f" {_said(names)}",
+            f" {_name_most(names)}",
             names,
         )
     count = int(usable.sum())
@@ -117,11 +117,11 @@ def _above_guarantee(core: Core, exact: Answered | None) -> Bools:
 
 
 def _owners(core: Core, jobs: Ints) -> FrozenMap[int]:
-    """How many of these tasks belong to each tenant, or to a job that is its own."""
+    """Counts the tasks of each tenant, or of a job that is its own."""
     return FrozenMap(Counter(owner_names(core, jobs)))
 
 
-def _said(counts: FrozenMap[int]) -> str:
+def _name_most(counts: FrozenMap[int]) -> str:
     """The counts, the largest first."""
     most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     named = ", ".join(f"{count} of {name}" for name, count in most[:NAMED])

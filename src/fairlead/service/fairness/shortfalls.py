@@ -14,6 +14,7 @@ from fairlead.scheduling.reading.present import Jobs, Tenants
 from fairlead.service.fairness.causes import Cause, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare
+from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
 from fairlead.sharing.numbers.amounts import simplest
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
@@ -85,7 +86,7 @@ class Measured:
         return uneven
 
     def _lacking(self, tenant: int) -> Fraction:
-        """What the jobs below a tenant lack together, in shares of weight 1, exactly."""
+        """The lack of all jobs below a tenant together, in shares of weight 1, exactly."""
         below = np.zeros(len(self.parent) + 1, np.bool_)  # the last is that of none
         below[tenant] = True
         for t in range(tenant + 1, len(self.parent)):
@@ -98,7 +99,7 @@ class Measured:
         return sum((many / simplest(scale) for many, scale in pairs), Fraction(0))
 
     def sample(self, time: int) -> Sample:
-        """What the history keeps of it."""
+        """The columns that the history keeps."""
         columns = (self.share, self.fair, self.tenant_running, self.tenant_waiting)
         return Sample(time, self.tenants, np.stack(columns, axis=1).astype(np.float32))
 
@@ -127,7 +128,7 @@ class Short:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Who is short now, most first; `more` are not listed. `exact`: of which moment the exact
+    """The shortfalls now, most first; `more` are not listed. `exact`: of which moment the exact
     allocation is, None before the first one."""
 
     time: int
@@ -139,7 +140,7 @@ class Audit:
 
 
 def measure(core: Core, exact: Answered | None) -> Measured:
-    """What everybody has now beside what the exact allocation gives."""
+    """Measures what everybody has beside what the exact allocation gives."""
     present, tenants = Jobs(core), Tenants(core)
     running, waiting, owner = present.running, present.waiting, tenants.owners(present)
     parent, weight = tenants.parent, tenants.weight
@@ -159,15 +160,9 @@ def measure(core: Core, exact: Answered | None) -> Measured:
             if share is not None:
                 fair[t] = share.share
     counts = np.stack([running, waiting], axis=1)
-    parts = np.stack([_over(running, scale), _over(np.maximum(whole, 0), scale)], axis=1)
-    total, shares = np.zeros((len(names), 2), np.int64), np.zeros((len(names), 2))
-    owned = owner >= 0
-    np.add.at(total, owner[owned], counts[owned])
-    np.add.at(shares, owner[owned], parts[owned])
-    for t in range(len(names) - 1, -1, -1):  # a parent comes before its children
-        if parent[t] >= 0:
-            total[parent[t]] += total[t]
-            shares[parent[t]] += shares[t]
+    parts = np.stack([shares_of(running, scale), shares_of(np.maximum(whole, 0), scale)], axis=1)
+    total = sum_over_tree(counts, owner, parent)
+    shares = sum_over_tree(parts, owner, parent)
     shares /= np.where(weight > 0, weight, 1.0)[:, None]
     return Measured(
         exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
@@ -175,12 +170,8 @@ def measure(core: Core, exact: Answered | None) -> Measured:
     )  # fmt: skip
 
 
-def _over(tasks: Ints, scale: Floats) -> Floats:
-    return np.divide(tasks, scale, out=np.zeros(len(tasks)), where=scale > 0)
-
-
 def short_of(found: Measured, core: Core) -> dict[str, Ints]:
-    """Who is short, with which of the jobs of `found` lack tasks, the one that lacks most first.
+    """Finds who is short, with the jobs of `found` that lack tasks, the one that lacks most first.
 
     A tenant whose jobs together have what they are guaranteed is not short, though one of them
     lacks what another has too much."""
@@ -199,7 +190,7 @@ def short_of(found: Measured, core: Core) -> dict[str, Ints]:
     return {name: jobs for name, jobs in short.items() if len(jobs)}
 
 
-def audited(
+def build_audit(
     time: int,
     core: Core,
     found: Measured,
@@ -207,7 +198,7 @@ def audited(
     quarantined: frozenset[str],
     most: int,
 ) -> Audit:
-    """Who is short, with causes for the first of them."""
+    """Audits who is short, with causes for the first of them."""
     places = {name: t for t, name in enumerate(found.tenants)}
     everybody = []
     for name, jobs in short_of(found, core).items():
@@ -240,5 +231,5 @@ def audited(
 
 
 def exact_of(exact: Answered | None, job: str) -> JobShare | None:
-    """What the newest exact allocation gives a job; None where it is older than the job."""
+    """Finds a job's share by the newest exact allocation; None where that is older than the job."""
     return None if exact is None else exact.answer.jobs.of(job)

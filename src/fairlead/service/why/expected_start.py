@@ -1,4 +1,4 @@
-"""When a waiting job is expected to start: a copy of the core is run forward, with the ends of
+"""The expected start of a waiting job: a copy of the core is run forward, with the ends of
 tasks whose durations were told."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fairlead.scheduling.events import TaskFinished, TimePassed
 from fairlead.scheduling.reading.core_copy import copy_core
 from fairlead.scheduling.reading.lookup import is_current, job_counts
 from fairlead.scheduling.reading.present import Tasks
-from fairlead.service.why.trial import settled
+from fairlead.service.why.trial import decide_fully
 
 MOST_MOMENTS = 3_000
 """So many moments at most are gone through, each with the ends of its tasks and the decisions."""
@@ -22,7 +22,7 @@ MOST_WORK = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """When the next task of the job starts (None: not within what was looked at), with how many
+    """The start of the job's next task (None: not within what was looked at), with how many
     others at that moment.
 
     `until`: how far it was looked. `unknown`: of how many running tasks nobody told how long they
@@ -46,7 +46,7 @@ class _End:
 
 
 def expected_start(core: Core, job: str) -> Start | None:
-    """When the core would launch the job's next task, if every task takes as long as was told.
+    """Finds when the core would launch the job's next task, if every task takes as long as said.
     None where no task told how long it takes. Tasks that are late end at once."""
     ahead = copy_core(core)
     tasks = Tasks(ahead)
@@ -72,7 +72,7 @@ def expected_start(core: Core, job: str) -> Start | None:
             end = heapq.heappop(ends)
             if is_current(ahead, end.job, end.task, end.attempt):
                 ahead.apply(TaskFinished(now, end.job, end.task))
-        launches = [each for each in settled(ahead) if isinstance(each, Launch)]
+        launches = [each for each in decide_fully(ahead) if isinstance(each, Launch)]
         mine = sum(each.job == job for each in launches)
         if mine:
             return Start(now, mine, now, unknown)

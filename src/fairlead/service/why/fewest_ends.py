@@ -1,4 +1,4 @@
-"""Which tasks would have to end for a job to start: the fewest on some machine."""
+"""The fewest tasks on a machine that would have to end for a job to start."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _holds(room: Room, demand: Amounts, count: int) -> bool:
 
 
 def _missing(room: Room, task: MachineTask, demand: Amounts) -> float:
-    """How much would be missing still, in parts of the demand, if the task ended; of several that
+    """Measures what would be missing, in parts of the demand, if the task ended; of several that
     bring all, the one that brings least comes first."""
     then = room.copy()
     then.leave(task.demand, task.pieces)

@@ -36,7 +36,7 @@ MOST_TRIALS = 40
 
 
 class ChangeKind(Enum):
-    """What could be different."""
+    """The kinds of changes."""
 
     ENDS = "ends"  # these tasks end
     BACK = "back"  # a machine that drains takes tasks again
@@ -78,7 +78,7 @@ def smallest_changes(core: Core, why: Why) -> tuple[Change, ...]:
 
 
 def _together(trials: Trials, why: Why) -> int:
-    """How many tasks start together next."""
+    """The number of tasks that start together next."""
     gang = trials.counts.gang
     return gang if why.waiting is None or why.waiting >= gang else 1
 
@@ -210,7 +210,7 @@ def _parts(job: Job) -> list[tuple[str, Job]]:
 
 
 def _others(trials: Trials, why: Why) -> Iterator[Change]:
-    """What else a job asks for beside machines and amounts."""
+    """Drops what else a job asks for beside machines and amounts."""
     job = trials.model
     tries = []
     if job.spread and why.machines.one_each:
@@ -249,12 +249,12 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
         }
         starts = trials.change(replace(job, demand=FrozenMap({**job.demand, **asked})))
         if starts:
-            said = ", ".join(
+            amounts_text = ", ".join(
                 f"{written(asked[r])} {r} instead of {written(job.demand[r])}" for r in asked
             )
             yield Change(
                 ChangeKind.DEMAND,
-                f"{_count(starts)} would start now if a task asked for {said}",
+                f"{_count(starts)} would start now if a task asked for {amounts_text}",
                 starts,
                 machines=(core.ids.machine_at[m].name,),
                 amounts=FrozenMap(asked),
@@ -280,14 +280,14 @@ def _limit(trials: Trials, why: Why) -> Iterator[Change]:
         events.append(TenantChanged(core.now, replace(tenant, limit=limit)))
     starts = trials.happen(events)
     if starts:
-        said = "; ".join(
+        amounts_text = "; ".join(
             f"{name}'s limit were {', '.join(f'{written(raised[r])} {r}' for r in raised)}"
             for name, raised in limits.items()
         )
         first = next(iter(limits))
         yield Change(
             ChangeKind.LIMIT,
-            f"{_count(starts)} would start now if {said}",
+            f"{_count(starts)} would start now if {amounts_text}",
             starts,
             part=first,
             amounts=FrozenMap(limits[first]),
@@ -312,7 +312,7 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
             yield Change(
                 ChangeKind.MACHINE,
                 f"{_count(starts)} would start now with one more machine like {like.name}"
-                f" ({_said(like.capacity)})",
+                f" ({_write_amounts(like.capacity)})",
                 starts,
                 part=like.name,
                 amounts=like.capacity,
@@ -329,17 +329,19 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
     except InputError:
         return
     if starts:
-        said = f" and {', '.join(f'{key} = {labels[key]}' for key in labels)}" if labels else ""
+        amounts_text = (
+            f" and {', '.join(f'{key} = {labels[key]}' for key in labels)}" if labels else ""
+        )
         yield Change(
             ChangeKind.MACHINE,
             f"{_count(starts)} would start now with one more machine that has"
-            f" {_said(FrozenMap(amounts))}{said}",
+            f" {_write_amounts(FrozenMap(amounts))}{amounts_text}",
             starts,
             amounts=FrozenMap(amounts),
         )
 
 
-def _said(amounts: FrozenMap[Fraction]) -> str:
+def _write_amounts(amounts: FrozenMap[Fraction]) -> str:
     return ", ".join(f"{written(amount)} {name}" for name, amount in amounts.items())
 
 

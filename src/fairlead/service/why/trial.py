@@ -29,15 +29,15 @@ class Trials:
 
     @property
     def left(self) -> int:
-        """How many more there may be."""
+        """The number of trials that are left."""
         return self._left
 
     def happen(self, events: Sequence[Event]) -> int:
-        """How many tasks of the job the core launches if these events happen now."""
+        """Counts the tasks of the job that the core launches if these events happen now."""
         return len(self._launches(events, self.job))
 
     def change(self, job: Job) -> int:
-        """How many tasks the core launches of a job that is like this one but for what changed,
+        """Counts the tasks that the core launches of a job like this one but for what changed,
         submitted now in its place. Nobody else can use the room that is free now (it would have
         been used), so that the place of the job in the order does not matter."""
         name = STAND_IN
@@ -66,11 +66,11 @@ class Trials:
                 core.apply(event)
         except InputError:  # it cannot happen: that is an answer
             return []
-        decisions = settled(core)
+        decisions = decide_fully(core)
         return [each for each in decisions if isinstance(each, Launch) and each.job == name]
 
 
-def settled(core: Core) -> list[Decision]:
+def decide_fully(core: Core) -> list[Decision]:
     """All decisions of this moment, if what is told to stop stops at once."""
     made: list[Decision] = []
     while True:

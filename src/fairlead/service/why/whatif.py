@@ -33,7 +33,7 @@ MOST = 20_000
 
 @dataclass(frozen=True)
 class Present:
-    """What is present at a moment: machines that take tasks, tenants, and jobs with what is left of
+    """The present of a moment: machines that take tasks, tenants, and jobs with what is left of
     them (None: without end). Nothing in it changes later."""
 
     machines: tuple[Machine, ...]
@@ -71,9 +71,9 @@ def take_present(core: Core) -> Present:
 
 
 def input_of(present: Present) -> Input:
-    """What is present as the input of an allocation. The commands and environments of jobs are left
-    out, and so are jobs none of whose listed machines is there. To be called in any thread. Raises
-    InputError where there is nothing to share."""
+    """Makes the input of an allocation of what is present. The commands and environments of jobs
+    are left out, and so are jobs none of whose listed machines is there. To be called in any
+    thread. Raises InputError where there is nothing to share."""
     machines = present.machines
     if not machines:
         raise InputError(Mistake("no machine takes tasks now", "add one, or end its drain"))
@@ -108,7 +108,7 @@ def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
 
 
 def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:
-    """What shares depend on, and nothing else of the job. Machines that are gone are off its
+    """The job with what shares depend on, and nothing else. Machines that are gone are off its
     lists."""
     return Job(
         job.name,
@@ -125,9 +125,10 @@ def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:
 def answer_what_if(
     time: int, given: Input, asked: Mapping[str, Sequence[str]], policy: str
 ) -> WhatIfAnswer:
-    """What would change. Raises InputError where a change cannot be made, or the policy refuses.
+    """Solves before and after the changes. Raises InputError where a change cannot be made, or the
+    policy refuses.
 
-    Solves twice; touches nothing that the loop owns."""
+    It touches nothing that the loop owns."""
     if policy == FIFO:
         raise InputError(
             Mistake("fifo has no shares to compare", "ask with the policy tsf, or another one")
@@ -152,7 +153,7 @@ def answer_what_if(
 
 
 def _sentences(found: WhatIf) -> Iterator[str]:
-    """Who gains and who loses, those with the largest changes first."""
+    """The jobs that gain and those that lose, the largest changes first."""
     for word, way in (("gain", 1), ("lose", -1)):
         who = [job for job in found.jobs if job.change == way]
         who.sort(key=lambda job: -abs(job.by))
