@@ -50,14 +50,14 @@ class Times:
         self.worked: dict[Timed, list[float]] = {what: [] for what in Timed}
 
     @contextmanager
-    def timed(self, what: Timed, /) -> Iterator[None]:
+    def measure(self, what: Timed, /) -> Iterator[None]:
         """Around what takes time."""
         begun, worked = time.perf_counter(), time.thread_time()
         yield
         self.seconds[what].append(time.perf_counter() - begun)
         self.worked[what].append(time.thread_time() - worked)
 
-    def counted(self, what: Counted, /, times: int = 1) -> None:
+    def count(self, what: Counted, /, times: int = 1) -> None:
         """Nobody counts."""
 
     def ended(self, outcome: str, /, times: int = 1) -> None:

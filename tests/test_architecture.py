@@ -3,14 +3,17 @@ has its row."""
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from graphlib import TopologicalSorter
 from itertools import product
+from typing import TypeGuard
 
 import grimp
 import pytest
 
+from fairlead.scheduling.kernels.memory.state import FIELDS
 from tests.transcripts import ROOT
 
 PAGE = ROOT / "ARCHITECTURE.md"
@@ -137,3 +140,21 @@ def test_no_room_is_a_hall() -> None:
         files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
         name = folder.relative_to(source).as_posix()
         assert len(files) <= FILES_SIDE_BY_SIDE or name in LONG, name
+
+
+def test_the_arrays_of_a_core_are_read_by_scheduling_and_the_simulator_alone() -> None:
+    source = ROOT / "src" / "fairlead"
+    for path in source.rglob("*.py"):
+        if path.relative_to(source).parts[0] not in ("scheduling", "simulation"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                assert not reads_arrays(node), f"{path}:{node.lineno}"
+
+
+def reads_arrays(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Whether this is `core.state`, or an array of a state whoever has it."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    if node.attr == "state":
+        return ast.unparse(node.value).endswith("core")
+    of_state = isinstance(node.value, ast.Attribute) and node.value.attr == "state"
+    return of_state and node.attr in FIELDS

@@ -11,10 +11,10 @@ from typing import TypeVar
 from fastapi import FastAPI
 
 from fairlead.service.api.app import application
-from fairlead.service.api.gate import Middleware
-from fairlead.service.api.live import ServiceView
+from fairlead.service.api.middleware import Middleware
+from fairlead.service.api.request_context import Api
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.api.visit import Api
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
 from fairlead.service.process.first_token import make_first

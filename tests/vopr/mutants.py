@@ -85,58 +85,58 @@ class _Forgetful(dict[Any, Any]):
 
 
 def _act_then_append(_was: Any) -> Any:
-    def finish(self: Any, made: PendingStep) -> bool:
-        if self._keeper.stuck is None:
-            for entry, said in zip(made.draft.entries, made.draft.said, strict=True):
+    def finish(self: Any, pending: PendingStep) -> bool:
+        if self._committer.stuck is None:
+            for entry, said in zip(pending.step.entries, pending.step.contents, strict=True):
                 fold(self.records, entry, said)
-            self._reach.tell(made.draft, made.reports)
-        return _append_only(self._keeper, made)
+            self._link.send(pending.step, pending.reports)
+        return _append_only(self._committer, pending)
 
     return finish
 
 
-def _append_only(keeper: Any, made: PendingStep) -> bool:
+def _append_only(committer: Any, pending: PendingStep) -> bool:
     try:
-        if made.draft.entries:
-            keeper._store.append(made.draft.entries)  # noqa: SLF001 - a bug is planted inside
+        if pending.step.entries:
+            committer._store.append(pending.step.entries)  # noqa: SLF001 - a bug is planted inside
     except TakenJournalError:
         raise
     except JournalError as error:
-        keeper.trouble, keeper.stuck = str(error), made
+        committer.trouble, committer.stuck = str(error), pending
         return False
-    keeper.trouble, keeper.stuck = "", None
+    committer.trouble, committer.stuck = "", None
     return True
 
 
 def _acknowledge_first(was: Any) -> Any:
-    def finish(self: Any, made: PendingStep) -> bool:
-        if made.reports and not self._reach.trouble:
-            self.engine.acknowledge(made.reports)
-        return bool(was(self, made))
+    def finish(self: Any, pending: PendingStep) -> bool:
+        if pending.reports and not self._link.trouble:
+            self.engine.acknowledge(pending.reports)
+        return bool(was(self, pending))
 
     return finish
 
 
 def _swallow_losses(was: Any) -> Any:
-    def take_report(draft: Step, report: Report) -> bool:
-        return not isinstance(report, Lost) and bool(was(draft, report))
+    def take_report(step: Step, report: Report) -> bool:
+        return not isinstance(report, Lost) and bool(was(step, report))
 
     return take_report
 
 
 def _fail_what_is_lost(was: Any) -> Any:
-    def end(draft: Step, job: Any, state: Any, report: Any) -> Any:
+    def end(step: Step, job: Any, state: Any, report: Any) -> Any:
         lost = isinstance(report, Lost) and not report.started
-        return (TaskFailed, False) if lost else was(draft, job, state, report)
+        return (TaskFailed, False) if lost else was(step, job, state, report)
 
     return end
 
 
 def _any_attempt(was: Any) -> Any:
-    def current(draft: Step, job: Any, task: int, _number: int) -> Any:
+    def current(step: Step, job: Any, task: int, _number: int) -> Any:
         known = 0 <= task < job.tasks
-        last = draft.records.table.attempt[job.first + task] if known else 0
-        return was(draft, job, task, last)
+        last = step.records.table.attempt[job.first + task] if known else 0
+        return was(step, job, task, last)
 
     return current
 
@@ -219,18 +219,18 @@ def _for_ever(was: Any) -> Any:
 
 
 def _no_admin(was: Any) -> Any:
-    def drain(draft: Step, name: str, why: str) -> None:
+    def drain(step: Step, name: str, why: str) -> None:
         if why != "admin":
-            was(draft, name, why)
+            was(step, name, why)
 
     return drain
 
 
 def _at_once(was: Any) -> Any:
-    def join(self: Any, draft: Step, name: str, machine: Any, record: Any) -> None:
+    def join(self: Any, step: Step, name: str, machine: Any, record: Any) -> None:
         left = {} if record is None else record.given_up
-        was(self, draft, name, machine, record and replace(record, given_up={}))
-        draft.cancels += [attempt for attempt in left if attempt not in draft.gone]
+        was(self, step, name, machine, record and replace(record, given_up={}))
+        step.cancels += [attempt for attempt in left if attempt not in step.ends]
 
     return join
 
@@ -244,11 +244,11 @@ def _never_failed(was: Any) -> Any:
 
 
 def _go_on_when_taken(was: Any) -> Any:
-    def keep(self: Committer, made: PendingStep) -> bool:
+    def keep(self: Committer, pending: PendingStep) -> bool:
         try:
-            return bool(was(self, made))
+            return bool(was(self, pending))
         except TakenJournalError as error:
-            self.trouble, self.stuck = str(error), made
+            self.trouble, self.stuck = str(error), pending
             return False
 
     return keep
@@ -276,12 +276,12 @@ def _revoked_in_memory(was: Any) -> Any:
 
 
 def _before_the_fold(was: Any) -> Any:
-    def keep(self: Any, made: PendingStep) -> bool:
+    def keep(self: Any, pending: PendingStep) -> bool:
         seq = self._records.seq
         taken = None
-        if made.draft.entries and seq % 5 == 0 and seq > self._store.start():
-            taken = snapshots.take(made.draft.core, self._records)
-        kept = bool(was(self, made))
+        if pending.step.entries and seq % 5 == 0 and seq > self._store.start():
+            taken = snapshots.take(pending.step.core, self._records)
+        kept = bool(was(self, pending))
         if kept and taken is not None:
             self._store.keep(seq, taken.written())
         return kept
@@ -292,13 +292,13 @@ def _before_the_fold(was: Any) -> Any:
 def _gang_in_part(was: Any) -> Any:
     def decide(self: Step) -> None:
         was(self)
-        last = self.said[-1] if self.said else None
+        last = self.contents[-1] if self.contents else None
         if (
             isinstance(last, Launch)
             and self.core.state.job[self.core.ids.jobs[last.job]]["gang"] > 1
         ):
             self.entries.pop()
-            self.said.pop()
+            self.contents.pop()
 
     return decide
 
@@ -314,11 +314,11 @@ def _limits_forgotten(was: Any) -> Any:
 
 
 def _folded_twice(was: Any) -> Any:
-    def keep(self: Any, made: PendingStep) -> bool:
-        again = self.stuck is made
-        kept = bool(was(self, made))
+    def keep(self: Any, pending: PendingStep) -> bool:
+        again = self.stuck is pending
+        kept = bool(was(self, pending))
         if kept and again:
-            for entry, said in zip(made.draft.entries, made.draft.said, strict=True):
+            for entry, said in zip(pending.step.entries, pending.step.contents, strict=True):
                 fold(self._records, entry, said)
         return kept
 
@@ -326,8 +326,8 @@ def _folded_twice(was: Any) -> Any:
 
 
 def _any_token(was: Any) -> Any:
-    def may_see(live: Any, caller: Any, tenant: str) -> bool:
-        return caller.tenant is not None or bool(was(live, caller, tenant))
+    def may_see(view: Any, caller: Any, tenant: str) -> bool:
+        return caller.tenant is not None or bool(was(view, caller, tenant))
 
     return may_see
 
@@ -341,8 +341,8 @@ def _one_entry_less(was: Any) -> Any:
 
 
 def _all_that_is_read(_was: Any) -> Any:
-    def earlier(live: Any, seq: int) -> list[Any]:
-        entries = list(islice(live.store.read(seq), CHUNK))
+    def earlier(view: Any, seq: int) -> list[Any]:
+        entries = list(islice(view.store.read(seq), CHUNK))
         if not entries or entries[0].seq != seq + 1:
             raise GoneError(OLDEST)
         return entries
@@ -351,10 +351,10 @@ def _all_that_is_read(_was: Any) -> Any:
 
 
 def _spread_first(was: Any) -> Any:
-    def finish(self: Any, made: PendingStep) -> bool:
-        if self._keeper.stuck is None:
-            self._keeper.spread(made.draft.entries)
-        return bool(was(self, made))
+    def finish(self: Any, pending: PendingStep) -> bool:
+        if self._committer.stuck is None:
+            self._committer.spread(pending.step.entries)
+        return bool(was(self, pending))
 
     return finish
 
@@ -398,7 +398,7 @@ MUTANTS: dict[str, Mutant] = {
         ("a late result is ignored", "a result is what the engine reported"),
     ),
     "stale-capacity": Mutant(
-        _instead((Step, "tell", _blind_to_changes)),
+        _instead((Step, "apply", _blind_to_changes)),
         ("a change of a machine is seen", "no machine truly over capacity"),
     ),
     "new-attempt-after-reconcile": Mutant(

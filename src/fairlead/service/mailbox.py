@@ -1,4 +1,4 @@
-"""The door between the loop's thread and all others: requests go in, replies come out."""
+"""The mailbox between the loop's thread and all others: requests go in, replies come out."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 MOST = 10_000
-"""Requests that wait at the door; more are turned away."""
+"""Requests that wait in the mailbox; more are turned away."""
 
 CLOSED = Refused(Wrong.UNAVAILABLE, "the service is stopping; ask again when it is back")
 CROWDED = Refused(Wrong.UNAVAILABLE, "too many requests wait already; ask again later")
 
 
-class DoorClosedError(Exception):
+class MailboxClosedError(Exception):
     """The loop stopped before it could answer."""
 
 
@@ -45,13 +45,13 @@ class Mailbox(Generic[S]):
         return await asyncio.wrap_future(self._put(request))
 
     async def read(self, function: Callable[[S], T]) -> T:
-        """What the function returns of the service, between two steps, in the loop's thread. It
+        """Runs the function on the service, between two steps, in the loop's thread. It
         changes nothing and returns nothing that the loop will change. Raises what it raises, and
-        DoorClosedError."""
+        MailboxClosedError."""
         return await asyncio.wrap_future(self._ask_to_read(function))
 
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of requests that wait."""
         return len(self._requests)
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class Mailbox(Generic[S]):
             if not future.set_running_or_notify_cancel():
                 return
             if service is None:
-                future.set_exception(DoorClosedError("the service has stopped"))
+                future.set_exception(MailboxClosedError("the service has stopped"))
                 return
             try:
                 future.set_result(function(service))
@@ -133,7 +133,7 @@ class Mailbox(Generic[S]):
 
         with self._wake:
             if self._closed:
-                future.set_exception(DoorClosedError("the service has stopped"))
+                future.set_exception(MailboxClosedError("the service has stopped"))
                 return future
             self._reads.append(run)
             self._wake.notify_all()

@@ -1,4 +1,4 @@
-"""What is measured of the service, as Prometheus reads it."""
+"""The service's metrics, as Prometheus reads them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from prometheus_client import (
 )
 
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.lookup import machine_state
+from fairlead.scheduling.reading.waiting_counts import waiting_tasks
 from fairlead.scheduling.transitions import MachineState
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Timed
 from fairlead.service.fairness.shortfalls import Measured
-from fairlead.service.fairness.to_wire import measured
+from fairlead.service.fairness.to_wire import measure_shares
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
-from fairlead.service.why.waiting_counts import waiting_tasks
 from fairlead.version import __version__
 
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # the library gives 
 
 
 class Metrics:
-    """An observer of the service (`Service(observer=…)`), a listener to its entries (`heard`), and
-    what the API counts. Lines are bounded: none has a job's name in it."""
+    """An observer of the service (`Service(observer=…)`), a listener to its entries
+    (`count_entries`), and the API's counts. Lines are bounded: none has a job's name in it."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self._timed = {
+        self._histograms = {
             Timed.DECIDE: self._histogram(
                 "decision_seconds", "How long the core takes to decide, once a step"
             ),
@@ -73,9 +74,9 @@ class Metrics:
             ),
             Timed.STEP: self._histogram("step_seconds", "How long a step of the loop takes"),
         }
-        self._counted = {
-            what: self._counter(what.value, said)
-            for what, said in (
+        self._counters = {
+            what: self._counter(what.value, help_text)
+            for what, help_text in (
                 (Counted.LAUNCHES, "Attempts that the engine was told to launch"),
                 (Counted.STOPS, "Attempts that the engine was told to stop"),
                 (Counted.ENTRIES, "Entries of the journal that were made durable"),
@@ -87,7 +88,7 @@ class Metrics:
                 (Counted.REFUSALS, "Requests that were refused"),
             )
         }
-        self._ended = self._counter("ends", "Attempts that ended", "outcome")
+        self._ends = self._counter("ends", "Attempts that ended", "outcome")
         self._jobs = self._counter("jobs", "Jobs that came, were rejected or cancelled", "what")
         self._api = self._counter(
             "api_requests", "Requests to the API", "route", "method", "status"
@@ -119,29 +120,25 @@ class Metrics:
 
     # What an observer does
 
-    def timed(self, what: Timed, /) -> AbstractContextManager[None]:
+    def measure(self, what: Timed, /) -> AbstractContextManager[None]:
         """Around what takes time."""
-        return _around(self._timed[what])
+        return _around(self._histograms[what])
 
-    def counted(self, what: Counted, /, times: int = 1) -> None:
+    def count(self, what: Counted, /, times: int = 1) -> None:
         """That happened, so many times."""
-        self._counted[what].inc(times)
+        self._counters[what].inc(times)
 
-    def ended(self, outcome: str, /, times: int = 1) -> None:
-        """Attempts ended: finished, failed, lost or stopped."""
-        self._ended.labels(outcome).inc(times)
-
-    def heard(self, entries: Sequence[Entry]) -> None:
+    def count_entries(self, entries: Sequence[Entry]) -> None:
         """Entries that are durable."""
         for entry in entries:
             if entry.kind in _ENDS:
-                self._ended.labels(_ENDS[entry.kind]).inc()
+                self._ends.labels(_ENDS[entry.kind]).inc()
                 if entry.kind == "task_lost":
-                    self._counted[Counted.RETRIES].inc()
+                    self._counters[Counted.RETRIES].inc()
             elif entry.kind in _JOBS:
                 self._jobs.labels(_JOBS[entry.kind]).inc()
             elif entry.kind == "machine_quarantined":
-                self._counted[Counted.QUARANTINES].inc()
+                self._counters[Counted.QUARANTINES].inc()
 
     def api(self, route: str, method: str, status: int, seconds: float) -> None:
         """A request was answered. `route` is the template, never what was asked for: names would
@@ -159,7 +156,7 @@ class Metrics:
 
     def look(self, now: int, core: Core, records: Records, watch: FairnessMonitor | None) -> None:
         """Sets all that is a state and no count."""
-        found = measured(core, watch)
+        found = measure_shares(core, watch)
         self._tenants(found)
         self._waiting.clear()
         for reason, tasks in waiting_tasks(core).items():
@@ -168,11 +165,11 @@ class Metrics:
             name for name, record in records.machines.items() if record.quarantine is not None
         }
         counts = {"up": 0, "draining": 0, "quarantined": 0}
-        for name, slot in core.ids.machines.items():
-            state = int(core.state.machine[slot]["state"])
-            if state == MachineState.UP:
+        for name in core.ids.machines:
+            state = machine_state(core, name)
+            if state is MachineState.UP:
                 counts["up"] += 1
-            elif state == MachineState.DRAINING:
+            elif state is MachineState.DRAINING:
                 counts["quarantined" if name in quarantined else "draining"] += 1
         for state_name, count in counts.items():
             self._machines.labels(state_name).set(count)
@@ -208,14 +205,16 @@ class Metrics:
             self._running.labels(OTHERS).set(int(running))
             self._waits.labels(OTHERS).set(int(waiting))
 
-    def _histogram(self, name: str, said: str, *labels: str) -> Histogram:
-        return Histogram(f"fairlead_{name}", said, labels, registry=self.registry, buckets=FAST)
+    def _histogram(self, name: str, help_text: str, *labels: str) -> Histogram:
+        return Histogram(
+            f"fairlead_{name}", help_text, labels, registry=self.registry, buckets=FAST
+        )
 
-    def _counter(self, name: str, said: str, *labels: str) -> Counter:
-        return Counter(f"fairlead_{name}", said, labels, registry=self.registry)
+    def _counter(self, name: str, help_text: str, *labels: str) -> Counter:
+        return Counter(f"fairlead_{name}", help_text, labels, registry=self.registry)
 
-    def _gauge(self, name: str, said: str, *labels: str) -> Gauge:
-        return Gauge(f"fairlead_{name}", said, labels, registry=self.registry)
+    def _gauge(self, name: str, help_text: str, *labels: str) -> Gauge:
+        return Gauge(f"fairlead_{name}", help_text, labels, registry=self.registry)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What can be asked of the service that changes something, and how it answers."""
+"""Requests that change something, and their replies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairlead.model.tenant import Tenant
 
 
 class Role(Enum):
-    """What the holder of a token may do."""
+    """A token's rights."""
 
     ADMIN = "admin"
     TENANT = "tenant"  # acts on the jobs of its tenant and of those below it
@@ -19,8 +19,8 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `token`: the token's name, None: nobody was asked for one. `tenant`: of the role
-    TENANT, whom it acts for."""
+    """The sender of a request. `token`: the token's name, None: nobody was asked for one.
+    `tenant`: of the role TENANT, whom it acts for."""
 
     token: str | None = None
     role: Role = Role.ADMIN

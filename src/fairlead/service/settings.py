@@ -1,4 +1,4 @@
-"""What can be chosen about the service."""
+"""The service's settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY = 86_400 * MICROSECONDS
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is taken in. More is refused until something ends, or is forgotten."""
+    """Limits on what is taken in. More is refused until something ends, or is forgotten."""
 
     jobs_per_tenant: int = 100_000  # that are not over
     tasks_per_tenant: int = 1_000_000  # of these
@@ -25,7 +25,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long jobs that are over are known: until one of these says that it is enough."""
+    """The time for which jobs that are over are known: until one of these limits is reached."""
 
     time: int = 7 * DAY  # microseconds
     jobs: int = 100_000

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.service.api.app import application
-from fairlead.service.api.live import ServiceView
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.loop.loop import Service
@@ -114,7 +114,7 @@ class Stage:
             AtOnce(),
             self.metrics,
         )
-        self.service.listeners.append(self.metrics.heard)
+        self.service.listeners.append(self.metrics.count_entries)
         self.service.step(self.now)
         self.loop = asyncio.new_event_loop()
         drawn = count()
@@ -134,7 +134,7 @@ class Stage:
             wall=lambda: self.now,
             draw=lambda size: _bytes(next(drawn), size),
             tell_metrics=self._tell_metrics,
-            seen=self.metrics.api,
+            on_answer=self.metrics.api,
             **options,
         )
         self.run(self.app.api.begin())

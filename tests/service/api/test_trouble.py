@@ -8,7 +8,7 @@ from typing import Any
 
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Entry, JournalError
-from fairlead.service.mailbox import DoorClosedError
+from fairlead.service.mailbox import MailboxClosedError
 from tests.engines.fake import Call, Planted
 from tests.service.api.stage import Answer, Stage, call, job
 
@@ -80,7 +80,7 @@ def test_an_engine_that_fails_is_said_and_its_outputs_are_to_be_asked_for_again(
 def test_a_loop_that_has_ended_is_said(stage: Stage) -> None:
     def closed(_: object) -> Awaitable[Any]:
         async def refuse() -> Any:
-            raise DoorClosedError("the service has stopped")
+            raise MailboxClosedError("the service has stopped")
 
         return refuse()
 

@@ -30,7 +30,7 @@ def observed(
 ) -> tuple[Live, Metrics]:
     metrics = Metrics()
     live = Live(MACHINES, tenants, (lambda _: fate) if fate else None, metrics)
-    live.service.listeners.append(metrics.heard)
+    live.service.listeners.append(metrics.count_entries)
     return live, metrics
 
 
@@ -162,7 +162,7 @@ def test_logs_have_no_secrets() -> None:
     written = io.StringIO()
     live, _ = observed(Fate(1, Cause.EXITED, code=1, message="hush: it said 1234"))
     logs = Logs(written, lambda: live.now, Level.ALL)
-    live.service.listeners.append(logs.heard)
+    live.service.listeners.append(logs.write_entries)
     live.submit(
         runs("train", {"cpu": 1}, tenant="vision", tasks=2, env={"KEY": "hush"}, cwd="/hush")
     )
@@ -183,7 +183,7 @@ def test_logs_have_no_secrets() -> None:
 def test_few_logs_leave_tasks_out() -> None:
     written = io.StringIO()
     live, _ = observed()
-    live.service.listeners.append(Logs(written, lambda: live.now, Level.FEW).heard)
+    live.service.listeners.append(Logs(written, lambda: live.now, Level.FEW).write_entries)
     live.submit(runs("train", {"cpu": 1}, tenant="vision", tasks=2))
     assert written.getvalue() == ""
     live.drain("m1")

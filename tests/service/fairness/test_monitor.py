@@ -277,7 +277,7 @@ def test_the_audit_holds_of_random_cores(cases: int) -> None:
     for core in random_cores(1000, 60 * cases):
         watch = FairnessMonitor(AtOnce(), FairSettings(every=1))
         found = audit_of(core, watch, core.now)
-        measured = watch.measured(core)
+        measured = watch.measure(core)
         lacking = {
             core.book.name_of(int(slot))
             for slot, whole, runs, waits in zip(

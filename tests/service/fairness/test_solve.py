@@ -13,8 +13,9 @@ from fairlead.model.machine import Cluster
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.advice.ranking import MILLION
 from fairlead.scheduling.events import JobCancelled, MachineDrained, TaskFinished
+from fairlead.scheduling.reading.present import Jobs
 from fairlead.scheduling.state.scales import FIFO
-from fairlead.service.fairness.question import jobs_there, question
+from fairlead.service.fairness.question import question
 from fairlead.service.fairness.solve import answer
 from tests.scheduling.exact_shares import advise, exact_shares, guarantee
 from tests.service.fairness.stands import core_of, random_cores, submit
@@ -100,7 +101,7 @@ def test_it_agrees_with_the_exact_shares_of_the_model(cases: int) -> None:
     compared = 0
     for core in random_cores(0, 60 * cases):
         state = core.state
-        slots = jobs_there(core)
+        slots = Jobs(core).slot
         if state.header[0]["fifo"] or not len(slots) or (state.job["cancelled"][slots] == 1).any():
             continue
         asked = question(core, 1, guarantees=True, advice=True)

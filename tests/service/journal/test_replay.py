@@ -12,7 +12,7 @@ from fairlead.service.journal.codec import DECISIONS
 from fairlead.service.journal.entry import CorruptJournalError, Entry
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.journal.places import open_store
-from fairlead.service.recovery.recover import DisagreementError
+from fairlead.service.recovery.core_fold import DisagreementError
 from fairlead.service.recovery.replay import replay
 from tests.service.journal.lived import lived, simulated
 from tests.service.recovered import recover

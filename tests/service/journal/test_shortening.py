@@ -14,7 +14,7 @@ from fairlead.service.journal.postgres import PostgresSession
 from fairlead.service.journal.sqlite import SqliteSession
 from fairlead.service.recovery.recover import newest
 from fairlead.service.recovery.replay import replay
-from fairlead.service.recovery.shortening import removable, shorten, verified
+from fairlead.service.recovery.shortening import check_snapshots, removable, shorten
 from fairlead.service.recovery.verify import verify
 from tests.service.journal.conftest import Kept
 from tests.service.journal.lived import lived, snapshot_of
@@ -235,7 +235,7 @@ def test_cut_short_at_any_statement_all_is_gone_or_nothing(
         again = kept.open()
         outcomes.add(again.start())
         assert verify(again.read(), again.snapshots(), again.start()).digest == digest
-        verified(again)
+        check_snapshots(again)
         open_reader(kept.where, None).check()  # type: ignore[arg-type]  # no place in memory
         again.forget(snapshots[0][0])
         assert list(again.read()) == entries[snapshots[0][0] :]

@@ -21,7 +21,8 @@ from fairlead.service.journal.entry import (
 from fairlead.service.journal.memory import NAME, MemoryStore, Place
 from fairlead.service.loop.loop import Service
 from fairlead.service.records.book import Records
-from fairlead.service.recovery.recover import DisagreementError, Recovery
+from fairlead.service.recovery.core_fold import DisagreementError
+from fairlead.service.recovery.recover import Recovery
 from fairlead.service.recovery.snapshots import load, take
 from fairlead.service.requests import (
     CancelJob,

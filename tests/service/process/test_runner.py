@@ -14,7 +14,7 @@ from fairlead.model.errors import InputError, InternalError
 from fairlead.model.tenant import Tenant
 from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop.loop import Service
-from fairlead.service.mailbox import CLOSED, CROWDED, DoorClosedError, Mailbox
+from fairlead.service.mailbox import CLOSED, CROWDED, Mailbox, MailboxClosedError
 from fairlead.service.process.runner import Runner, explained
 from fairlead.service.requests import CancelJob, Done, Refused, Reply, Request, SubmitJobs, Wrong
 from fairlead.service.settings import Settings
@@ -101,7 +101,7 @@ def test_what_was_accepted_before_a_stop_is_answered_and_later_is_turned_away() 
     first = asyncio.run(_asked_before(door, runner))
     assert isinstance(first, Done)
     assert asked(door, CancelJob(ADMIN, "x")) == CLOSED
-    with pytest.raises(DoorClosedError):
+    with pytest.raises(MailboxClosedError):
         read(door, lambda service: service)
     assert runner.failure is None
 

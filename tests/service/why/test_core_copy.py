@@ -10,8 +10,8 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event, GuaranteesChanged
 from fairlead.scheduling.options import Options
+from fairlead.scheduling.reading.core_copy import copy_core
 from fairlead.scheduling.state.ids import Unit
-from fairlead.service.why.core_copy import copy_core
 from tests.scheduling.draw import MEASURES, SECOND, draw
 
 

@@ -11,12 +11,12 @@ from fairlead.model.tenant import Tenant
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import MachineDrained, MachineJoined, TaskFinished, TimePassed
+from fairlead.scheduling.reading.core_copy import copy_core
 from fairlead.scheduling.transitions import MachineState
-from fairlead.service.why.core_copy import copy_core
 from fairlead.service.why.expected_start import expected_start
 from fairlead.service.why.fewest_ends import fewest_ends
 from fairlead.service.why.remedies import Change, ChangeKind, smallest_changes
-from fairlead.service.why.trial import settled
+from fairlead.service.why.trial import decide_fully
 from tests.service.fairness.stands import SECOND, core_of, random_cores, submit
 
 TWO = (Tenant("a"), Tenant("b"))
@@ -145,7 +145,7 @@ def test_room_for_a_gang_comes_from_several_machines() -> None:
 
 
 def launched(core: Core, job: str) -> int:
-    return sum(isinstance(one, Launch) and one.job == job for one in settled(core))
+    return sum(isinstance(one, Launch) and one.job == job for one in decide_fully(core))
 
 
 def test_random_changes_do_what_they_say(cases: int) -> None:

@@ -89,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Does what was asked; damage and disagreement are exit code 1."""
     from fairlead.service.journal.entry import CorruptJournalError, JournalError
-    from fairlead.service.recovery.recover import DisagreementError
+    from fairlead.service.recovery.core_fold import DisagreementError
 
     try:
         if args.action == "prune":

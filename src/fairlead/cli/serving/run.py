@@ -76,7 +76,7 @@ def serve_now(plan: Plan) -> int:
                 service.shortening.verify = checked_aside.aside(place, plan.state)
             level = plan.log or ("off" if sys.stderr.isatty() else "few")
             logs = Logs(sys.stderr, wall_clock, Level(level))
-            service.listeners.extend([metrics.heard, logs.heard])
+            service.listeners.extend([metrics.count_entries, logs.write_entries])
             open_.pop_all()  # from here on the service closes what it has
             note_process(plan.state)
             open_.callback(forget_process, plan.state)
@@ -97,7 +97,7 @@ def serve_now(plan: Plan) -> int:
                 no_auth=plan.no_auth,
                 api=plan.configured.api,
                 metrics=lambda door: render_metrics(metrics, door),
-                seen=metrics.api,
+                on_answer=metrics.api,
                 waits=complain,
             )
             code = serve(serving, ready)

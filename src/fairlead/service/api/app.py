@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.model.errors import InputError
-from fairlead.service.api.gate import Middleware
-from fairlead.service.api.live import Entrance
+from fairlead.service.api.middleware import Middleware
 from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
+from fairlead.service.api.request_context import Api
 from fairlead.service.api.routes import (
     events,
     fairness,
@@ -30,13 +30,15 @@ from fairlead.service.api.routes import (
     tenants,
     tokens,
 )
+from fairlead.service.api.service_view import Entrance
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.api.visit import Api
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorKind
 from fairlead.wire.routes import ROUTES, Access, Route
 
 Handler = Callable[..., Awaitable[Response]]
+
+E = TypeVar("E", bound=Exception)
 
 HANDLERS: Mapping[str, Handler] = {
     handler.__name__: handler
@@ -73,7 +75,7 @@ HANDLERS: Mapping[str, Handler] = {
         status.openapi,
     )
 }
-"""Who answers each route."""
+"""The handler of each route, by its name."""
 
 
 YAML = "application/yaml"
@@ -91,13 +93,13 @@ def application(
     draw: Callable[[int], bytes] = secrets.token_bytes,
     wall: Callable[[], int] | None = None,
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None,
-    seen: Callable[[str, str, int, float], None] | None = None,
+    on_answer: Callable[[str, str, int, float], None] | None = None,
 ) -> Middleware:
-    """The API as an ASGI application; `gate.api` is what its requests share.
+    """The API as an ASGI application; `.api` is what its requests share.
 
     It reads no clock but the event loop's (or `clock`) and draws nothing but the secrets of tokens,
-    so that a simulation can call it without sockets. `seen` is told of every answer: the route's
-    address, the method, the status, and seconds until it began."""
+    so that a simulation can call it without sockets. `on_answer` is called with every answer: the
+    route's address, the method, the status, and seconds until it began."""
     chosen = settings or ApiSettings()
     api = Api(
         door,
@@ -106,7 +108,7 @@ def application(
         no_auth=no_auth,
         draw=draw,
         tell_metrics=tell_metrics,
-        seen=seen,
+        on_answer=on_answer,
         stopwatch=perf_counter if chosen.threads else lambda: 0.0,  # repeatable where it must be
     )
     if wall is not None:
@@ -123,13 +125,15 @@ def application(
     app.state.api = api
     for route in ROUTES:
         _add(app, route)
-    app.add_exception_handler(RefusalError, _refused)
-    app.add_exception_handler(InputError, _mistaken)
-    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(RefusalError, _answering(RefusalError, lambda error: error))
+    app.add_exception_handler(InputError, _answering(InputError, of_input))
+    app.add_exception_handler(
+        RequestValidationError, _answering(RequestValidationError, of_validation)
+    )
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_exception_handler(Exception, _failed)
     plain_openapi = app.openapi
-    app.openapi = lambda: _described(app, plain_openapi)  # type: ignore[method-assign]  # FastAPI's own way to extend it
+    app.openapi = lambda: _describe(app, plain_openapi)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return Middleware(app, api, no_auth=no_auth, behind_proxy=behind_proxy)
 
 
@@ -151,7 +155,7 @@ def _add(app: FastAPI, route: Route) -> None:
 
 
 def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
-    """What comes back, by status."""
+    """The answers of a route, by status."""
     good: dict[str, Any] = {"description": route.summary}
     if route.answer is not None:
         good["content"] = {route.media: {"schema": _ref(route.answer)}}
@@ -216,7 +220,7 @@ def _ref(model: type) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{model.__name__}"}
 
 
-def _described(app: FastAPI, plain: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _describe(app: FastAPI, plain: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """FastAPI's description with our models and our way of authentication."""
     known = app.openapi_schema is not None
     tree = plain()
@@ -236,22 +240,17 @@ def _described(app: FastAPI, plain: Callable[[], dict[str, Any]]) -> dict[str, A
     return tree
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, RefusalError):
-        raise error
-    return answer(error)
+def _answering(
+    kind: type[E], refusal: Callable[[E], RefusalError]
+) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """The handler of one kind of errors, which a refusal stands for."""
 
+    async def handle(_request: Request, error: Exception) -> Response:
+        if not isinstance(error, kind):
+            raise error
+        return answer(refusal(error))
 
-async def _mistaken(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, InputError):
-        raise error
-    return answer(of_input(error))
-
-
-async def _invalid(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, RequestValidationError):
-        raise error
-    return answer(of_validation(error))
+    return handle
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:

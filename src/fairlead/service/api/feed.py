@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice, takewhile
 from threading import Lock
 
-from fairlead.service.api.live import ServiceView
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
 
 CHUNK = 500
@@ -19,7 +19,7 @@ OLDEST = "the journal no longer holds what came then"
 
 
 class GoneError(Exception):
-    """What a reader asks for is no longer kept, or never was."""
+    """The entries that a reader asks for are no longer kept, or never were."""
 
 
 class Feed:
@@ -42,11 +42,11 @@ class Feed:
         with self._lock:
             return self._last
 
-    def attach(self, live: ServiceView) -> None:
+    def attach(self, view: ServiceView) -> None:
         """From now on. In the loop's thread."""
         with self._lock:
-            self._last = max(self._last, live.records.seq)
-        live.listeners.append(self.took)
+            self._last = max(self._last, view.records.seq)
+        view.listeners.append(self.took)
 
     def listen(self, loop: asyncio.AbstractEventLoop) -> None:
         """Readers wait in this event loop."""
@@ -108,12 +108,12 @@ class Feed:
                 future.set_result(None)
 
 
-def earlier(live: ServiceView, seq: int) -> list[Entry]:
+def earlier(view: ServiceView, seq: int) -> list[Entry]:
     """The next entries after that one, from the journal, of those that the service knows to be
     durable: after an append of which nobody knows how it ended there may be more. Raises GoneError
     where the journal holds them no more. In the loop's thread."""
-    last = live.records.seq
-    entries = list(islice(takewhile(lambda entry: entry.seq <= last, live.store.read(seq)), CHUNK))
+    last = view.records.seq
+    entries = list(islice(takewhile(lambda entry: entry.seq <= last, view.store.read(seq)), CHUNK))
     if not entries or entries[0].seq != seq + 1:
         raise GoneError(OLDEST)
     return entries

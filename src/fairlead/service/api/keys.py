@@ -1,12 +1,12 @@
-"""Who sends a request: the tokens as they were last read, and the look at one."""
+"""The senders of requests: tokens as they were last read, and the look at one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from fairlead.service.api.limits import Buckets
-from fairlead.service.api.live import Entrance, ServiceView
 from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import Caller, Role
@@ -16,7 +16,7 @@ from fairlead.wire.errors import ErrorKind
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 NOBODY_ASKED = Caller()
-"""Who asks where no token is needed: an admin without a name."""
+"""The caller where no token is needed: an admin without a name."""
 
 
 class Keys:
@@ -31,11 +31,11 @@ class Keys:
         self._until: float | None = None
 
     def expire(self) -> None:
-        """What is known is out of date."""
+        """Has the tokens read again before the next look."""
         self._until = None
 
     async def caller(self, header: str | None, address: str) -> Caller:
-        """Whose token the header Authorization holds. Raises RefusalError."""
+        """Finds the caller by the header Authorization. Raises RefusalError."""
         now = self._clock()
         scheme, _, text = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
@@ -66,18 +66,18 @@ class Keys:
         return Caller(known.name, known.role, known.tenant)
 
 
-def _tokens(live: ServiceView) -> dict[str, TokenRecord]:
-    return dict(live.records.tokens)
+def _tokens(view: ServiceView) -> dict[str, TokenRecord]:
+    return dict(view.records.tokens)
 
 
-def may_see(live: ServiceView, caller: Caller, tenant: str) -> bool:
+def may_see(view: ServiceView, caller: Caller, tenant: str) -> bool:
     """Whether the caller may see, of what belongs to the tenant, what its owner alone may."""
     if caller.role is Role.ADMIN:
         return True
     above = caller.tenant
-    return caller.role is Role.TENANT and above is not None and is_below(live, tenant, above)
+    return caller.role is Role.TENANT and above is not None and is_below(view, tenant, above)
 
 
-def is_below(live: ServiceView, tenant: str, above: str) -> bool:
+def is_below(view: ServiceView, tenant: str, above: str) -> bool:
     """Whether a tenant is that one, or below it. A job without a tenant is its own."""
-    return tenant == above or live.records.is_below(tenant, above)
+    return tenant == above or view.records.is_below(tenant, above)

@@ -56,7 +56,8 @@ class Buckets:
 
 
 def neighbourhood(address: str) -> str:
-    """Who counts as one address: of IPv6 a network of 64 bits, which is what one customer gets."""
+    """The address that limits count by: of IPv6 a network of 64 bits, since one
+    customer gets that many."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""What stands in the address of a request: names, pages, filters."""
+"""The parts of a request's address: names, pages, filters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlead.service.api.settings import ApiSettings
 LAST = 2**53 - 1
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     """The name, which stands in the path percent-encoded. Raises ValueError."""
     try:
         name = unquote_to_bytes(text).decode("utf-8")
@@ -25,7 +25,7 @@ def _decoded(text: str) -> str:
     return name
 
 
-Name = Annotated[str, BeforeValidator(_decoded), Path(min_length=1, max_length=LONGEST_NAME)]
+Name = Annotated[str, BeforeValidator(_decode), Path(min_length=1, max_length=LONGEST_NAME)]
 """A name, in a path."""
 
 Number = Annotated[int, Path(ge=0, le=LAST)]
@@ -34,15 +34,15 @@ Number = Annotated[int, Path(ge=0, le=LAST)]
 Cursor = Annotated[
     int | None, Query(ge=0, le=LAST, description="`next` of the page before; opaque")
 ]
-"""Where a page begins."""
+"""The beginning of a page."""
 
 NameCursor = Annotated[
     str | None, Query(max_length=LONGEST_NAME, description="`next` of the page before; opaque")
 ]
-"""Where a page of names begins."""
+"""The beginning of a page of names."""
 
 Limit = Annotated[int | None, Query(ge=1, le=LAST, description="entries at most")]
-"""How long a page is at most."""
+"""The most entries of a page."""
 
 Filter = Annotated[str | None, Query(max_length=LONGEST_NAME)]
 """A name that is looked for."""
@@ -52,5 +52,5 @@ SCANNED = 20_000
 
 
 def page(limit: int | None, settings: ApiSettings) -> int:
-    """How long the page is: less than was asked where that is too much."""
+    """Limits the page's length: less than was asked where that is too much."""
     return settings.page if limit is None else min(limit, settings.page)

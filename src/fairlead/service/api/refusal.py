@@ -1,4 +1,4 @@
-"""How a request is refused: from what went wrong to the one shape of errors."""
+"""From a mistake to the one shape of errors that refuses a request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_MESSAGE = 2000
 """Characters of one sentence: it may quote what was sent."""
 
 RETRY_SECONDS = 2
-"""What a client is told to wait where nothing better is known."""
+"""The wait that a client is asked for where nothing better is known."""
 
 KINDS = {
     Wrong.INPUT: ErrorKind.INVALID,
@@ -71,7 +71,7 @@ def answer(refusal: RefusalError) -> Response:
 
 
 def of_reply(refused: Refused) -> RefusalError:
-    """What the loop refused."""
+    """The refusal of the loop, as the API's."""
     mistakes = [Mistake(line) for line in refused.what.splitlines() if line.strip()]
     kind = KINDS[refused.wrong]
     return RefusalError(kind, refused.what or kind.value, mistakes=mistakes)
@@ -83,7 +83,7 @@ def of_input(error: InputError) -> RefusalError:
 
 
 def of_validation(error: RequestValidationError | ValidationError) -> RefusalError:
-    """What a model refused, each mistake with where it is."""
+    """The mistakes that a model found, each with its place."""
     mistakes = []
     for one in error.errors():
         where = [part for part in one["loc"] if part != "body"]

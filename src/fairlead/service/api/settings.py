@@ -1,4 +1,4 @@
-"""What the API allows: limits on what comes in, each with its default."""
+"""Limits on what comes in, each with its default."""
 
 from __future__ import annotations
 

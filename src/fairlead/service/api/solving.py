@@ -36,7 +36,7 @@ class Solving:
         self._pool: ProcessPoolExecutor | None = None
 
     async def solve(self, function: Callable[..., T], *args: object) -> T:
-        """What the function returns; it and its arguments are sent to the process. Raises what it
+        """Runs the function; it and its arguments are sent to the process. Raises what it
         raises, and RefusalError."""
         if not self._apart:
             return function(*args)

@@ -18,7 +18,7 @@ DEEPEST = 50
 """Levels of lists and mappings within each other."""
 
 FILE = "body"
-"""What a place in a request's body names as its file."""
+"""The name of a request's body, as the file of a place."""
 
 LISTS = frozenset({"machines", "exclude", "pool"})
 """Fields that list names of machines, in ranges."""
@@ -67,7 +67,7 @@ def check_yaml(text: str, most_nodes: int, most_names: int) -> None:
     counted as what it stands for, or names of machines, or nests too deep. What is not YAML at all
     is left to the reader, who says where."""
     try:
-        _Looked(most_nodes, most_names).look(text)
+        _YamlCounter(most_nodes, most_names).look(text)
     except (yaml.YAMLError, ValueError):
         return
 
@@ -94,7 +94,7 @@ def meant_by_all(value: object) -> int:
 
 
 def meant(text: str) -> int:
-    """How many names a text with ranges means at most; what is no range counts as one."""
+    """Counts the names that a text with ranges means at most; what is no range counts as one."""
     if "[" not in text:
         return text.count(",") + 1
     total = 0
@@ -179,7 +179,7 @@ class _Level:
     at_value: bool = False
 
 
-class _Looked:
+class _YamlCounter:
     """Counts over the events of a text, without building anything."""
 
     def __init__(self, most_nodes: int, most_names: int) -> None:

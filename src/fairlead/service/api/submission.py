@@ -23,7 +23,7 @@ from fairlead.wire.errors import ErrorKind
 
 
 class Media(Enum):
-    """What a body is written in."""
+    """The format of a body."""
 
     JSON = "json"
     YAML = "yaml"
@@ -39,7 +39,7 @@ MEDIA = {
 
 
 def media_of(content_type: str) -> Media:
-    """What the header Content-Type says. Raises RefusalError."""
+    """Reads the header Content-Type. Raises RefusalError."""
     kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
     charsets = [part for part in parameters if part.startswith("charset=")]
     if any(part.removeprefix("charset=").strip('"') != "utf-8" for part in charsets):

@@ -1,7 +1,8 @@
-"""Why a job has less than the exact allocation guarantees it: one cause, the one that decides."""
+"""The cause that a job has less than the exact allocation guarantees it: the one that decides."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -9,18 +10,19 @@ import numpy as np
 
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.transitions import MachineState, TaskState
+from fairlead.scheduling.reading.machine_room import could_run
+from fairlead.scheduling.reading.present import Tasks, held_by_slot, is_same_job, owner_names
 from fairlead.scheduling.why import values as waiting
 from fairlead.scheduling.why.values import Why, machines, verb
 from fairlead.service.fairness.interface import Answered
 from fairlead.sharing.problem.problem import Bools, Ints
 
 NAMED = 3
-"""How many tenants a sentence names; the others are counted."""
+"""Tenants that a sentence names; the others are counted."""
 
 
 class CauseKind(Enum):
-    """What keeps a job from what it is guaranteed."""
+    """The kinds of what keeps a job from its guarantee."""
 
     HELD = "held"  # others hold more than they are guaranteed, on machines that it could use
     STOPPING = "stopping"  # tasks were told to stop, and hold their machines until they have
@@ -73,26 +75,24 @@ def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
     """Machines that could run it are full: of whom?"""
     usable = could_run(core, slot)
     over = _above_guarantee(core, exact)
-    state = core.state
-    tasks = state.task[: int(state.header[0]["tasks"])]
-    there = np.flatnonzero(tasks["state"] > TaskState.WAITING)
-    there = there[usable[tasks["machine"][there]]]
-    stopping = tasks["state"][there] == TaskState.STOPPING
+    tasks = Tasks(core)
+    there = usable[tasks.machine]
+    jobs, stopping = tasks.job[there], tasks.stopping[there]
     if stopping.any():
-        names = _owners(core, tasks["job"][there[stopping]])
+        names = _owners(core, jobs[stopping])
         return Cause(
             CauseKind.STOPPING,
             "tasks on machines that it could use were told to stop and have not yet:"
-            f" {_said(names)}",
+            f" {_name_most(names)}",
             names,
         )
-    others = there[over[tasks["job"][there]] & (tasks["job"][there] != slot)]
+    others = jobs[over[jobs] & (jobs != slot)]
     if len(others):
-        names = _owners(core, tasks["job"][others])
+        names = _owners(core, others)
         return Cause(
             CauseKind.HELD,
             "it waits for machines on which jobs with more than they are guaranteed run tasks:"
-            f" {_said(names)}",
+            f" {_name_most(names)}",
             names,
         )
     count = int(usable.sum())
@@ -103,44 +103,25 @@ def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
     )
 
 
-def could_run(core: Core, slot: int) -> Bools:
-    """(machines,) which of them are up, satisfy the job's constraint and hold a task of it when
-    empty."""
-    state = core.state
-    used = int(state.header[0]["machines"])
-    needs = state.needs[slot]
-    up = state.machine["state"][:used] == MachineState.UP
-    allowed = ((state.satisfies[:used] & needs) == needs).all(axis=1)
-    large = (state.capacity[:used] >= state.demand[slot]).all(axis=1)
-    usable: Bools = up & allowed & large
-    return usable
-
-
 def _above_guarantee(core: Core, exact: Answered | None) -> Bools:
     """(jobs,) whether a job has more tasks than it is guaranteed; one that the exact allocation
     does not know has none guaranteed."""
-    state = core.state
-    guaranteed: Ints = np.zeros(len(state.job), np.int64)
+    held = held_by_slot(core)
+    guaranteed: Ints = np.zeros(len(held), np.int64)
     if exact is not None and len(exact.answer.jobs.whole):
         was = exact.question
-        same = state.job["seq"][was.slot] == was.seq
+        same = is_same_job(core, was.slot, was.seq)
         guaranteed[was.slot[same]] = exact.answer.jobs.whole[same]
-    above: Bools = state.job["held"] > guaranteed
+    above: Bools = held > guaranteed
     return above
 
 
 def _owners(core: Core, jobs: Ints) -> FrozenMap[int]:
-    """How many of these tasks belong to each tenant, or to a job that is its own."""
-    tenants = core.state.job["tenant"][jobs]
-    found: dict[str, int] = {}
-    for j, t in zip(jobs.tolist(), tenants.tolist(), strict=True):
-        tenant = core.ids.tenant_at.get(int(t))
-        name = core.book.name_of(j) if tenant is None else tenant.name
-        found[name] = found.get(name, 0) + 1
-    return FrozenMap(found)
+    """Counts the tasks of each tenant, or of a job that is its own."""
+    return FrozenMap(Counter(owner_names(core, jobs)))
 
 
-def _said(counts: FrozenMap[int]) -> str:
+def _name_most(counts: FrozenMap[int]) -> str:
     """The counts, the largest first."""
     most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     named = ", ".join(f"{count} of {name}" for name, count in most[:NAMED])

@@ -1,4 +1,4 @@
-"""What the loop asks an adviser, and what an adviser answers.
+"""The questions of the loop to an adviser, and an adviser's answers.
 
 An adviser computes outside the loop, so that no decision waits for a solver. Its answer is a pure
 function of the question (`answering.answer`); when it comes is another matter, and therefore what
@@ -21,7 +21,7 @@ from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is present at one moment. Names are in the order of the arrays' rows.
+    """The present of one moment. Names are in the order of the arrays' rows.
 
     The machines are all that are there; `up` says which of them take tasks. Jobs are those with
     tasks that wait or are held; `slot` and `seq` are the core's own, so that they are found again.
@@ -46,7 +46,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class JobShare:
-    """What the exact allocation gives a job: divisible tasks, and whole ones (rounded down), which
+    """A job's part of the exact allocation: divisible tasks, and whole ones (rounded down), which
     is what it is guaranteed. `level` is the share at which it stopped rising.
 
     `drained`: whole tasks that it would be guaranteed in addition if all machines that are there
@@ -72,11 +72,11 @@ class JobShares:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """Where each name stands."""
+        """The row of each name."""
         return {name: index for index, name in enumerate(self.names)}
 
     def of(self, name: str) -> JobShare | None:
-        """What a job has; None where it was not asked about."""
+        """Finds a job's share; None where it was not asked about."""
         at = self.place.get(name)
         if at is None:
             return None
@@ -118,7 +118,7 @@ class Answer:
     seconds: float = 0.0
 
     def events(self, time: int) -> tuple[AdviceChanged | GuaranteesChanged, ...]:
-        """What the core is told of it at that moment: nothing, if nothing was asked for."""
+        """The events for the core at that moment: none, if nothing was asked for."""
         told: list[AdviceChanged | GuaranteesChanged] = []
         if self.guarantees is not None:
             told.append(GuaranteesChanged(time, self.guarantees))

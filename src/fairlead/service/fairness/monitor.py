@@ -11,7 +11,7 @@ from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser, Answered
 from fairlead.service.fairness.question import question
-from fairlead.service.fairness.shortfalls import Audit, Measured, audited, measure, short_of
+from fairlead.service.fairness.shortfalls import Audit, Measured, build_audit, measure, short_of
 
 SECOND = 1_000_000
 
@@ -21,7 +21,7 @@ the loop's."""
 
 
 EACH_NAME = 1_000
-"""What the core is told is journaled, 50 bytes or so for each job's guarantee. For each name in it
+"""An event for the core is journaled, 50 bytes or so for each job's guarantee. For each name in it
 the next is told so many microseconds later: a thousand names a second at most."""
 
 
@@ -65,7 +65,7 @@ class FairnessMonitor:
         self._since: dict[str, int] = {}
 
     def events(self, time: int) -> tuple[AdviceChanged | GuaranteesChanged, ...]:
-        """What the core is to be told now, before it decides; mostly nothing."""
+        """Events for the core now, before it decides; mostly none."""
         self._listen()
         if self._known is None or not self._untold or time < self._next_told:
             return ()
@@ -98,17 +98,17 @@ class FairnessMonitor:
         self._unsampled |= changed or self._unmeasured
         if self._unmeasured:
             self._unmeasured = False
-            short = short_of(self.measured(core), core)
+            short = short_of(self.measure(core), core)
             self._since = {name: self._since.get(name, time) for name in short}
         if self._unsampled and time >= self._next_sample:
             self._unsampled = False
             self._next_sample = time + self.settings.sample
-            self.history.add(self.measured(core).sample(time))
+            self.history.add(self.measure(core).sample(time))
         if self._stale and time >= self._due:
             self._ask(time, core)
 
     def wake(self) -> int | None:
-        """When it wants `after` to be called though nothing happens."""
+        """The time at which `after` is to be called though nothing happens."""
         moments = [self._due] * self._stale + [self._next_sample] * self._unsampled
         moments += [self._next_told] * self._untold
         return min(moments, default=None)
@@ -121,11 +121,11 @@ class FairnessMonitor:
     def audit(
         self, time: int, core: Core, quarantined: frozenset[str] = frozenset(), most: int = 100
     ) -> Audit:
-        """Who has less than it is guaranteed now, since when and why."""
-        return audited(time, core, self.measured(core), self._since, quarantined, most)
+        """Audits who has less than it is guaranteed now, since when and why."""
+        return build_audit(time, core, self.measure(core), self._since, quarantined, most)
 
-    def measured(self, core: Core) -> Measured:
-        """What everybody has now beside what the exact allocation gives."""
+    def measure(self, core: Core) -> Measured:
+        """Measures what everybody has beside what the exact allocation gives."""
         return measure(core, self._known)
 
     def since(self, tenant: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What the service tells whoever watches it. The service itself reads no clock: whoever times it
+"""Observers of the service. The service itself reads no clock: whoever times it
 does."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Timed(Enum):
-    """What takes time."""
+    """The parts of a step that are timed."""
 
     DECIDE = "decide"  # the core decides
     JOURNAL = "journal"  # an append is made durable
@@ -17,7 +17,7 @@ class Timed(Enum):
 
 
 class Counted(Enum):
-    """What is counted."""
+    """The happenings that are counted."""
 
     LAUNCHES = "launches"
     STOPS = "stops"
@@ -33,25 +33,19 @@ class Counted(Enum):
 class Observer(Protocol):
     """Nothing that it does changes what the service does."""
 
-    def timed(self, what: Timed, /) -> AbstractContextManager[None]:
+    def measure(self, what: Timed, /) -> AbstractContextManager[None]:
         """Around what takes time."""
 
-    def counted(self, what: Counted, /, times: int = 1) -> None:
+    def count(self, what: Counted, /, times: int = 1) -> None:
         """That happened, so many times."""
-
-    def ended(self, outcome: str, /, times: int = 1) -> None:
-        """Attempts ended: finished, failed, lost or stopped."""
 
 
 class Unobserved:
     """Nobody watches."""
 
-    def timed(self, _what: Timed, /) -> AbstractContextManager[None]:
+    def measure(self, _what: Timed, /) -> AbstractContextManager[None]:
         """Nothing around it."""
         return nullcontext()
 
-    def counted(self, _what: Counted, /, _times: int = 1) -> None:
-        """Nobody counts."""
-
-    def ended(self, _outcome: str, /, _times: int = 1) -> None:
+    def count(self, _what: Counted, /, _times: int = 1) -> None:
         """Nobody counts."""

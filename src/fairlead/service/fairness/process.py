@@ -72,7 +72,7 @@ class WorkerAdviser:
         return self._asked is not None or self._next is not None
 
     def _go_on(self) -> None:
-        """Whatever can be done without waiting."""
+        """Does whatever can be done without waiting."""
         self._listen()
         now = self._clock()
         if self._asked is not None and self._ready and now - self._since > self._limit:
@@ -87,26 +87,26 @@ class WorkerAdviser:
         line = self._line
         if line is None:
             return
-        while not line.heard.empty():
-            said = line.heard.get()
-            if said is None:
+        while not line.messages.empty():
+            message = line.messages.get()
+            if message is None:
                 self._died()
                 return
-            if said == READY:
+            if message == READY:
                 self._ready = True
-            elif isinstance(said, Answer) and self._asked is not None:
-                self._took(said, self._asked)
+            elif isinstance(message, Answer) and self._asked is not None:
+                self._accept(message, self._asked)
         if self._process is not None and not self._process.is_alive():
             self._died()
 
-    def _took(self, said: Answer, asked: Question) -> None:
+    def _accept(self, message: Answer, asked: Question) -> None:
         # Names do not travel back: they are here.
-        jobs = said.jobs if said.problem else replace(said.jobs, names=asked.jobs)
+        jobs = message.jobs if message.problem else replace(message.jobs, names=asked.jobs)
         jobs = jobs if len(jobs.tasks) else NOBODY
-        self._found = Answered(asked, replace(said, jobs=jobs))
+        self._found = Answered(asked, replace(message, jobs=jobs))
         self._asked = None
         self._deaths = 0
-        self._not_before = self._clock() + min(RESTED * said.seconds, MOST_WAIT)
+        self._not_before = self._clock() + min(RESTED * message.seconds, MOST_WAIT)
 
     def _send(self, question: Question, now: float) -> None:
         assert self._line is not None  # it said that it is ready
@@ -157,12 +157,12 @@ class WorkerAdviser:
 
 class _Line:
     """The connection to a process, in a thread of its own: with 100,000 jobs a question has 10 MB,
-    and the loop must not wait until they are written or read. `heard`: what the process said; None:
-    it is gone."""
+    and the loop must not wait until they are written or read. `messages`: of the process;
+    None: it is gone."""
 
     def __init__(self, ours: Connection) -> None:
         self.questions: SimpleQueue[Question | None] = SimpleQueue()
-        self.heard: SimpleQueue[Answer | str | None] = SimpleQueue()
+        self.messages: SimpleQueue[Answer | str | None] = SimpleQueue()
         self._ours = ours
         self._thread = threading.Thread(target=self._run, name="adviser", daemon=True)
         self._thread.start()
@@ -174,12 +174,12 @@ class _Line:
 
     def _run(self) -> None:
         try:
-            self.heard.put(self._ours.recv())  # that it is ready
+            self.messages.put(self._ours.recv())  # that it is ready
             while (question := self.questions.get()) is not None:
                 self._ours.send(question)
-                self.heard.put(self._ours.recv())
+                self.messages.put(self._ours.recv())
         except (EOFError, OSError):
-            self.heard.put(None)
+            self.messages.put(None)
         finally:
             self._ours.close()
 

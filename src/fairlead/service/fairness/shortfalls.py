@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.transitions import TaskState
+from fairlead.scheduling.reading.present import Jobs, Tenants
 from fairlead.service.fairness.causes import Cause, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare
-from fairlead.service.fairness.question import columns, jobs_there, tenant_slots
+from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
 from fairlead.sharing.numbers.amounts import simplest
 from fairlead.sharing.problem.problem import Bools, Floats, Ints
 
@@ -86,7 +86,7 @@ class Measured:
         return uneven
 
     def _lacking(self, tenant: int) -> Fraction:
-        """What the jobs below a tenant lack together, in shares of weight 1, exactly."""
+        """The lack of all jobs below a tenant together, in shares of weight 1, exactly."""
         below = np.zeros(len(self.parent) + 1, np.bool_)  # the last is that of none
         below[tenant] = True
         for t in range(tenant + 1, len(self.parent)):
@@ -99,7 +99,7 @@ class Measured:
         return sum((many / simplest(scale) for many, scale in pairs), Fraction(0))
 
     def sample(self, time: int) -> Sample:
-        """What the history keeps of it."""
+        """The columns that the history keeps."""
         columns = (self.share, self.fair, self.tenant_running, self.tenant_waiting)
         return Sample(time, self.tenants, np.stack(columns, axis=1).astype(np.float32))
 
@@ -128,7 +128,7 @@ class Short:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Who is short now, most first; `more` are not listed. `exact`: of which moment the exact
+    """The shortfalls now, most first; `more` are not listed. `exact`: of which moment the exact
     allocation is, None before the first one."""
 
     time: int
@@ -140,33 +140,16 @@ class Audit:
 
 
 def measure(core: Core, exact: Answered | None) -> Measured:
-    """What everybody has now beside what the exact allocation gives."""
-    state = core.state
-    jobs = jobs_there(core)
-    rows = columns(core, jobs)
-    tasks = state.task[: int(state.header[0]["tasks"])]
-    stopping = np.bincount(
-        tasks["job"][tasks["state"] == TaskState.STOPPING], minlength=len(state.job)
-    )
-    there = rows["cancelled"] == 0
-    running = np.where(there, rows["held"] - stopping[jobs], 0)
-    waiting = np.where(there, rows["waiting"], 0)
-    slots = tenant_slots(core)
-    place = np.full(len(state.tenant) + 1, -1)  # the last is the place of none, whose slot is -1
-    place[slots] = np.arange(len(slots))
-    parent = place[state.tenant["parent"][slots]]
-    owner = place[rows["tenant"]]
-    weight = state.tenant["weight"][slots]
-    whole = np.full(len(jobs), -1)
-    scale = rows["scale"]
-    fair = np.full(len(slots), np.nan)
-    names = tuple(core.ids.tenant_at[t].name for t in slots)
+    """Measures what everybody has beside what the exact allocation gives."""
+    present, tenants = Jobs(core), Tenants(core)
+    running, waiting, owner = present.running, present.waiting, tenants.owners(present)
+    parent, weight = tenants.parent, tenants.weight
+    names = tuple(tenant.name for tenant in tenants.values)
+    whole, scale = np.full(len(running), -1), present.scale
+    fair = np.full(len(names), np.nan)
     if exact is not None:
         was = exact.question
-        at = np.full(len(state.job), -1)
-        same = state.job["seq"][was.slot] == was.seq
-        at[was.slot[same]] = np.flatnonzero(same)
-        found = at[jobs]
+        found = present.places_among(was.slot, was.seq)
         known = np.flatnonzero(found >= 0)
         if len(exact.answer.jobs.whole):
             now = (running + waiting)[known]
@@ -177,28 +160,18 @@ def measure(core: Core, exact: Answered | None) -> Measured:
             if share is not None:
                 fair[t] = share.share
     counts = np.stack([running, waiting], axis=1)
-    parts = np.stack([_over(running, scale), _over(np.maximum(whole, 0), scale)], axis=1)
-    total, shares = np.zeros((len(slots), 2), np.int64), np.zeros((len(slots), 2))
-    owned = owner >= 0
-    np.add.at(total, owner[owned], counts[owned])
-    np.add.at(shares, owner[owned], parts[owned])
-    for t in range(len(slots) - 1, -1, -1):  # a parent comes before its children
-        if parent[t] >= 0:
-            total[parent[t]] += total[t]
-            shares[parent[t]] += shares[t]
+    parts = np.stack([shares_of(running, scale), shares_of(np.maximum(whole, 0), scale)], axis=1)
+    total = sum_over_tree(counts, owner, parent)
+    shares = sum_over_tree(parts, owner, parent)
     shares /= np.where(weight > 0, weight, 1.0)[:, None]
     return Measured(
-        exact, jobs, running, waiting, whole, scale, owner, names, parent, weight,
+        exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
         shares[:, 0], fair, shares[:, 1], total[:, 0], total[:, 1],
     )  # fmt: skip
 
 
-def _over(tasks: Ints, scale: Floats) -> Floats:
-    return np.divide(tasks, scale, out=np.zeros(len(tasks)), where=scale > 0)
-
-
 def short_of(found: Measured, core: Core) -> dict[str, Ints]:
-    """Who is short, with which of the jobs of `found` lack tasks, the one that lacks most first.
+    """Finds who is short, with the jobs of `found` that lack tasks, the one that lacks most first.
 
     A tenant whose jobs together have what they are guaranteed is not short, though one of them
     lacks what another has too much."""
@@ -217,7 +190,7 @@ def short_of(found: Measured, core: Core) -> dict[str, Ints]:
     return {name: jobs for name, jobs in short.items() if len(jobs)}
 
 
-def audited(
+def build_audit(
     time: int,
     core: Core,
     found: Measured,
@@ -225,7 +198,7 @@ def audited(
     quarantined: frozenset[str],
     most: int,
 ) -> Audit:
-    """Who is short, with causes for the first of them."""
+    """Audits who is short, with causes for the first of them."""
     places = {name: t for t, name in enumerate(found.tenants)}
     everybody = []
     for name, jobs in short_of(found, core).items():
@@ -258,5 +231,5 @@ def audited(
 
 
 def exact_of(exact: Answered | None, job: str) -> JobShare | None:
-    """What the newest exact allocation gives a job; None where it is older than the job."""
+    """Finds a job's share by the newest exact allocation; None where that is older than the job."""
     return None if exact is None else exact.answer.jobs.of(job)

@@ -12,6 +12,7 @@ from fairlead.scheduling.advice.ranking import advice_of
 from fairlead.scheduling.events import Advice
 from fairlead.scheduling.preemption.guarantees import named
 from fairlead.service.fairness.interface import Answer, JobShares, Question, TenantShare
+from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
 from fairlead.sharing.present import Exact, Snapshot, exact_now
 from fairlead.sharing.problem.problem import Bools, Floats
 
@@ -42,11 +43,11 @@ def _answer(question: Question) -> Answer:
         # A job can be guaranteed less with more machines: others of its tenant need them too.
         with_all = exact_now(now, question.tree).whole
     level = _levels(exact, len(now.job))
-    share = _over(tasks, now.scale)
+    share = shares_of(tasks, now.scale)
     return replace(
         empty,
         jobs=JobShares(question.jobs, tasks, whole, share, level, np.maximum(with_all - whole, 0)),
-        tenants=_tenants(question, share, _over(whole.astype(np.float64), now.scale)),
+        tenants=_tenants(question, share, shares_of(whole.astype(np.float64), now.scale)),
         guarantees=named(question.jobs, whole) if question.guarantees else None,
         advice=(() if exact is None else _advice(question, exact)) if question.advice else None,
     )
@@ -55,10 +56,6 @@ def _answer(question: Question) -> Answer:
 def among(now: Snapshot, machines: Bools) -> Snapshot:
     """The moment with these machines alone."""
     return replace(now, capacity=now.capacity[machines], satisfies=now.satisfies[machines])
-
-
-def _over(tasks: Floats, scale: Floats) -> Floats:
-    return np.divide(tasks, scale, out=np.zeros(len(tasks)), where=scale > 0)
 
 
 def _levels(exact: Exact | None, jobs: int) -> Floats:
@@ -75,12 +72,7 @@ def _levels(exact: Exact | None, jobs: int) -> Floats:
 def _tenants(question: Question, share: Floats, whole: Floats) -> FrozenMap[TenantShare]:
     """Shares of the jobs added up over the tree, each divided by the tenant's weight."""
     parent, weight = question.tree.parent, question.tree.weight
-    total = np.zeros((len(parent), 2))
-    owned = question.now.tenant >= 0
-    np.add.at(total, question.now.tenant[owned], np.stack([share, whole], axis=1)[owned])
-    for t in range(len(parent) - 1, -1, -1):  # a parent comes before its children
-        if parent[t] >= 0:
-            total[parent[t]] += total[t]
+    total = sum_over_tree(np.stack([share, whole], axis=1), question.now.tenant, parent)
     return FrozenMap(
         {
             name: TenantShare(*(total[t] / weight[t] if weight[t] > 0 else total[t] * 0).tolist())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.lookup import is_fifo
 from fairlead.service.fairness.history import Point
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import Audit, Measured, Short, measure
@@ -14,16 +15,16 @@ JUST_NOW = "unexplained"
 """The cause of a shortfall beyond those that are looked into."""
 
 
-def measured(core: Core, watch: FairnessMonitor | None) -> Measured:
-    """What everybody has, beside what the exact allocation gives where somebody computes it."""
-    return measure(core, None) if watch is None else watch.measured(core)
+def measure_shares(core: Core, watch: FairnessMonitor | None) -> Measured:
+    """Measures what everybody has, beside the exact allocation where somebody computes it."""
+    return measure(core, None) if watch is None else watch.measure(core)
 
 
 def shares(
     time: int, core: Core, watch: FairnessMonitor | None, *, jobs: bool = False
 ) -> wire.Shares:
     """Everybody's share now and by the exact allocation; of each job too where `jobs`."""
-    found = measured(core, watch)
+    found = measure_shares(core, watch)
     exact = found.exact
     return wire.Shares(
         time=time,
@@ -36,7 +37,7 @@ def shares(
 
 def _has_scale(core: Core, found: Measured) -> bool:
     """fifo has none of its own until the exact allocation brings one."""
-    return found.exact is not None or not core.state.header[0]["fifo"]
+    return found.exact is not None or not is_fifo(core)
 
 
 def _tenant(found: Measured, t: int, scaled: bool) -> wire.TenantShare:
@@ -116,7 +117,7 @@ def _point(point: Point) -> wire.SharePoint:
 def live_audit(
     time: int, core: Core, watch: FairnessMonitor | None, quarantined: frozenset[str] = frozenset()
 ) -> wire.LiveAudit:
-    """Who has less than it is guaranteed, since when and why."""
+    """Audits who has less than it is guaranteed, since when and why."""
     if watch is None:
         tenants = len(core.ids.tenant_at)
         return wire.LiveAudit(

@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 
 def first_link(journal: str) -> bytes:
-    """What the first entry of the journal of this name is linked to, so that entries of another
+    """The link before the first entry of the journal of this name, so that entries of another
     journal do not fit."""
     return blake2b(journal.encode(), digest_size=LINK).digest()
 

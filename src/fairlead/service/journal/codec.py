@@ -24,7 +24,7 @@ from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
 
 
 class Form(NamedTuple):
-    """How a field's value is written into a tree and read from it. `read` raises ValueError."""
+    """Writes a field's value into a tree and reads it back. `read` raises ValueError."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]

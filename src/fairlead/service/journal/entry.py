@@ -31,7 +31,7 @@ class JournalError(FairleadError):
 
 
 class CorruptJournalError(JournalError):
-    """What the journal holds is not what was written to it."""
+    """The journal holds something else than was written to it."""
 
 
 class TakenJournalError(JournalError):
@@ -39,7 +39,7 @@ class TakenJournalError(JournalError):
 
 
 class Store(Protocol):
-    """Where a journal is kept. One writer at a time."""
+    """A journal's keeper. One writer at a time."""
 
     def append(self, entries: Sequence[Entry]) -> None:
         """All of them or none; durable on return. Entries that are there already, the same, are

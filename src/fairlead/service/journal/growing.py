@@ -1,4 +1,4 @@
-"""What an append adds: the entries that are not there yet, after those that are."""
+"""The entries that an append adds: those that are not there yet, after those that are."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Head:
 
 
 def read_head(path: Path) -> Mark | None:
-    """What the head file says, None where there is none. Raises CorruptJournalError where it says
+    """Reads the head file, None where there is none. Raises CorruptJournalError where it says
     nothing that can be understood."""
     try:
         data = path.read_bytes()

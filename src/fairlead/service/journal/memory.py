@@ -17,7 +17,7 @@ KEPT = 2
 
 @dataclass
 class Place:
-    """Where a journal in memory is kept: what is left of it when who wrote it is gone."""
+    """A place of a journal in memory, which outlives its writer."""
 
     rows: list[Row] = field(default_factory=list)
     start: int = 0  # entries that were removed

@@ -1,4 +1,4 @@
-"""Which store a place means: a file, or a database by its URL."""
+"""From a place to its store: a file, or a database by its URL."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Session(Protocol):
         """Begins a transaction; one that reads sees one state of the journal all along."""
 
     def commit(self) -> None:
-        """What the transaction wrote is durable on return."""
+        """Makes durable what the transaction wrote."""
 
     def rollback(self) -> None:
         """Ends the transaction; nothing of it is kept."""
@@ -42,7 +42,7 @@ class Session(Protocol):
         """Whether this session excludes all others that ask so, from now until it ends."""
 
     def settle(self) -> None:
-        """What can be read now is durable on return, whatever went wrong before."""
+        """Makes durable what can be read now, whatever went wrong before."""
 
     def check(self) -> None:
         """Raises CorruptJournalError where the database finds damage in its own files."""
@@ -166,7 +166,7 @@ class SqlReader:
             raise CorruptJournalError(f"{self}: {error}") from error
 
     def _mark(self) -> Mark | None:
-        """What the head file says. It is read first: the journal may go on meanwhile."""
+        """Reads the head file. It is read first: the journal may go on meanwhile."""
         return None if self._head_path is None else read_head(self._head_path)
 
     def _compare(self, session: Session, mark: Mark | None) -> None:

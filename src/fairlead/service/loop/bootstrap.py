@@ -10,25 +10,26 @@ from fairlead.scheduling.events import TenantChanged
 from fairlead.service.loop.step import Step
 from fairlead.service.recovery.configuration import (
     CORE_CHANGED,
+    SERVICE_STARTED,
     change_of,
-    changed_core,
+    reconfigure_core,
     start_body,
 )
 from fairlead.service.settings import Settings
 
 
-def begin(draft: Step, settings: Settings) -> None:
+def begin(step: Step, settings: Settings) -> None:
     """The first entries of a service that starts. Raises InputError where the core cannot go on as
     the settings want it to."""
-    start = draft.records.start
+    start = step.records.start
     change = None if start is None else change_of(start, settings)
     if change is not None:
-        draft.change_core(changed_core(draft.core, draft.time, change), CORE_CHANGED, change)
-    draft.note("service_started", **start_body(draft.core.ids.units, settings))
-    _tell_tenants(draft, settings.tenants)
+        step.change_core(reconfigure_core(step.core, step.time, change), CORE_CHANGED, change)
+    step.note(SERVICE_STARTED, **start_body(step.core.ids.units, settings))
+    _apply_tenants(step, settings.tenants)
 
 
-def _tell_tenants(draft: Step, tenants: Sequence[Tenant]) -> None:
+def _apply_tenants(step: Step, tenants: Sequence[Tenant]) -> None:
     """Tells the core of tenants that are new or differ, parents first."""
     waiting = list(tenants)
     told: set[str] = set()
@@ -39,6 +40,6 @@ def _tell_tenants(draft: Step, tenants: Sequence[Tenant]) -> None:
             raise InputError(Mistake("tenants are below one another in a circle", "break it"))
         for tenant in ready:
             told.add(tenant.name)
-            if draft.records.tenants.get(tenant.name) != tenant:
-                draft.tell(TenantChanged(draft.time, tenant))
+            if step.records.tenants.get(tenant.name) != tenant:
+                step.apply(TenantChanged(step.time, tenant))
         waiting = [each for each in waiting if each.name not in told]

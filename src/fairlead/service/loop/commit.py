@@ -23,9 +23,9 @@ Listener = Callable[[Sequence[Entry]], None]
 
 @dataclass(frozen=True, slots=True)
 class PendingStep:
-    """A step that was made: it counts once it is durable."""
+    """A step that was decided: it counts once it is durable."""
 
-    draft: Step
+    step: Step
     reports: Sequence[Report]  # that it is about
 
 
@@ -39,24 +39,24 @@ class Committer:
         self.listeners: list[Listener] = []
         self._store, self._records, self._observer = store, records, observer
 
-    def commit(self, made: PendingStep) -> bool:
+    def commit(self, pending: PendingStep) -> bool:
         """Makes a step durable and folds it; whether that was possible. One that was not is to be
         given again as it is, before any other. Raises TakenJournalError, CorruptJournalError."""
-        entries = made.draft.entries
+        entries = pending.step.entries
         try:
             if entries:
-                with self._observer.timed(Timed.JOURNAL):
+                with self._observer.measure(Timed.JOURNAL):
                     self._store.append(entries)
         except (TakenJournalError, CorruptJournalError):
             raise
         except JournalError as error:
-            self._observer.counted(Counted.JOURNAL_ERRORS)
-            self.trouble, self.stuck = str(error), made
+            self._observer.count(Counted.JOURNAL_ERRORS)
+            self.trouble, self.stuck = str(error), pending
             return False
         self.trouble, self.stuck = "", None
-        for entry, said in zip(entries, made.draft.said, strict=True):
-            fold(self._records, entry, said)
-        self._observer.counted(Counted.ENTRIES, len(entries))
+        for entry, content in zip(entries, pending.step.contents, strict=True):
+            fold(self._records, entry, content)
+        self._observer.count(Counted.ENTRIES, len(entries))
         return True
 
     def spread(self, entries: Sequence[Entry]) -> None:

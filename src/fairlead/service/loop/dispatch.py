@@ -1,4 +1,4 @@
-"""What engines are told once the journal holds it."""
+"""Orders to engines, once the journal holds them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairlead.service.records.jobs import JobRecord
 def assignment(
     records: Records, job: JobRecord, task: int, attempt: int, machine: str
 ) -> Assignment:
-    """What an engine is told to run for an attempt at a task on this machine."""
+    """The order to run an attempt at a task on this machine."""
     work = job.job
     return Assignment(
         attempt=Attempt(job.id, task, attempt),

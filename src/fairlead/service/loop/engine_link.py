@@ -1,4 +1,4 @@
-"""The engine as the loop reaches it: what it says, what it is told, and what is made good after it
+"""The engine as the loop reaches it: its news, the orders to it, and what is made good after it
 could not be reached."""
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SOON = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What the engine says now. `nodes` None: it was not asked for them, or cannot be reached.
+class EngineNews:
+    """The engine's news of a step. `nodes` None: it was not asked for them, or cannot be reached.
     `gone`: given up attempts that certainly do not run."""
 
     nodes: Sequence[Node] | None = None
@@ -44,46 +44,46 @@ class EngineLink:
         self._retry: int | None = None
         self._forgotten: deque[Iterator[Attempt]] = deque()  # a job each
         self._forget: list[Attempt] = []  # of these, what was not told yet
-        self._told = 0
+        self._sent_at = 0
 
-    def poll(self, time: int, ask_nodes: bool) -> Heard:
+    def poll(self, time: int, ask_nodes: bool) -> EngineNews:
         """Asks it. What is to be made good after a failure is made good first."""
         if self.trouble and self._retry is not None and time < self._retry:
-            return Heard()
+            return EngineNews()
         try:
             gone = resume(self._engine, self._records) if self.trouble else ()
             ask_nodes |= bool(self.trouble)
             self.trouble, self._retry = "", None
             nodes = self._engine.nodes() if ask_nodes else None
-            return Heard(nodes, self._engine.poll(), gone)
+            return EngineNews(nodes, self._engine.poll(), gone)
         except EngineError as error:
             self._failed(time, error)
-            return Heard()
+            return EngineNews()
 
-    def tell(self, draft: Step, reports: Sequence[Report]) -> None:
-        """Carries out what the draft, which is durable and folded, asks for."""
-        self._forgotten.extend(_attempts(*job) for job in draft.forgotten.items())
-        self._told = draft.time
+    def send(self, step: Step, reports: Sequence[Report]) -> None:
+        """Carries out what the step, which is durable and folded, asks for."""
+        self._forgotten.extend(_attempts(*job) for job in step.removals.items())
+        self._sent_at = step.time
         if self.trouble:
             return  # `resume` will see to it
         try:
             if reports:
                 self._engine.acknowledge(reports)
-            launched, stopped = dispatch(self._engine, self._records, draft.entries, draft.cancels)
-            self._observer.counted(Counted.LAUNCHES, launched)
-            self._observer.counted(Counted.STOPS, stopped)
+            launched, stopped = dispatch(self._engine, self._records, step.entries, step.cancels)
+            self._observer.count(Counted.LAUNCHES, launched)
+            self._observer.count(Counted.STOPS, stopped)
             self._fill()
             if self._forget:
                 self._engine.forget(self._forget)
                 self._forget = []
         except EngineError as error:
-            self._failed(draft.time, error)
+            self._failed(step.time, error)
 
     def wake(self) -> int | None:
-        """When it is to be asked again, if it could not be reached, or told the next of what is
+        """The time to ask it again, if it could not be reached, or to send it the next of what is
         forgotten."""
         if self._retry is None and self._forgotten:
-            return self._told + SOON
+            return self._sent_at + SOON
         return self._retry
 
     def _fill(self) -> None:
@@ -95,7 +95,7 @@ class EngineLink:
 
     def _failed(self, time: int, error: EngineError) -> None:
         self.trouble, self._retry = str(error) or "the engine failed", time + RETRY
-        self._observer.counted(Counted.ENGINE_ERRORS)
+        self._observer.count(Counted.ENGINE_ERRORS)
 
 
 def _attempts(job: int, counts: Sequence[int]) -> Iterator[Attempt]:

@@ -1,4 +1,4 @@
-"""What a step takes in beside requests: what the engine says, what was computed, what is due."""
+"""Inputs of a step beside requests: the engine's news, an adviser's answers, what is due."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fairlead.engines.interface import Lost
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer
-from fairlead.service.loop.engine_link import EngineLink, Heard
+from fairlead.service.loop.engine_link import EngineLink, EngineNews
 from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.reports import take_report
 from fairlead.service.loop.retention import due, forget_old
@@ -15,33 +15,37 @@ from fairlead.service.records.book import Records
 
 
 def collect_inputs(
-    draft: Step, heard: Heard, machines: Machines, watch: FairnessMonitor | None, observer: Observer
+    step: Step,
+    news: EngineNews,
+    machines: Machines,
+    watch: FairnessMonitor | None,
+    observer: Observer,
 ) -> None:
     """Tells the core of all of it."""
-    for attempt in heard.gone:
-        draft.mark_attempt_gone(attempt)
-    for report in heard.reports:
-        if not take_report(draft, report):
-            observer.counted(Counted.LATE_REPORTS)
+    for attempt in news.gone:
+        step.mark_attempt_gone(attempt)
+    for report in news.reports:
+        if not take_report(step, report):
+            observer.count(Counted.LATE_REPORTS)
         elif isinstance(report, Lost) and report.machine_at_fault:
-            machines.in_trouble(draft, draft.machine_of(report.attempt), report.why)
-    if heard.nodes is not None:
-        machines.look(draft, heard.nodes)
+            machines.in_trouble(step, step.machine_of(report.attempt), report.why)
+    if news.nodes is not None:
+        machines.look(step, news.nodes)
     if watch is not None:
-        for event in watch.events(draft.time):
-            draft.tell(event)
-    forget_old(draft, machines.settings.retention)
+        for event in watch.events(step.time):
+            step.apply(event)
+    forget_old(step, machines.settings.retention)
 
 
 def next_time(
     core: Core,
     records: Records,
-    reach: EngineLink,
+    link: EngineLink,
     machines: Machines,
     watch: FairnessMonitor | None,
 ) -> int | None:
-    """When there may be anything to take in though the engine reports nothing."""
-    retry = reach.wake()
+    """The time at which there may be an input though the engine reports nothing."""
+    retry = link.wake()
     times = [core.wake(), machines.wake() if retry is None else retry]
     times.append(due(records, machines.settings.retention))
     if watch is not None:

@@ -21,9 +21,9 @@ from fairlead.service.loop.operations import Value, take_request
 from fairlead.service.loop.step import Step
 from fairlead.service.recovery.configuration import (
     change_of,
-    changed_core,
     fair_settings,
     first_core,
+    reconfigure_core,
 )
 from fairlead.service.recovery.recover import follow, newest
 from fairlead.service.recovery.shortening import Shortening
@@ -62,20 +62,20 @@ class Service:
         if self.core is not None and self.records.start is not None:
             change = change_of(self.records.start, self.settings)
             if change is not None:  # refused here or never
-                changed_core(self.core, self.records.time, change)
+                reconfigure_core(self.core, self.records.time, change)
         self.machines = Machines(self.settings)
         self.watch = (
             None
             if adviser is None
             else FairnessMonitor(adviser, fair_settings(self.settings), history)
         )
-        self._reach = EngineLink(engine, self.records, self.observer)
-        self._keeper = Committer(store, self.records, self.observer)
+        self._link = EngineLink(engine, self.records, self.observer)
+        self._committer = Committer(store, self.records, self.observer)
         self.snapshots = Snapshots(store, every, snapshot, self.observer)
         keep = self.settings.journal_keep
         self.shortening = None if keep is None else Shortening(store, keep, self.observer)
         if self.shortening is not None:
-            self.snapshots.kept = self.shortening
+            self.snapshots.on_keep = self.shortening
         self._begun = False
         self._time = 0
         self._ahead = 0  # of the clock that `step` is told
@@ -83,7 +83,7 @@ class Service:
     @property
     def trouble(self) -> str:
         """Why the journal or the engine cannot be reached; empty if both can."""
-        return self._keeper.trouble or self._reach.trouble
+        return self._committer.trouble or self._link.trouble
 
     @property
     def ready(self) -> bool:
@@ -98,7 +98,7 @@ class Service:
     @property
     def listeners(self) -> list[Listener]:
         """Called with entries that are durable and folded, in the loop's thread."""
-        return self._keeper.listeners
+        return self._committer.listeners
 
     def step(self, now: int, requests: Sequence[Request] = ()) -> list[Reply]:
         """Does all there is to do, and answers the requests. `now`: microseconds since 1970.
@@ -106,46 +106,46 @@ class Service:
         Raises TakenJournalError and CorruptJournalError: the service is over then, and InputError
         where the first step finds settings that cannot be."""
         time = self._time = self._clock(now)
-        if self._keeper.stuck is not None and not self._finish(self._keeper.stuck):
+        if self._committer.stuck is not None and not self._finish(self._committer.stuck):
             return [self._unavailable() for _ in requests]
-        heard = self._reach.poll(time, self.machines.due(time))
-        if self.core is None and heard.nodes is None:
+        news = self._link.poll(time, self.machines.due(time))
+        if self.core is None and news.nodes is None:
             return [self._unavailable() for _ in requests]
-        core = self.core or first_core(heard.nodes or (), self.settings)
-        draft = Step(core, self.records, time)
+        core = self.core or first_core(news.nodes or (), self.settings)
+        step = Step(core, self.records, time)
         if not self._begun:
-            begin(draft, self.settings)
-            core = draft.core
+            begin(step, self.settings)
+            core = step.core
         self.core, self._begun = core, True
-        collect_inputs(draft, heard, self.machines, self.watch, self.observer)
+        collect_inputs(step, news, self.machines, self.watch, self.observer)
         # Last: the core says what a cancelled job's tasks are to do as things stand then.
-        values = [take_request(draft, self.settings.limits, each) for each in requests]
-        draft.pass_time()
-        if draft.told:
-            with self.observer.timed(Timed.DECIDE):
-                draft.decide()
-        kept = self._finish(PendingStep(draft, heard.reports))
-        if kept:
+        values = [take_request(step, self.settings.limits, each) for each in requests]
+        step.pass_time()
+        if step.has_events:
+            with self.observer.measure(Timed.DECIDE):
+                step.decide()
+        durable = self._finish(PendingStep(step, news.reports))
+        if durable:
             self.snapshots.look(core, self.records)
         if self.watch is not None:
-            self.watch.after(time, core, changed=bool(draft.entries))
-        return [self._reply(value, kept) for value in values]
+            self.watch.after(time, core, changed=bool(step.entries))
+        return [self._reply(value, durable) for value in values]
 
     def wake(self) -> int | None:
-        """When `step` is to be called though nothing comes in and the engine reports nothing, on
-        the clock of whoever calls it."""
+        """The time at which `step` is to be called though nothing comes in and no report is
+        there, on the caller's clock."""
         if not self._time:
             return 0  # the first step
-        if self._keeper.stuck is not None or self.core is None:
+        if self._committer.stuck is not None or self.core is None:
             return self._time + RETRY - self._ahead
-        time = next_time(self.core, self.records, self._reach, self.machines, self.watch)
+        time = next_time(self.core, self.records, self._link, self.machines, self.watch)
         return None if time is None else time - self._ahead
 
     def close(self) -> None:
         """Lets go of everything. Tasks go on running, and nothing is lost."""
         if self.watch is not None:
             self.watch.close()
-        if self.core is not None and self._keeper.stuck is None:
+        if self.core is not None and self._committer.stuck is None:
             self.snapshots.finish(self.core, self.records)
         self.engine.close()
         self.store.close()
@@ -155,19 +155,19 @@ class Service:
         self._ahead = max(self._ahead, max(self._time, self.records.time) - now)
         return now + self._ahead
 
-    def _finish(self, made: PendingStep) -> bool:
+    def _finish(self, pending: PendingStep) -> bool:
         """Makes a step durable and acts on it; whether that was possible."""
-        if not self._keeper.commit(made):
+        if not self._committer.commit(pending):
             return False
-        self._reach.tell(made.draft, made.reports)
-        self._keeper.spread(made.draft.entries)
+        self._link.send(pending.step, pending.reports)
+        self._committer.spread(pending.step.entries)
         return True
 
-    def _reply(self, value: Value | Refused, kept: bool) -> Reply:
+    def _reply(self, value: Value | Refused, durable: bool) -> Reply:
         if isinstance(value, Refused):
-            self.observer.counted(Counted.REFUSALS)
+            self.observer.count(Counted.REFUSALS)
             return value
-        return Done(value, self.records.seq) if kept else self._unavailable(unknown=True)
+        return Done(value, self.records.seq) if durable else self._unavailable(unknown=True)
 
     def _unavailable(self, unknown: bool = False) -> Refused:
         return Refused(Wrong.UNAVAILABLE, self.trouble or "the service is starting", unknown)

@@ -15,9 +15,9 @@ from fairlead.scheduling.events import (
     MachineLeft,
     TaskFailed,
 )
+from fairlead.scheduling.reading.lookup import is_cancelled, machine_state, task_state
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.transitions import MachineState, TaskState
-from fairlead.service.loop.core_lookup import is_cancelled, machine_state, task_state
 from fairlead.service.loop.reports import may_be_tried, retries_of
 from fairlead.service.loop.step import Step
 from fairlead.service.records.people import MachineRecord
@@ -26,9 +26,9 @@ from fairlead.service.settings import Settings
 
 @dataclass
 class Machines:
-    """What the engine said of its machines when it was last asked; none of it is in the journal.
+    """The engine's machines as of its last answer; none of it is in the journal.
 
-    `problems`: why a machine that is there cannot be used as it is. `counted`: each machine as
+    `problems`: why a machine that is there cannot be used as it is. `amounts`: each machine as
     the engine says it, and as the core counts it."""
 
     settings: Settings
@@ -36,112 +36,112 @@ class Machines:
     looked: int | None = None
     troubled: dict[str, int] = field(default_factory=dict)  # since when
     problems: dict[str, str] = field(default_factory=dict)
-    counted: dict[str, tuple[Machine, Machine, str]] = field(default_factory=dict)
+    amounts: dict[str, tuple[Machine, Machine, str]] = field(default_factory=dict)
 
     def due(self, time: int) -> bool:
         """Whether it is time to ask the engine."""
         return self.looked is None or time >= self.looked + self.settings.node_interval
 
-    def look(self, draft: Step, nodes: Sequence[Node]) -> None:
+    def look(self, step: Step, nodes: Sequence[Node]) -> None:
         """Tells the core what changed."""
-        self.looked = draft.time
+        self.looked = step.time
         before, self.nodes = self.nodes, {node.machine.name: node for node in nodes}
         self.problems.clear()
-        for kept in (self.troubled, self.counted):
+        for kept in (self.troubled, self.amounts):
             for name in [name for name in kept if name not in self.nodes]:
                 del kept[name]
         for away in [
-            each for each in draft.records.machines.values() if each.name not in self.nodes
+            each for each in step.records.machines.values() if each.name not in self.nodes
         ]:
             quarantine = away.quarantine
             if away.machine is not None:
-                _leave(draft, away, "the machine is gone")
-            elif quarantine is not None and draft.time >= quarantine.until:
-                draft.note("quarantine_ended", machine=away.name)
-            self._drop_given_up(draft, away)
+                _leave(step, away, "the machine is gone")
+            elif quarantine is not None and step.time >= quarantine.until:
+                step.note("quarantine_ended", machine=away.name)
+            self._drop_given_up(step, away)
         for name, node in self.nodes.items():
-            record = draft.records.machines.get(name)
-            known = self.counted.get(name)
+            record = step.records.machines.get(name)
+            known = self.amounts.get(name)
             if known is None or node != before.get(name) or not _is_well(record, node):
                 try:
-                    self._see(draft, record, node)
+                    self._see(step, record, node)
                 except InputError as error:
                     self.problems[name] = str(error)
-                    self.counted.pop(name, None)  # so that it is looked at again
+                    self.amounts.pop(name, None)  # so that it is looked at again
             elif known[2]:
                 self.problems[name] = known[2]
 
     def wake(self) -> int | None:
-        """When to ask it again; None if it was never asked."""
+        """The time to ask it again; None if it was never asked."""
         return None if self.looked is None else self.looked + self.settings.node_interval
 
-    def in_trouble(self, draft: Step, name: str, why: str) -> None:
+    def in_trouble(self, step: Step, name: str, why: str) -> None:
         """A machine failed: it gets nothing for a while, longer each time in a row."""
-        record = draft.records.machines.get(name)
+        record = step.records.machines.get(name)
         if record is None or record.machine is None or record.quarantine is not None:
             return
-        if name in draft.quarantined or machine_state(draft.core, name) is MachineState.ABSENT:
+        if name in step.quarantines or machine_state(step.core, name) is MachineState.ABSENT:
             return
-        draft.quarantined.add(name)
+        step.quarantines.add(name)
         failures = record.failures + 1
         wait = self.settings.quarantine * 2 ** min(failures - 1, 40)
-        until = draft.time + min(wait, self.settings.quarantine_most)
-        draft.note("machine_quarantined", machine=name, until=until, failures=failures, why=why)
-        _drain(draft, name, "trouble")
+        until = step.time + min(wait, self.settings.quarantine_most)
+        step.note("machine_quarantined", machine=name, until=until, failures=failures, why=why)
+        _drain(step, name, "trouble")
 
-    def _see(self, draft: Step, record: MachineRecord | None, node: Node) -> None:
+    def _see(self, step: Step, record: MachineRecord | None, node: Node) -> None:
         name = node.machine.name
-        machine, problem = self._counted(draft, node.machine)
+        machine, problem = self._count(step, node.machine)
         if problem:
             self.problems[name] = problem
         if node.health is Health.READY:
             self.troubled.pop(name, None)
         if record is not None and record.machine is not None:
-            if machine_state(draft.core, name) is MachineState.ABSENT:
+            if machine_state(step.core, name) is MachineState.ABSENT:
                 return  # it left in this step
             if machine != record.machine:
-                draft.tell(MachineChanged(draft.time, machine))
-            self._health(draft, record, node)
+                step.apply(MachineChanged(step.time, machine))
+            self._health(step, record, node)
         elif node.health is Health.READY:
-            self._join(draft, name, machine, record)
+            self._join(step, name, machine, record)
 
-    def _counted(self, draft: Step, machine: Machine) -> tuple[Machine, str]:
+    def _count(self, step: Step, machine: Machine) -> tuple[Machine, str]:
         """The machine as the core counts it. Most are what they were."""
-        known = self.counted.get(machine.name)
+        known = self.amounts.get(machine.name)
         if known is None or known[0] != machine:
-            known = (machine, *counted(machine, draft.core.ids.units))
-            self.counted[machine.name] = known
+            known = (machine, *count_amounts(machine, step.core.ids.units))
+            self.amounts[machine.name] = known
         return known[1], known[2]
 
-    def _join(self, draft: Step, name: str, machine: Machine, record: MachineRecord | None) -> None:
-        left = [] if record is None else [a for a in record.given_up if a not in draft.gone]
+    def _join(self, step: Step, name: str, machine: Machine, record: MachineRecord | None) -> None:
+        left = [] if record is None else [a for a in record.given_up if a not in step.ends]
         if left:
             # What runs there still would not be counted: it is stopped first.
-            draft.cancels += left
+            step.cancels += left
             self.problems[name] = f"{len(left)} tasks of before are being stopped"
             return
-        draft.tell(MachineJoined(draft.time, machine))
+        step.apply(MachineJoined(step.time, machine))
         if record is not None and (record.drained or record.quarantine):
-            _drain(draft, name, "admin" if record.drained else "trouble")
+            _drain(step, name, "admin" if record.drained else "trouble")
 
-    def _health(self, draft: Step, record: MachineRecord, node: Node) -> None:
-        name, time = record.name, draft.time
+    def _health(self, step: Step, record: MachineRecord, node: Node) -> None:
+        name, time = record.name, step.time
         if node.health is Health.TROUBLED:
             since = self.troubled.setdefault(name, time)
-            self.in_trouble(draft, name, node.problem)
+            self.in_trouble(step, name, node.problem)
             if time >= since + self.settings.lost_after:
-                _leave(draft, record, node.problem or "the machine does not answer")
+                _leave(step, record, node.problem or "the machine does not answer")
         elif record.quarantine is not None and time >= record.quarantine.until:
-            draft.note("quarantine_ended", machine=name)
-            draft.released.add(name)
-            if not draft.drains.get(name, record.drained):
-                draft.tell(MachineDrained(time, name, back=True), why="trouble")
+            step.note("quarantine_ended", machine=name)
+            step.releases.add(name)
+            if not step.drains.get(name, record.drained):
+                step.apply(MachineDrained(time, name, back=True), why="trouble")
 
-    def _drop_given_up(self, draft: Step, record: MachineRecord) -> None:
-        """What was given up on a machine that has been away for long is thought to be over."""
+    def _drop_given_up(self, step: Step, record: MachineRecord) -> None:
+        """Takes attempts for over that were given up on a machine that has been away for long."""
         for attempt, time in record.given_up.items():
-            if draft.time >= time + self.settings.given_up_for and attempt not in draft.gone:
-                draft.give_back(attempt, record.name)
+            if step.time >= time + self.settings.given_up_for and attempt not in step.ends:
+                step.give_back(attempt, record.name)
 
 
 def _is_well(record: MachineRecord | None, node: Node) -> bool:
@@ -150,44 +150,44 @@ def _is_well(record: MachineRecord | None, node: Node) -> bool:
     return there and node.health is Health.READY
 
 
-def _drain(draft: Step, name: str, why: str) -> None:
+def _drain(step: Step, name: str, why: str) -> None:
     """The core gives it nothing more, if it did."""
-    if machine_state(draft.core, name) is MachineState.UP:
-        draft.tell(MachineDrained(draft.time, name), why=why)
+    if machine_state(step.core, name) is MachineState.UP:
+        step.apply(MachineDrained(step.time, name), why=why)
 
 
-def _leave(draft: Step, record: MachineRecord, why: str) -> None:
+def _leave(step: Step, record: MachineRecord, why: str) -> None:
     """It is given up, with all that runs on it. What must not be tried again has failed."""
     for (number, task), attempt in record.held.items():
-        job = draft.records.jobs[number]
-        state = task_state(draft.core, job.name, task)
+        job = step.records.jobs[number]
+        state = task_state(step.core, job.name, task)
         if state is None:
             continue
         # If it can still be told: what is lost here is to run on elsewhere only.
-        draft.cancels.append(Attempt(number, task, attempt))
-        if is_cancelled(draft.core, job.name):
+        step.cancels.append(Attempt(number, task, attempt))
+        if is_cancelled(step.core, job.name):
             continue
         stopping = state is TaskState.STOPPING
-        tries = draft.records.table.tries[job.first + task]
+        tries = step.records.table.tries[job.first + task]
         if may_be_tried(job.job) and (stopping or tries < retries_of(job.job, lost=True)):
             continue
-        draft.tell(
-            TaskFailed(draft.time, job.name, task),
+        step.apply(
+            TaskFailed(step.time, job.name, task),
             id=number,
             attempt=attempt,
             machine=record.name,
             cause="lost",
             code=0,
             started=None,
-            ended=draft.time,
+            ended=step.time,
             why=why,
             retry=False,
             given_up=True,
         )
-    draft.tell(MachineLeft(draft.time, record.name), why=why)
+    step.apply(MachineLeft(step.time, record.name), why=why)
 
 
-def counted(machine: Machine, units: Sequence[Unit]) -> tuple[Machine, str]:
+def count_amounts(machine: Machine, units: Sequence[Unit]) -> tuple[Machine, str]:
     """The machine with what the core counts of it, in whole units and devices, rounded down; and
     what was left out, in a sentence."""
     known = {unit.name: unit for unit in units}
@@ -196,8 +196,8 @@ def counted(machine: Machine, units: Sequence[Unit]) -> tuple[Machine, str]:
         if name not in known:
             left.append(name)
             continue
-        step = known[name].unit * (known[name].piece or 1)
-        capacity[name] = amount // step * step
+        least = known[name].unit * (known[name].piece or 1)
+        capacity[name] = amount // least * least
     if not left and capacity == dict(machine.capacity):
         return machine, ""
     problem = f"nothing counts its {', '.join(left)}" if left else ""

@@ -1,4 +1,4 @@
-"""What engines report, as events: which ends are final, and which tasks are tried again."""
+"""Engines' reports as events: which ends are final, and which tasks are tried again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from fairlead.scheduling.events import (
     TaskStarted,
     TaskStopped,
 )
+from fairlead.scheduling.reading.lookup import is_cancelled, task_state
 from fairlead.scheduling.transitions import TaskState
-from fairlead.service.loop.core_lookup import is_cancelled, task_state
 from fairlead.service.loop.step import Step
 from fairlead.service.records.jobs import JobRecord
 
@@ -31,39 +31,39 @@ LOSS_RETRIES = 3
 TaskEnd = type[TaskFinished] | type[TaskFailed] | type[TaskLost] | type[TaskStopped]
 
 
-def take_report(draft: Step, report: Report) -> bool:
+def take_report(step: Step, report: Report) -> bool:
     """Tells the core what the report says; whether it was of an attempt that is under way. What is
     late changes nothing but that a given up attempt is known to be over."""
     attempt = report.attempt
-    job = draft.records.jobs.get(attempt.job)
-    state = None if job is None else _current(draft, job, attempt.task, attempt.number)
+    job = step.records.jobs.get(attempt.job)
+    state = None if job is None else _current(step, job, attempt.task, attempt.number)
     if job is None or state is None:
         if not isinstance(report, Started):
-            draft.mark_attempt_gone(attempt)
+            step.mark_attempt_gone(attempt)
         return False
     if isinstance(report, Started):
         if state is TaskState.LAUNCHED:
-            event = TaskStarted(draft.time, job.name, attempt.task)
-            draft.tell(event, id=job.id, attempt=attempt.number, started=_time(report.time))
+            event = TaskStarted(step.time, job.name, attempt.task)
+            step.apply(event, id=job.id, attempt=attempt.number, started=_time(report.time))
         return True
-    end, retry = _end(draft, job, state, report)
-    draft.tell(end(draft.time, job.name, attempt.task), **_said(draft, job, report, retry))
+    end, retry = _end(step, job, state, report)
+    step.apply(end(step.time, job.name, attempt.task), **_end_body(step, job, report, retry))
     return True
 
 
-def _current(draft: Step, job: JobRecord, task: int, number: int) -> TaskState | None:
+def _current(step: Step, job: JobRecord, task: int, number: int) -> TaskState | None:
     """The state in the core of a task whose attempt this is; None if it is another one's."""
-    if not 0 <= task < job.tasks or draft.records.table.attempt[job.first + task] != number:
+    if not 0 <= task < job.tasks or step.records.table.attempt[job.first + task] != number:
         return None
     if job.over:  # another job of the same name may be there by now
         return None
-    return task_state(draft.core, job.name, task)
+    return task_state(step.core, job.name, task)
 
 
 def _end(
-    draft: Step, job: JobRecord, state: TaskState, report: Ended | Lost
+    step: Step, job: JobRecord, state: TaskState, report: Ended | Lost
 ) -> tuple[TaskEnd, bool]:
-    """What the end means to the core, and whether it costs a retry."""
+    """The end as the core's event, and whether it costs a retry."""
     lost = isinstance(report, Lost)
     if isinstance(report, Ended):
         if report.cause is Cause.EXITED and report.code == 0:
@@ -75,12 +75,12 @@ def _end(
         started = report.started or state is TaskState.RUNNING
     again = may_be_tried(job.job) or not started
     if state is TaskState.STOPPING:
-        if is_cancelled(draft.core, job.name) or again:
+        if is_cancelled(step.core, job.name) or again:
             return TaskStopped, False
         return TaskFailed, False
     if lost and not started:
         return TaskLost, False
-    tries = draft.records.table.tries[job.first + report.attempt.task]
+    tries = step.records.table.tries[job.first + report.attempt.task]
     if again and tries < retries_of(job.job, lost):
         return TaskLost, True
     return TaskFailed, False
@@ -92,18 +92,18 @@ def may_be_tried(job: Job) -> bool:
 
 
 def retries_of(job: Job, lost: bool) -> int:
-    """How many retries a task of it has, when it was lost or when it ended badly."""
+    """The retries that a task of it has, when it was lost or when it ended badly."""
     if job.retries is not None:
         return job.retries
     return LOSS_RETRIES if lost else 0
 
 
-def _said(draft: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> dict[str, object]:
-    """What the records are to know of the end."""
+def _end_body(step: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> dict[str, object]:
+    """The end as the records know it."""
     common = {
         "id": job.id,
         "attempt": report.attempt.number,
-        "machine": draft.machine_of(report.attempt),
+        "machine": step.machine_of(report.attempt),
         "retry": retry,
         "given_up": False,
     }
@@ -119,7 +119,7 @@ def _said(draft: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> dic
         "cause": "lost",
         "code": 0,
         "started": None,
-        "ended": draft.time,
+        "ended": step.time,
         "why": report.why[:LONGEST],
     }
 

@@ -1,4 +1,4 @@
-"""Which jobs that are over are forgotten, and when."""
+"""Forgets jobs that have been over for long enough."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ AT_ONCE = 100
 """Jobs that a step forgets at most, so that it stays short."""
 
 
-def forget_old(draft: Step, retention: Retention) -> None:
+def forget_old(step: Step, retention: Retention) -> None:
     """Forgets jobs that are over: the first of these first, until few and young enough are left.
     What may still run on a machine that is away is not forgotten."""
-    records = draft.records
-    jobs, tasks = len(records.over) - len(draft.forgotten), records.over_tasks
+    records = step.records
+    jobs, tasks = len(records.over) - len(step.removals), records.over_tasks
     many = 0
     for job in _forgettable(records):
-        old = _ended(job) + retention.time <= draft.time
+        old = _ended(job) + retention.time <= step.time
         if many == AT_ONCE or not (old or jobs > retention.jobs or tasks > retention.tasks):
             return
-        if job.id not in draft.forgotten:
-            draft.forget(job)
+        if job.id not in step.removals:
+            step.forget(job)
             jobs, tasks, many = jobs - 1, tasks - job.tasks, many + 1
 
 
 def due(records: Records, retention: Retention) -> int | None:
-    """When the next job has been over for long enough; None if none is over."""
+    """The time at which the next job has been over for long enough; None if none is over."""
     first = next(_forgettable(records), None)
     return None if first is None else _ended(first) + retention.time
 

@@ -1,5 +1,5 @@
-"""The draft of a step: what is to be written into the journal. The core has been told of it; the
-records have not, and nothing was acted on."""
+"""A step of the loop: entries for the journal. The core has applied their events; the records have
+not, and nothing was acted on."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ class Step:
     records: Records
     time: int
     entries: list[Entry] = field(default_factory=list)
-    said: list[Event | Decision | None] = field(default_factory=list)
-    told: bool = False  # the core was told something
+    contents: list[Event | Decision | None] = field(default_factory=list)
+    has_events: bool = False
     cancels: list[Attempt] = field(default_factory=list)
-    gone: set[Attempt] = field(default_factory=set)
-    quarantined: set[str] = field(default_factory=set)
-    released: set[str] = field(default_factory=set)
+    ends: set[Attempt] = field(default_factory=set)
+    quarantines: set[str] = field(default_factory=set)
+    releases: set[str] = field(default_factory=set)
     drains: dict[str, bool] = field(default_factory=dict)
     numbers: int = 0  # of jobs that were used
-    submitted: dict[str, int] = field(default_factory=dict)  # name: number
-    taken: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
-    changed: dict[int, int] = field(default_factory=dict)  # job: how many tasks it has now
+    submissions: dict[str, int] = field(default_factory=dict)  # name: number
+    additions: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
+    sizes: dict[int, int] = field(default_factory=dict)  # job: how many tasks it has now
     keys: dict[tuple[str | None, str], KeyRecord] = field(default_factory=dict)
-    forgotten: dict[int, array[int]] = field(default_factory=dict)  # attempts of each task
+    removals: dict[int, array[int]] = field(default_factory=dict)  # attempts of each task
     tokens: dict[str, bool] = field(default_factory=dict)  # made or revoked
 
-    def tell(self, event: Event, **more: Any) -> None:
+    def apply(self, event: Event, **more: Any) -> None:
         """Tells the core, and writes it down with `more`. Raises InputError, and changes nothing,
         where it cannot have happened."""
         self.core.apply(event)
-        self.told = True
+        self.has_events = True
         self._add(entry_of(self._next(), self._step(), self.time, event, **more), event)
 
     def change_core(self, core: Core, kind: str, body: dict[str, Any]) -> None:
         """Goes on with this core, which was made of the one so far, and writes down how."""
-        self.core, self.told = core, True
+        self.core, self.has_events = core, True
         self.note(kind, **body)
 
     def note(self, kind: str, **body: Any) -> None:
@@ -62,7 +62,7 @@ class Step:
 
     def give_back(self, attempt: Attempt, machine: str) -> None:
         """Writes down that an attempt that was given up with its machine is over."""
-        self.gone.add(attempt)
+        self.ends.add(attempt)
         self.note(
             "attempt_gone",
             id=attempt.job,
@@ -73,7 +73,7 @@ class Step:
 
     def mark_attempt_gone(self, attempt: Attempt) -> bool:
         """The same, wherever it was given up; whether it was anywhere."""
-        if attempt in self.gone:
+        if attempt in self.ends:
             return False
         for machine in self.records.machines.values():
             if attempt in machine.given_up:
@@ -88,7 +88,7 @@ class Step:
 
     def forget(self, job: JobRecord) -> None:
         """Writes down that a job, which is over, is forgotten."""
-        self.forgotten[job.id] = self.records.attempt_counts(job)
+        self.removals[job.id] = self.records.attempt_counts(job)
         self.note("job_forgotten", job=job.name, id=job.id)
 
     def decide(self) -> None:
@@ -99,8 +99,8 @@ class Step:
     def pass_time(self) -> None:
         """Tells the core how late it is, if it wants to know and was told nothing else."""
         wake = self.core.wake()
-        if not self.told and wake is not None and wake <= self.time:
-            self.tell(TimePassed(self.time))
+        if not self.has_events and wake is not None and wake <= self.time:
+            self.apply(TimePassed(self.time))
 
     def _next(self) -> int:
         return self.records.seq + len(self.entries) + 1
@@ -108,6 +108,6 @@ class Step:
     def _step(self) -> int:
         return self.records.step + 1
 
-    def _add(self, entry: Entry, said: Event | Decision | None) -> None:
+    def _add(self, entry: Entry, content: Event | Decision | None) -> None:
         self.entries.append(entry)
-        self.said.append(said)
+        self.contents.append(content)

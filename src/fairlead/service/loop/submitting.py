@@ -20,7 +20,7 @@ from fairlead.service.settings import Limits
 LONGEST_KEY = 255
 
 
-def submit(draft: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
+def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
     """Takes in the jobs. Raises RefusedError or InputError, and changes nothing then."""
     caller = request.caller
     if caller.role is Role.VIEWER:
@@ -29,35 +29,35 @@ def submit(draft: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
     if not jobs:
         refuse(Wrong.INPUT, "there is no job", "write at least one")
     for job in jobs:
-        _check_owner(draft, job, caller)
+        _check_owner(step, job, caller)
     asked = None
     if request.key is not None:
         if not 0 < len(request.key) <= LONGEST_KEY:
             refuse(Wrong.INPUT, "the key is empty or too long", f"use 1 to {LONGEST_KEY} letters")
         asked = _hash(jobs)
-        before = _known(draft, caller.token, request.key)
+        before = _known(step, caller.token, request.key)
         if before is not None:
-            return _again(draft, before, asked, request.key)
-    _check(draft, limits, jobs)
+            return _again(step, before, asked, request.key)
+    _check(step, limits, jobs)
     ids: list[int] = []
     try:
         for job in jobs:
-            number = draft.records.next_id + draft.numbers
-            event = JobSubmitted(draft.time, job)
-            draft.tell(event, id=number, by=caller.token, key=request.key, request=asked)
-            draft.numbers += 1
+            number = step.records.next_id + step.numbers
+            event = JobSubmitted(step.time, job)
+            step.apply(event, id=number, by=caller.token, key=request.key, request=asked)
+            step.numbers += 1
             ids.append(number)
     except InputError:
         # Seldom: what only the core sees, be it the policy that has no scale for one of them.
         for number, job in zip(ids, jobs, strict=False):
-            draft.tell(JobCancelled(draft.time, job.name))
-            draft.note("job_forgotten", job=job.name, id=number)
+            step.apply(JobCancelled(step.time, job.name))
+            step.note("job_forgotten", job=job.name, id=number)
         raise
-    draft.submitted |= {job.name: number for job, number in zip(jobs, ids, strict=True)}
+    step.submissions |= {job.name: number for job, number in zip(jobs, ids, strict=True)}
     if request.key is not None and asked is not None:
-        draft.keys[caller.token, request.key] = KeyRecord(asked, tuple(ids))
+        step.keys[caller.token, request.key] = KeyRecord(asked, tuple(ids))
     for job in jobs:
-        taken = draft.taken.setdefault(_tenant(job), [0, 0])
+        taken = step.additions.setdefault(_tenant(job), [0, 0])
         taken[0] += 1
         taken[1] += int(job.tasks or 0)
     return SubmittedJobs(tuple(ids), tuple(job.name for job in jobs))
@@ -71,11 +71,11 @@ def _owned(job: Job, caller: Caller) -> Job:
     return Job(**(values | {"tenant": caller.tenant}))
 
 
-def _check_owner(draft: Step, job: Job, caller: Caller) -> None:
+def _check_owner(step: Step, job: Job, caller: Caller) -> None:
     """Tenants submit for themselves and for those below them."""
     if caller.role is Role.ADMIN:
         return
-    if caller.tenant is None or not draft.records.is_below(job.tenant, caller.tenant):
+    if caller.tenant is None or not step.records.is_below(job.tenant, caller.tenant):
         refuse(
             Wrong.FORBIDDEN,
             f'this token may not submit for tenant "{job.tenant}"',
@@ -89,25 +89,25 @@ def _hash(jobs: tuple[Job, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _known(draft: Step, token: str | None, key: str) -> KeyRecord | None:
-    return draft.keys.get((token, key)) or draft.records.keys.get((token, key))
+def _known(step: Step, token: str | None, key: str) -> KeyRecord | None:
+    return step.keys.get((token, key)) or step.records.keys.get((token, key))
 
 
-def _again(draft: Step, before: KeyRecord, asked: str, key: str) -> SubmittedJobs:
+def _again(step: Step, before: KeyRecord, asked: str, key: str) -> SubmittedJobs:
     if before.request != asked:
         refuse(
             Wrong.CONFLICT,
             f'the key "{key}" was used for other jobs',
             "use another key, or submit the same jobs",
         )
-    names = {number: name for name, number in draft.submitted.items()}
-    records = draft.records
+    names = {number: name for name, number in step.submissions.items()}
+    records = step.records
     found = tuple(names[i] if i in names else records.jobs[i].name for i in before.ids)
     return SubmittedJobs(before.ids, found, again=True)
 
 
-def _check(draft: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
-    """What the core does not check: all of it before the core is told of the first job."""
+def _check(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
+    """Checks what the core does not, all of it before the first job is submitted."""
     if len(jobs) > limits.jobs_per_request:
         refuse(
             Wrong.INPUT, f"{len(jobs)} jobs at once", f"submit at most {limits.jobs_per_request}"
@@ -116,8 +116,8 @@ def _check(draft: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
     seen: set[str] = set()
     for job in jobs:
         about = ("job", job.name)
-        if job.name in seen or job.name in draft.submitted or job.name in draft.records.names:
-            record = draft.records.job(job.name)
+        if job.name in seen or job.name in step.submissions or job.name in step.records.names:
+            record = step.records.job(job.name)
             over = record is not None and record.over and job.name not in seen
             mistakes.append(
                 Mistake(
@@ -146,23 +146,23 @@ def _check(draft: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
                 )
             )
         try:
-            draft.core.check_job(job)
+            step.core.check_job(job)
         except InputError as error:
             mistakes += error.mistakes
     if mistakes:
         raise InputError(mistakes)
-    _check_limits(draft, limits, jobs)
+    _check_limits(step, limits, jobs)
 
 
-def _check_limits(draft: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
+def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
     """Refuses what would be more than anybody may have."""
     more_jobs = Counter(_tenant(job) for job in jobs)
     more_tasks: Counter[str] = Counter()
     for job in jobs:
         more_tasks[_tenant(job)] += int(job.tasks or 0)
-    records = draft.records
+    records = step.records
     for tenant in more_jobs:
-        totals, taken = records.totals.get(tenant), draft.taken.get(tenant, [0, 0])
+        totals, taken = records.totals.get(tenant), step.additions.get(tenant, [0, 0])
         has = (0, 0) if totals is None else (totals.jobs, totals.tasks)
         for what, have, more, most in (
             ("jobs", has[0] + taken[0], more_jobs[tenant], limits.jobs_per_tenant),
@@ -176,7 +176,10 @@ def _check_limits(draft: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
                     "wait until some are over",
                 )
     known_tasks = len(records.table) - records.table.free
-    new = (sum(each[0] for each in draft.taken.values()), sum(t[1] for t in draft.taken.values()))
+    new = (
+        sum(each[0] for each in step.additions.values()),
+        sum(t[1] for t in step.additions.values()),
+    )
     for what, have, more, most in (
         ("jobs", len(records.jobs) + new[0], len(jobs), limits.jobs),
         ("tasks", known_tasks + new[1], sum(more_tasks.values()), limits.tasks),

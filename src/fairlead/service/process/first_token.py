@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from fairlead.service.api.live import Entrance, ServiceView
-from fairlead.service.api.visit import Api
+from fairlead.service.api.request_context import Api
+from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.requests import Caller, Done, MakeToken, Role
 from fairlead.service.tokens import FIRST, make
 
 
 class Kept(Protocol):
-    """Where its text is kept for whoever starts the service."""
+    """A place for its text, for whoever starts the service."""
 
     def exists(self) -> bool:
         """Whether one is there."""
@@ -26,7 +26,8 @@ async def make_first(
     door: Entrance, api: Api, file: Kept, waits: Callable[[str], object] = lambda _: None
 ) -> None:
     """Makes a token for an admin where there is none, or where the file that held one was taken
-    away. Tells `waits` why, whenever it cannot be made now. Raises DoorClosedError and OutputError.
+    away. Tells `waits` why, whenever it cannot be made now. Raises MailboxClosedError and
+    OutputError.
 
     Asked again after no clear answer, it is the same token: whichever of the requests is done, the
     file says what is good."""
@@ -51,13 +52,13 @@ async def make_first(
         await asyncio.sleep(1)  # the journal or the engine cannot be reached now
 
 
-def _hashes(live: ServiceView) -> dict[str, str]:
-    return {token.name: token.hash for token in live.records.tokens.values()}
+def _hashes(view: ServiceView) -> dict[str, str]:
+    return {token.name: token.hash for token in view.records.tokens.values()}
 
 
 def _numbered(count: int) -> list[str]:
     return [f"{FIRST}-{number}" for number in range(2, count + 2)]
 
 
-def _has_admin(live: ServiceView) -> bool:
-    return any(token.role is Role.ADMIN for token in live.records.tokens.values())
+def _has_admin(view: ServiceView) -> bool:
+    return any(token.role is Role.ADMIN for token in view.records.tokens.values())

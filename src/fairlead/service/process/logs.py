@@ -16,7 +16,7 @@ MICROSECONDS = 1_000_000
 
 
 class Level(Enum):
-    """How much is written."""
+    """The amount that is written."""
 
     OFF = "off"
     FEW = "few"  # what an administrator wants to know: machines, tenants, tokens, troubles
@@ -69,7 +69,7 @@ class Logs:
         if self.level is not Level.OFF:
             self._write(self._clock(), kind, fields)
 
-    def heard(self, entries: Sequence[Entry]) -> None:
+    def write_entries(self, entries: Sequence[Entry]) -> None:
         """Entries that are durable."""
         if self.level is Level.OFF:
             return
@@ -104,7 +104,7 @@ class Logs:
 
 
 def _scalar(value: object) -> str | int | float | bool | None:
-    """What fits into a line: longer texts are cut."""
+    """Cuts a text so that it fits into a line."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     text = str(value)

@@ -106,7 +106,7 @@ class Runner:
         before = service.records.seq
         taken = self.door.take(service.settings.requests_per_step)
         try:
-            with service.observer.timed(Timed.STEP):
+            with service.observer.measure(Timed.STEP):
                 replies = service.step(self._clock(), [request for request, _ in taken])
         except BaseException:
             for _, future in taken:

@@ -21,10 +21,10 @@ import uvicorn
 from fairlead.model.errors import InputError, Mistake, OutputError
 from fairlead.service.api.app import application
 from fairlead.service.api.connection import Connections, guarded
-from fairlead.service.api.gate import Middleware, is_loopback
+from fairlead.service.api.middleware import Middleware, is_loopback
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.loop.loop import Service
-from fairlead.service.mailbox import DoorClosedError, Mailbox
+from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
 from fairlead.service.process.runner import Runner, explained
@@ -49,7 +49,7 @@ STOPPING = 60.0
 
 @dataclass(frozen=True)
 class Serving:
-    """What is served and where. `port` 0: any that is free. `metrics`: tells all of them;
+    """The service's addresses and files. `port` 0: any that is free. `metrics`: tells all of them;
     `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
     ready yet, once."""
 
@@ -64,7 +64,7 @@ class Serving:
     api: ApiSettings = field(default_factory=ApiSettings)
     poll: float = 0.02
     metrics: Callable[[Mailbox[Service]], Awaitable[bytes]] | None = None
-    seen: Callable[[str, str, int, float], None] | None = None
+    on_answer: Callable[[str, str, int, float], None] | None = None
     waits: Callable[[str], None] = lambda _: None
 
 
@@ -159,7 +159,7 @@ def _gate(serving: Serving, door: Mailbox[Service]) -> Middleware:
         no_auth=serving.no_auth,
         behind_proxy=serving.behind_proxy,
         tell_metrics=None if metrics is None else lambda: metrics(door),
-        seen=serving.seen,
+        on_answer=serving.on_answer,
     )
 
 
@@ -253,7 +253,7 @@ class _Server(uvicorn.Server):
         file = _File(self._serving.state / TOKEN)
         try:
             await make_first(self._door, self._gate.api, file, self._say_why)
-        except DoorClosedError:
+        except MailboxClosedError:
             return
         except OutputError as error:
             self._fail(error)
@@ -271,7 +271,7 @@ class _Server(uvicorn.Server):
 
 @dataclass(frozen=True)
 class _File:
-    """Where the first token is kept."""
+    """The file of the first token."""
 
     path: Path
 
@@ -283,7 +283,7 @@ class _File:
 
 
 def _addresses(host: str) -> list[str]:
-    """What the name of a host stands for. Raises InputError."""
+    """Resolves the name of a host. Raises InputError."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:

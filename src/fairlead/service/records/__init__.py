@@ -1,1 +1,1 @@
-"""What is known of all jobs, tasks, machines and tokens: a fold over the journal's entries."""
+"""Jobs, tasks, machines and tokens as the service knows them: a fold over the journal's entries."""

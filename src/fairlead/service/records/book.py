@@ -26,7 +26,7 @@ class Totals:
 
 @dataclass
 class Records:
-    """What the entries of the journal, up to `seq`, say. Only `fold` changes it.
+    """The sum of the journal's entries up to `seq`. Only `fold` changes it.
 
     `jobs` are in the order of their numbers, `over` those that are over in the order of their
     ends, `machines` in the order in which they were first seen. `away`: of jobs, how many of their

@@ -174,6 +174,7 @@ def _plain(value: Any) -> Plain:
 
 
 def _row(job: JobRecord) -> list[Any]:
+    """The fields of a job but for its work, in their order."""
     return [
         *(job.id, job.submitted, job.first, job.tasks, job.by, job.key),
         *(job.began, job.ended, job.cancelled, job.reason),
@@ -188,44 +189,16 @@ def _row(job: JobRecord) -> list[Any]:
     ]
 
 
-def _job(
-    work: Job,
-    number: int,
-    submitted: int,
-    first: int,
-    tasks: int,
-    by: str | None,
-    key: str | None,
-    began: int | None,
-    ended: int | None,
-    cancelled: bool,
-    reason: str,
-    why: list[Any] | None,
-    pieces: list[Any] | None,
-    past: list[Any] | None,
-    counts: list[int],
-) -> JobRecord:
-    return JobRecord(
-        id=number,
-        job=work,
-        submitted=submitted,
-        first=first,
-        tasks=tasks,
-        by=by,
-        key=key,
-        began=began,
-        ended=ended,
-        cancelled=cancelled,
-        reason=reason,
-        why=dict(why) if why else None,
-        pieces={task: tuple((name, piece) for name, piece in each) for task, each in pieces}
-        if pieces
-        else None,
-        past={task: [_attempt(*each) for each in attempts] for task, attempts in past}
-        if past
-        else None,
-        counts=counts,
-    )
+def _job(work: Job, number: int, *row: Any) -> JobRecord:
+    *plain, why, pieces, past, counts = row
+    job = JobRecord(number, work, *plain)
+    job.why = dict(why) if why else None
+    if pieces:
+        job.pieces = {task: tuple((name, piece) for name, piece in each) for task, each in pieces}
+    if past:
+        job.past = {task: [_attempt(*each) for each in attempts] for task, attempts in past}
+    job.counts = counts
+    return job
 
 
 def _plain_attempt(each: AttemptRecord) -> list[Any]:

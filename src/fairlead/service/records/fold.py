@@ -29,11 +29,11 @@ KEPT_ATTEMPTS = 8
 
 AFTER = (task_table(cancelled=False), task_table(cancelled=True))
 
-Said = Event | Decision | None
+Content = Event | Decision | None
 
 
-def fold(records: Records, entry: Entry, said: Said) -> None:
-    """Takes in the entry after the last one; `said` is the event or the decision in it. Raises
+def fold(records: Records, entry: Entry, content: Content) -> None:
+    """Takes in the entry after the last one; `content` is the event or the decision in it. Raises
     CorruptJournalError where it does not follow from those before."""
     if entry.seq != records.seq + 1:
         raise CorruptJournalError(f"entry {entry.seq} comes after entry {records.seq}")
@@ -41,7 +41,7 @@ def fold(records: Records, entry: Entry, said: Said) -> None:
     if known is None:
         raise CorruptJournalError(f"entry {entry.seq} is of an unknown kind, {entry.kind!r}")
     try:
-        known(records, entry, said)
+        known(records, entry, content)
     except (KeyError, IndexError, ValueError) as error:
         raise CorruptJournalError(
             f"entry {entry.seq} ({entry.kind}) does not follow from those before it: {error!r}"
@@ -52,8 +52,8 @@ def fold(records: Records, entry: Entry, said: Said) -> None:
 # Jobs
 
 
-def _job_submitted(records: Records, entry: Entry, said: Said) -> None:
-    body, job = entry.body, cast(events.JobSubmitted, said).job
+def _job_submitted(records: Records, entry: Entry, content: Content) -> None:
+    body, job = entry.body, cast(events.JobSubmitted, content).job
     if body["id"] != records.next_id or job.name in records.names or job.tasks is None:
         raise ValueError(job.name)
     tasks = int(job.tasks)
@@ -81,7 +81,7 @@ def _job_submitted(records: Records, entry: Entry, said: Said) -> None:
     totals.tasks += tasks
 
 
-def _job_changed(records: Records, entry: Entry, _said: Said) -> None:
+def _job_changed(records: Records, entry: Entry, _content: Content) -> None:
     job, tasks = _job(records, entry.body), entry.body["tasks"]
     more = tasks - job.tasks
     if more > 0:
@@ -95,14 +95,14 @@ def _job_changed(records: Records, entry: Entry, _said: Said) -> None:
     _settle(records, job, entry.time)
 
 
-def _job_cancelled(records: Records, entry: Entry, _said: Said) -> None:
+def _job_cancelled(records: Records, entry: Entry, _content: Content) -> None:
     job = _job(records, entry.body)
     job.cancelled = True
     _drop_waiting(records, job)
     _settle(records, job, entry.time)
 
 
-def _reject(records: Records, entry: Entry, _said: Said) -> None:
+def _reject(records: Records, entry: Entry, _content: Content) -> None:
     job = _job(records, entry.body)
     job.reason = entry.body["reason"]
     _drop_waiting(records, job)
@@ -117,7 +117,7 @@ def _drop_waiting(records: Records, job: JobRecord) -> None:
     job.counts[TaskState.WAITING] = 0
 
 
-def _job_forgotten(records: Records, entry: Entry, _said: Said) -> None:
+def _job_forgotten(records: Records, entry: Entry, _content: Content) -> None:
     job = _job(records, entry.body)
     del records.jobs[job.id], records.names[job.name], records.over[job.id]
     if job.key is not None:
@@ -160,7 +160,7 @@ def _settle(records: Records, job: JobRecord, time: int) -> None:
 # Tasks
 
 
-def _launch(records: Records, entry: Entry, _said: Said) -> None:
+def _launch(records: Records, entry: Entry, _content: Content) -> None:
     body = entry.body
     job, task = _job(records, body), body["task"]
     table, row = records.table, _row(job, task)
@@ -200,20 +200,20 @@ def _archived(records: Records, job: JobRecord, task: int) -> AttemptRecord:
     )
 
 
-def _stop(records: Records, entry: Entry, _said: Said) -> None:
+def _stop(records: Records, entry: Entry, _content: Content) -> None:
     job = _job(records, entry.body)
     _move(records, job, _row(job, entry.body["task"]), TaskChange.STOP)
 
 
-def _task_started(records: Records, entry: Entry, _said: Said) -> None:
+def _task_started(records: Records, entry: Entry, _content: Content) -> None:
     job = _job(records, entry.body)
     row = _row(job, entry.body["task"])
     _move(records, job, row, TaskChange.STARTED)
     records.table.started[row] = entry.body["started"] or 0
 
 
-def _ended(change: TaskChange) -> Callable[[Records, Entry, Said], None]:
-    def task_ended(records: Records, entry: Entry, _said: Said) -> None:
+def _ended(change: TaskChange) -> Callable[[Records, Entry, Content], None]:
+    def task_ended(records: Records, entry: Entry, _content: Content) -> None:
         body = entry.body
         job, task = _job(records, body), body["task"]
         table, row = records.table, _row(job, task)
@@ -273,18 +273,18 @@ def _machine_number(records: Records, name: str) -> int:
     return number
 
 
-def _machine_joined(records: Records, entry: Entry, said: Said) -> None:
-    machine = cast(events.MachineJoined, said).machine
+def _machine_joined(records: Records, entry: Entry, content: Content) -> None:
+    machine = cast(events.MachineJoined, content).machine
     record = records.machines.setdefault(machine.name, MachineRecord(machine.name))
     record.machine, record.joined, record.draining = machine, entry.time, False
 
 
-def _machine_changed(records: Records, _entry: Entry, said: Said) -> None:
-    machine = cast(events.MachineChanged, said).machine
+def _machine_changed(records: Records, _entry: Entry, content: Content) -> None:
+    machine = cast(events.MachineChanged, content).machine
     records.machines[machine.name].machine = machine
 
 
-def _machine_left(records: Records, entry: Entry, _said: Said) -> None:
+def _machine_left(records: Records, entry: Entry, _content: Content) -> None:
     machine = records.machines[entry.body["machine"]]
     lost = list(machine.held.items())
     machine.held.clear()
@@ -305,30 +305,30 @@ def _machine_left(records: Records, entry: Entry, _said: Said) -> None:
     _forget_machine(records, machine)
 
 
-def _machine_drained(records: Records, entry: Entry, _said: Said) -> None:
+def _machine_drained(records: Records, entry: Entry, _content: Content) -> None:
     records.machines[entry.body["machine"]].draining = not entry.body["back"]
 
 
-def _drain_asked(records: Records, entry: Entry, _said: Said) -> None:
+def _drain_asked(records: Records, entry: Entry, _content: Content) -> None:
     machine = records.machines[entry.body["machine"]]
     machine.drained = not entry.body["back"]
     _forget_machine(records, machine)
 
 
-def _machine_quarantined(records: Records, entry: Entry, _said: Said) -> None:
+def _machine_quarantined(records: Records, entry: Entry, _content: Content) -> None:
     body = entry.body
     machine = records.machines[body["machine"]]
     machine.failures = body["failures"]
     machine.quarantine = Quarantine(body["until"], body["failures"], body["why"])
 
 
-def _quarantine_ended(records: Records, entry: Entry, _said: Said) -> None:
+def _quarantine_ended(records: Records, entry: Entry, _content: Content) -> None:
     machine = records.machines[entry.body["machine"]]
     machine.quarantine = None
     _forget_machine(records, machine)
 
 
-def _attempt_gone(records: Records, entry: Entry, _said: Said) -> None:
+def _attempt_gone(records: Records, entry: Entry, _content: Content) -> None:
     body = entry.body
     machine = records.machines[body["machine"]]
     del machine.given_up[Attempt(body["id"], body["task"], body["attempt"])]
@@ -351,11 +351,11 @@ def _forget_machine(records: Records, machine: MachineRecord) -> None:
         del records.machines[machine.name]
 
 
-def _nothing(_records: Records, _entry: Entry, _said: Said) -> None:
-    """What only the core remembers."""
+def _nothing(_records: Records, _entry: Entry, _content: Content) -> None:
+    """Changes nothing: only the core remembers it."""
 
 
-_KINDS: Mapping[str, Callable[[Records, Entry, Said], None]] = {
+_KINDS: Mapping[str, Callable[[Records, Entry, Content], None]] = {
     "job_submitted": _job_submitted,
     "job_changed": _job_changed,
     "job_cancelled": _job_cancelled,

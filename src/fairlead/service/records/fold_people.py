@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, cast
+from dataclasses import fields, replace
+from typing import cast
 
 from fairlead.scheduling import events
 from fairlead.scheduling.decisions import Decision
@@ -14,13 +14,13 @@ from fairlead.service.records.people import Start, TokenRecord
 from fairlead.service.requests import Role
 
 
-def tenant_changed(records: Records, _entry: Entry, said: Event | Decision | None) -> None:
+def tenant_changed(records: Records, _entry: Entry, content: Event | Decision | None) -> None:
     """A tenant is new, or another one of its name."""
-    tenant = cast(events.TenantChanged, said).tenant
+    tenant = cast(events.TenantChanged, content).tenant
     records.tenants[tenant.name] = tenant
 
 
-def token_made(records: Records, entry: Entry, _said: Event | Decision | None) -> None:
+def token_made(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
     """A token is known by its hash."""
     body = entry.body
     records.tokens[body["name"]] = TokenRecord(
@@ -28,33 +28,20 @@ def token_made(records: Records, entry: Entry, _said: Event | Decision | None) -
     )
 
 
-def token_revoked(records: Records, entry: Entry, _said: Event | Decision | None) -> None:
+def token_revoked(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
     """A token is no more."""
     del records.tokens[entry.body["name"]]
 
 
-def service_started(records: Records, entry: Entry, _said: Event | Decision | None) -> None:
-    """What the service was started with."""
-    body: dict[str, Any] = entry.body
-    records.start = Start(
-        time=entry.time,
-        version=body["version"],
-        schema=body["schema"],
-        policy=body["policy"],
-        placement=body["placement"],
-        options=body["options"],
-        units=body["units"],
-    )
+def service_started(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
+    """A service started: with this core."""
+    names = (each.name for each in fields(Start) if each.name != "time")
+    records.start = Start(entry.time, **{name: entry.body[name] for name in names})
 
 
-def core_changed(records: Records, entry: Entry, _said: Event | Decision | None) -> None:
+def core_changed(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
     """The core decides by something else from now on."""
     if records.start is None:
         raise ValueError("no service has started")
-    body: dict[str, Any] = entry.body
-    records.start = replace(
-        records.start,
-        policy=body["policy"],
-        placement=body["placement"],
-        options=body["options"],
-    )
+    names = ("policy", "placement", "options")
+    records.start = replace(records.start, **{name: entry.body[name] for name in names})

@@ -1,4 +1,4 @@
-"""What is known of a job."""
+"""Jobs as the journal's entries leave them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Pieces = tuple[tuple[str, int], ...]
 
 
 class JobState(Enum):
-    """Where a job stands."""
+    """A job's state, derived from its counts."""
 
     PENDING = "pending"  # nothing of it is on a machine, and it is not over
     RUNNING = "running"
@@ -55,7 +55,7 @@ class JobRecord:
 
     @property
     def tenant(self) -> str:
-        """Whom it is accounted to: itself, if it names nobody."""
+        """The tenant that it is accounted to: itself, if it names nobody."""
         return self.job.name if self.job.tenant is None else self.job.tenant
 
     @property
@@ -65,17 +65,17 @@ class JobRecord:
 
     @property
     def waiting(self) -> int:
-        """How many tasks wait."""
+        """The number of tasks that wait."""
         return self.counts[TaskState.WAITING]
 
     @property
     def held(self) -> int:
-        """How many tasks are on machines."""
+        """The number of tasks on machines."""
         return sum(self.counts[state] for state in HELD)
 
     @property
     def state(self) -> JobState:
-        """Where it stands."""
+        """Its state now."""
         if self.cancelled:
             return JobState.CANCELLED
         if not self.over:

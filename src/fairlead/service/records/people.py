@@ -1,4 +1,4 @@
-"""What is known of machines, tokens and idempotency keys, and of how the service was started."""
+"""Machines, tokens and idempotency keys as entries leave them, and the service's last start."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TokenRecord:
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """What was submitted under a caller's own key."""
+    """A submission under a caller's own key."""
 
     request: str  # hash of the jobs as they were given
     ids: tuple[int, ...]
@@ -62,7 +62,7 @@ class KeyRecord:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How the service was started last: by this version, with what the core was made of."""
+    """The last start of the service: its version, and the core's parts."""
 
     time: int
     version: str

@@ -13,7 +13,7 @@ NO_TIME = 0
 
 
 class Outcome(IntEnum):
-    """How an attempt ended, as far as one can tell; the first six are the engine's causes."""
+    """An attempt's end, as far as one can tell; the first six are the engine's causes."""
 
     NONE = 0  # it has not
     EXITED = 1
@@ -27,7 +27,7 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """What is known of a task: of its last attempt, if there was one. Times are the engine's, in
+    """A task with its last attempt, if there was one. Times are the engine's, in
     microseconds since 1970. `tries`: how many retries were spent. `why`: what there is to say of
     the end. `code`: the exit code, or the signal."""
 
@@ -47,7 +47,7 @@ class TaskRecord:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """What is known of an attempt that is over, and is not the task's last."""
+    """An attempt that is over, and is not the task's last."""
 
     attempt: int
     machine: str

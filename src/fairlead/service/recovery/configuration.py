@@ -1,4 +1,4 @@
-"""What the core of the service is made of: chosen at the first start, kept in the journal."""
+"""The parts of the service's core: chosen at the first start, kept in the journal."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ from fairlead.version import __version__
 SCHEMA = 2
 """Of the entries' kinds and bodies. 2: there is `core_changed`."""
 
+SERVICE_STARTED = "service_started"
+"""The kind of the entry that says what the core is made of."""
+
 CORE_CHANGED = "core_changed"
 """The kind of the entry after which the core decides by something else than before."""
 
 CHOSEN = ("policy", "placement", "options")
-"""What such an entry says; all of it, also what stays."""
+"""The fields of such an entry; all of them, also those that stay."""
 
 THOUSANDTH = Fraction(1, 1000)
 
@@ -35,7 +38,7 @@ LARGE = 1 << 20
 
 
 def units_of(nodes: Sequence[Node], settings: Settings) -> tuple[Unit, ...]:
-    """How each resource is counted: memory and what is as large one by one, devices in thousandths
+    """Chooses each resource's unit: memory and what is as large one by one, devices in thousandths
     of a piece, all else in thousandths."""
     names = dict.fromkeys(settings.resources)
     large = {"memory": True}
@@ -87,7 +90,7 @@ def core_like(start: Start) -> Core:
 
 
 def change_of(start: Start, settings: Settings) -> Body | None:
-    """What the settings want otherwise than the core is: the body of an entry `core_changed`; None
+    """Compares the settings with the core: the body of an entry `core_changed`; None
     where nothing. Raises InputError where that cannot change any more."""
     names = [unit["name"] for unit in start.units]
     pieces = [unit["name"] for unit in start.units if unit["piece"]]
@@ -112,7 +115,7 @@ def _fixed(what: str) -> NoReturn:
     )
 
 
-def changed_core(core: Core, time: int, body: Body) -> Core:
+def reconfigure_core(core: Core, time: int, body: Body) -> Core:
     """A core of its own that goes on from this one under what such a body says. Raises InputError
     where it cannot be."""
     options = Options(**body["options"])
@@ -125,7 +128,7 @@ def first_core(nodes: Sequence[Node], settings: Settings) -> Core:
 
 
 def fair_settings(settings: Settings) -> FairSettings:
-    """What the core wants to be told of exact allocations."""
+    """The settings of the monitor, by what the core follows."""
     return FairSettings(
         every=settings.advise_every,
         guarantees=settings.options.preempt_after is not None,

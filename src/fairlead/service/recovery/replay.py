@@ -1,4 +1,4 @@
-"""A journal told to a new core, step by step: does it decide now what it decided then?"""
+"""A journal applied to a new core: does it decide now what it decided then?"""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from fairlead.model.errors import InputError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
-from fairlead.service.journal.codec import DECISIONS, EVENTS, decision_of, event_of
-from fairlead.service.journal.entry import CorruptJournalError, Entry
-from fairlead.service.recovery.configuration import CORE_CHANGED, core_of
-from fairlead.service.recovery.recover import DisagreementError, change
-
-START = "service_started"
-"""The kind of the entry that says what the core is made of."""
+from fairlead.service.journal.codec import DECISIONS, EVENTS
+from fairlead.service.journal.entry import Entry
+from fairlead.service.recovery.core_fold import CoreFold
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What was told, what was decided, how the core stands in the end; None: there was no core."""
+    """Counts of what was replayed, and the core's digest in the end; None: there was no core."""
 
     entries: int
     steps: int
@@ -32,63 +27,40 @@ class Replayed:
 
 def replay(
     entries: Iterable[Entry],
-    told: Callable[[int], object] = int,
+    progress: Callable[[int], object] = int,
     core: Core | None = None,
 ) -> Replayed:
-    """Tells a new core all events, decides once after those of each step, and compares. `told` is
-    called with the number of entries of each step. `core`: the one that the entries before these
-    left.
+    """Folds all entries into a core. `progress` is called with the number of entries of each step.
+    `core`: the one that the entries before these left.
 
     The records are not needed: what the core decides follows from its events alone. Raises
     DisagreementError at the first decision that differs, CorruptJournalError where an event cannot
     have happened."""
+    cores = CoreFold(core, _wording)
     counts = dict.fromkeys(("entries", "steps", "events", "decisions"), 0)
     time = 0
-    for _, group in groupby(entries, lambda entry: entry.step):
-        step = list(group)
-        if core is None:
-            core = next((core_of(entry.body) for entry in step if entry.kind == START), None)
-        if core is None:
-            raise CorruptJournalError(f"entry {step[0].seq} comes before the service was started")
-        changes = [entry for entry in step if entry.kind == CORE_CHANGED]
-        for entry in changes:
-            core = change(core, entry)
-        happened = [entry for entry in step if entry.kind in EVENTS]
-        for entry in happened:
-            _tell(core, entry)
-        decided = [entry for entry in step if entry.kind in DECISIONS]
-        _compare(decided, core.decide() if happened or changes else [], step[-1])
-        counts["entries"] += len(step)
+    for _, step in groupby(entries, lambda entry: entry.step):
+        before = counts["entries"]
+        for entry in step:
+            cores.take(entry)
+            cores.core_at(entry)
+            counts["entries"] += 1
+            counts["events"] += entry.kind in EVENTS
+            counts["decisions"] += entry.kind in DECISIONS
+            time = entry.time
+        cores.finish()
         counts["steps"] += 1
-        counts["events"] += len(happened)
-        counts["decisions"] += len(decided)
-        time = step[-1].time
-        told(len(step))
-    return Replayed(**counts, time=time, digest=None if core is None else core.digest())
+        progress(counts["entries"] - before)
+    digest = None if cores.core is None else cores.core.digest()
+    return Replayed(**counts, time=time, digest=digest)
 
 
-def _tell(core: Core, entry: Entry) -> None:
-    try:
-        core.apply(event_of(entry))
-    except InputError as error:
-        raise CorruptJournalError(
-            f"entry {entry.seq} ({entry.kind}) cannot have happened: {error}"
-        ) from error
-
-
-def _compare(recorded: list[Entry], decided: list[Decision], last: Entry) -> None:
-    for entry, decision in zip(recorded, decided, strict=False):
-        if decision_of(entry) != decision:
-            raise DisagreementError(
-                f"entry {entry.seq} says {decision_of(entry)}, and now it is {decision}"
-            )
-    if len(recorded) > len(decided):
-        entry = recorded[len(decided)]
-        raise DisagreementError(
-            f"entry {entry.seq} says {decision_of(entry)}, and now nothing is decided there"
+def _wording(entry: Entry, recorded: Decision | None, decided: Decision | None) -> str:
+    if recorded is None:
+        return (
+            f"after entry {entry.seq}, the last of step {entry.step}, {decided} is decided now,"
+            " which the journal does not say"
         )
-    if len(decided) > len(recorded):
-        raise DisagreementError(
-            f"after entry {last.seq}, the last of step {last.step}, {decided[len(recorded)]} is"
-            " decided now, which the journal does not say"
-        )
+    if decided is None:
+        return f"entry {entry.seq} says {recorded}, and now nothing is decided there"
+    return f"entry {entry.seq} says {recorded}, and now it is {decided}"

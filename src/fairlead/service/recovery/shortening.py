@@ -1,4 +1,4 @@
-"""Which entries of a journal may go: old ones, of which two snapshots say what they did."""
+"""Removal of a journal's old entries, once two snapshots say what they did."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairlead.model.errors import InternalError
 from fairlead.service.fairness.observer import Counted, Observer
 from fairlead.service.journal.entry import Entry, JournalError, Store
 from fairlead.service.journal.reading import SqlReader
-from fairlead.service.recovery.recover import DisagreementError
+from fairlead.service.recovery.core_fold import DisagreementError
 from fairlead.service.recovery.verify import verify
 
 Verify = Callable[[Store], None]
@@ -17,7 +17,7 @@ Verify = Callable[[Store], None]
 say what the entries did."""
 
 
-def verified(store: Store | SqlReader) -> None:
+def check_snapshots(store: Store | SqlReader) -> None:
     """The older of the snapshots leads, by the entries after it, to the newer one. Raises
     CorruptJournalError and DisagreementError."""
     kept = store.snapshots()
@@ -41,7 +41,7 @@ def removable(store: Store, until: int | None) -> int:
     return max(start, last if until is None else min(last, store.until(until)))
 
 
-def shorten(store: Store, until: int | None, verify: Verify = verified) -> int:
+def shorten(store: Store, until: int | None, verify: Verify = check_snapshots) -> int:
     """Removes what may go, once the snapshots were found right; how many entries that were. Raises
     JournalError and what `verify` raises: nothing is removed then, or more is removed later."""
     last, start = removable(store, until), store.start()
@@ -57,7 +57,7 @@ class Shortening:
     `verify`: how snapshots are looked at before. `trouble`: why nothing could be removed last."""
 
     def __init__(self, store: Store, keep: int, observer: Observer) -> None:
-        self.verify: Verify = verified
+        self.verify: Verify = check_snapshots
         self.trouble = ""
         self._store, self._keep, self._observer = store, keep, observer
 
@@ -68,4 +68,4 @@ class Shortening:
         except (JournalError, DisagreementError, InternalError) as error:
             # The journal stays longer, and that is all.
             self.trouble = str(error)
-            self._observer.counted(Counted.JOURNAL_ERRORS)
+            self._observer.count(Counted.JOURNAL_ERRORS)

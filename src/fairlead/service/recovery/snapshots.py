@@ -58,13 +58,19 @@ def load(data: bytes) -> tuple[Core, Records]:
         raise CorruptJournalError(f"the journal's snapshot cannot be read: {error}") from error
 
 
+def check_seq(seq: int, records: Records) -> None:
+    """Raises CorruptJournalError where the snapshot of one entry holds the records of another."""
+    if records.seq != seq:
+        raise CorruptJournalError(f"the snapshot of entry {seq} says that it is of {records.seq}")
+
+
 class Snapshots:
     """Keeps a snapshot of a store every so many entries, one at a time. `aside`
-    is how they are written, `kept` is called there once one is, with its time."""
+    is how they are written, `on_keep` is called there once one is, with its time."""
 
     def __init__(self, store: Store, every: int, seq: int, observer: Observer) -> None:
         self.aside: Aside = at_once
-        self.kept: Callable[[int], object] = int
+        self.on_keep: Callable[[int], object] = int
         self._store, self._every, self._observer = store, every, observer
         self._last = seq
         self._busy = False
@@ -89,8 +95,8 @@ class Snapshots:
             self._store.keep(seq, taken.written())
         except JournalError:
             # Recovery takes longer without it, and that is all.
-            self._observer.counted(Counted.JOURNAL_ERRORS)
+            self._observer.count(Counted.JOURNAL_ERRORS)
         else:
-            self.kept(time)
+            self.on_keep(time)
         finally:
             self._busy = False

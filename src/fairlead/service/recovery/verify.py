@@ -1,4 +1,4 @@
-"""Does all that a journal says follow from its entries, with and without its snapshot?"""
+"""Verification that a journal follows from its entries, with and without its snapshot."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from fairlead.service.journal.entry import CorruptJournalError, Entry
 from fairlead.service.records import dump as books
 from fairlead.service.records.book import Records
 from fairlead.service.recovery.recover import Recovery
-from fairlead.service.recovery.snapshots import load
+from fairlead.service.recovery.snapshots import check_seq, load
 
 Kept = tuple[int, bytes]
 """A snapshot: the entry that it is of, and its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
-    """What was found. `entries`: so many were seen, from the `first` on; of these all follow from
-    one another after entry `base` (0: all of them). `digest`: of the core that follows; None: no
-    service has begun. `snapshot`: the entry whose snapshot was gone through; None: there is none
-    that this version reads."""
+class Verification:
+    """The result of a verification. `entries`: so many were seen, from the `first` on; of
+    these all follow from one another after entry `base` (0: all of them). `digest`: of the core
+    that follows; None: no service has begun. `snapshot`: the entry whose snapshot was gone through;
+    None: there is none that this version reads."""
 
     entries: int
     steps: int
@@ -32,7 +32,9 @@ class Verified:
     base: int = 0
 
 
-def verify(entries: Iterable[Entry], snapshots: Sequence[Kept] = (), start: int = 0) -> Verified:
+def verify(
+    entries: Iterable[Entry], snapshots: Sequence[Kept] = (), start: int = 0
+) -> Verification:
     """Takes all entries to the core and the records as a service does that starts; and those after
     the newest snapshot once more on top of it, which must lead to the same.
 
@@ -64,7 +66,7 @@ def verify(entries: Iterable[Entry], snapshots: Sequence[Kept] = (), start: int 
             raise CorruptJournalError(
                 "the snapshot and the entries after it give another state than all entries do"
             )
-    return Verified(
+    return Verification(
         entries=count,
         steps=steps,
         time=whole.records.time,
@@ -89,19 +91,17 @@ def base_of(snapshots: Sequence[Kept], start: int) -> Kept:
 def _base(snapshots: Sequence[Kept], start: int) -> tuple[int, Recovery]:
     seq, data = base_of(snapshots, start)
     core, records = load(data)  # of another version: nothing can be said then
-    if records.seq != seq:
-        raise CorruptJournalError(f"the snapshot of entry {seq} says that it is of {records.seq}")
+    check_seq(seq, records)
     return seq, Recovery(core, records)
 
 
 def _loaded(seq: int, data: bytes) -> Recovery | None:
-    """What recovers on top of the snapshot; None where another version wrote it."""
+    """The recovery on top of the snapshot; None where another version wrote it."""
     try:
         core, records = load(data)
     except CorruptJournalError:
         return None  # a service that starts passes over it, too: its bytes are those kept
-    if records.seq != seq:
-        raise CorruptJournalError(f"the snapshot of entry {seq} says that it is of {records.seq}")
+    check_seq(seq, records)
     return Recovery(core, records)
 
 

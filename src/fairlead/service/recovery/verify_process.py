@@ -1,4 +1,4 @@
-"""Looking at a journal's snapshots in a process of its own, so that the loop does not wait."""
+"""Checks a journal's snapshots in a process of its own, so that the loop does not wait."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST = 3600.0
 
 
 def aside(place: str | Path, state: Path) -> Callable[[Store], None]:
-    """How the snapshots of the journal at this place are looked at: `fairlead journal check
+    """Builds the check of the snapshots of the journal at this place: `fairlead journal check
     --recent`, at low priority. Raises JournalError where they are not right."""
     words = ["journal", "check", "--recent", "--state", str(state), str(place)]
 

@@ -1,4 +1,4 @@
-"""Why a job waits, or what became of it: everything as values, and in sentences."""
+"""The answer why a job waits, or what became of it, as values and in sentences."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.scheduling.transitions import TaskState
 from fairlead.scheduling.why.values import (
     Behind,
@@ -25,7 +26,6 @@ from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import JobKey
-from fairlead.service.why.core_copy import FrozenCore, still
 from fairlead.service.why.expected_start import Start, expected_start
 from fairlead.service.why.remedies import Change, smallest_changes
 
@@ -34,7 +34,7 @@ SECOND = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Fair:
-    """What the exact allocation of that moment gives the job, and how far it is from it. `short`:
+    """A job's share by the exact allocation of a moment, and its distance from it. `short`:
     tasks that it lacks of what it is guaranteed, and has tasks for; `since`: when its tenant was
     first seen short, without a gap."""
 
@@ -78,7 +78,7 @@ class Fair:
 
 @dataclass(frozen=True, slots=True)
 class WhyJob:
-    """How a job stands at a moment.
+    """A job at a moment.
 
     `why` is the core's word on what waits; None for a job that is over. `changes`: the smallest of
     each kind after which it would start now, each tried. `start`: when it is expected to, run
@@ -98,7 +98,7 @@ class WhyJob:
 
     @property
     def ahead(self) -> Behind | None:
-        """Who comes first, if somebody does."""
+        """The jobs that come first, if there are any."""
         reasons = () if self.why is None else self.why.reasons
         return next((each for each in reasons if isinstance(each, Behind)), None)
 
@@ -118,7 +118,7 @@ class WhyJob:
         return tuple(said)
 
     def _stands(self) -> str:
-        kinds = [(count, _WORDS[state]) for state in _ORDER if (count := self.counts[state])]
+        kinds = [(count, _WORDS[state]) for state in TaskState if (count := self.counts[state])]
         total = sum(self.counts)
         tasks = "1 task" if total == 1 else f"{total or 'no'} tasks"
         if len(kinds) == 1:
@@ -188,8 +188,8 @@ def take(
     if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
         return Taken(said, None)
     if watch is None:
-        return Taken(said, still(core))
-    return Taken(said, still(core), watch.exact, watch.since(job.tenant))
+        return Taken(said, freeze(core))
+    return Taken(said, freeze(core), watch.exact, watch.since(job.tenant))
 
 
 def explained(taken: Taken) -> WhyJob:
@@ -206,16 +206,6 @@ def explained(taken: Taken) -> WhyJob:
     return replace(said, changes=smallest_changes(core, why), start=_start(core, why))
 
 
-_ORDER = (
-    TaskState.WAITING,
-    TaskState.LAUNCHED,
-    TaskState.RUNNING,
-    TaskState.STOPPING,
-    TaskState.FINISHED,
-    TaskState.FAILED,
-    TaskState.DROPPED,
-)
-
 _STANDS = {
     JobState.PENDING: "is pending",
     JobState.RUNNING: "is running",
@@ -224,15 +214,7 @@ _STANDS = {
     JobState.CANCELLED: "was cancelled",
 }
 
-_WORDS = {
-    TaskState.WAITING: "waiting",
-    TaskState.LAUNCHED: "launched",
-    TaskState.RUNNING: "running",
-    TaskState.STOPPING: "told to stop",
-    TaskState.FINISHED: "finished",
-    TaskState.FAILED: "failed",
-    TaskState.DROPPED: "dropped",
-}
+_WORDS = {state: state.name.lower() for state in TaskState} | {TaskState.STOPPING: "told to stop"}
 
 _CODED = (Outcome.EXITED, Outcome.SIGNALLED)
 """Of these the code says something."""
@@ -244,7 +226,7 @@ SEARCHED = 10_000
 
 
 def _failures(records: Records, job: JobRecord) -> list[str]:
-    """What became of the first tasks that failed."""
+    """The ends of the first tasks that failed."""
     failed = job.counts[TaskState.FAILED]
     if not failed:
         return []

@@ -1,4 +1,4 @@
-"""When a waiting job is expected to start: a copy of the core is run forward, with the ends of
+"""The expected start of a waiting job: a copy of the core is run forward, with the ends of
 tasks whose durations were told."""
 
 from __future__ import annotations
@@ -6,14 +6,13 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-import numpy as np
-
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.events import TaskFinished, TimePassed
-from fairlead.scheduling.transitions import TaskState
-from fairlead.service.why.core_copy import copy_core
-from fairlead.service.why.trial import settled
+from fairlead.scheduling.reading.core_copy import copy_core
+from fairlead.scheduling.reading.lookup import is_current, job_counts
+from fairlead.scheduling.reading.present import Tasks
+from fairlead.service.why.trial import decide_fully
 
 MOST_MOMENTS = 3_000
 """So many moments at most are gone through, each with the ends of its tasks and the decisions."""
@@ -23,7 +22,7 @@ MOST_WORK = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """When the next task of the job starts (None: not within what was looked at), with how many
+    """The start of the job's next task (None: not within what was looked at), with how many
     others at that moment.
 
     `until`: how far it was looked. `unknown`: of how many running tasks nobody told how long they
@@ -45,29 +44,18 @@ class _End:
     task: int
     attempt: int
 
-    def is_due(self, core: Core) -> bool:
-        """Does that attempt run still?"""
-        at = core.ids.tasks.get(core.ids.jobs.get(self.job, -1), {}).get(self.task)
-        return at is not None and int(core.state.task[at]["attempt"]) == self.attempt
-
 
 def expected_start(core: Core, job: str) -> Start | None:
-    """When the core would launch the job's next task, if every task takes as long as was told.
+    """Finds when the core would launch the job's next task, if every task takes as long as said.
     None where no task told how long it takes. Tasks that are late end at once."""
     ahead = copy_core(core)
-    state = ahead.state
-    tasks = state.task[: int(state.header[0]["tasks"])]
-    held = np.flatnonzero(tasks["state"] > TaskState.WAITING)
-    expected = state.job["expected"][tasks["job"][held]]
+    tasks = Tasks(ahead)
+    columns = (tasks.launched, tasks.expected, tasks.job, tasks.number, tasks.attempt)
+    held = list(zip(*(column.tolist() for column in columns), strict=True))
     ends = [
-        _End(
-            max(int(task["launched"]) + told, ahead.now + 1),
-            ahead.book.name_of(int(task["job"])),
-            int(task["number"]),
-            int(task["attempt"]),
-        )
-        for task, told in zip(tasks[held], expected.tolist(), strict=True)
-        if told
+        _End(max(launched + lasts, ahead.now + 1), ahead.book.name_of(job), number, attempt)
+        for launched, lasts, job, number, attempt in held
+        if lasts
     ]
     unknown = len(held) - len(ends)
     if not ends:
@@ -82,16 +70,16 @@ def expected_start(core: Core, job: str) -> Start | None:
         ahead.apply(TimePassed(now))
         while ends and ends[0].time == now:
             end = heapq.heappop(ends)
-            if end.is_due(ahead):
+            if is_current(ahead, end.job, end.task, end.attempt):
                 ahead.apply(TaskFinished(now, end.job, end.task))
-        launches = [each for each in settled(ahead) if isinstance(each, Launch)]
+        launches = [each for each in decide_fully(ahead) if isinstance(each, Launch)]
         mine = sum(each.job == job for each in launches)
         if mine:
             return Start(now, mine, now, unknown)
         for each in launches:
-            told = int(ahead.state.job[ahead.ids.jobs[each.job]]["expected"])
-            if told:
-                heapq.heappush(ends, _End(now + told, each.job, each.task, each.attempt))
+            lasts = job_counts(ahead, each.job).expected
+            if lasts:
+                heapq.heappush(ends, _End(now + lasts, each.job, each.task, each.attempt))
             else:
                 unknown += 1
     return Start(None, 0, ahead.now, unknown)

@@ -1,15 +1,19 @@
-"""Which tasks would have to end for a job to start: the fewest on some machine."""
+"""The fewest tasks on a machine that would have to end for a job to start."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.preemption.picture import Held, HeldMachine, Pieces, Room, pieces_of
-from fairlead.scheduling.transitions import TaskState
-from fairlead.service.fairness.causes import could_run
+from fairlead.scheduling.preemption.picture import Room
+from fairlead.scheduling.reading.machine_room import (
+    Amounts,
+    MachineTask,
+    demand_of,
+    free_room,
+    nearest_machines,
+    tasks_on,
+)
 
 MOST_MACHINES = 200
 """So many machines are looked at, those that lack least first."""
@@ -29,41 +33,21 @@ def fewest_ends(core: Core, slot: int, wanted: int = 1) -> list[Ends]:
     as many of `wanted` as it holds) to fit: the fewest first, then by the machines' order.
 
     A machine that has room already is left out, and one where the job's own tasks alone are."""
-    state = core.state
-    usable = could_run(core, slot)
-    demand = state.demand[slot]
-    usable &= ~((state.room[: len(usable)] >= demand).all(axis=1)) | (wanted > 1)
-    if state.job[slot]["spread"]:
-        task = state.task[: int(state.header[0]["tasks"])]
-        own = task["machine"][(task["job"] == slot) & (task["state"] > TaskState.WAITING)]
-        usable[own] = False
-    machines = np.flatnonzero(usable)
-    lacks = np.maximum(demand - np.maximum(state.free[machines], 0), 0) / np.maximum(demand, 1)
-    order = machines[np.argsort(lacks.max(axis=1, initial=0), kind="stable")][:MOST_MACHINES]
+    demand = demand_of(core, slot)
+    order = nearest_machines(core, slot, full=wanted == 1)[:MOST_MACHINES]
     found = [
         ends
         for m in order.tolist()
-        if (ends := _room_for(core, m, slot, tuple(demand.tolist()), wanted)) is not None
+        if (ends := _room_for(core, m, slot, demand, wanted)) is not None
     ]
     return sorted(found, key=lambda ends: (len(ends.tasks) / ends.fits, ends.machine))
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A task on the machine, what it takes there, and since when."""
-
-    job: int
-    number: int
-    demand: tuple[int, ...]
-    pieces: Pieces
-    launched: int
-
-
-def _room_for(core: Core, m: int, slot: int, demand: tuple[int, ...], wanted: int) -> Ends | None:
+def _room_for(core: Core, m: int, slot: int, demand: Amounts, wanted: int) -> Ends | None:
     """Tasks that would have to end, one after the other the one that brings the most of what is
     missing; None where nothing has to, or where that is not enough."""
-    room, left = _room(core, m), _tasks(core, m, slot)
-    ended: list[_Task] = []
+    room, left = free_room(core, m), [task for task in tasks_on(core, m) if task.job != slot]
+    ended: list[MachineTask] = []
     fits = 0
     while fits < wanted:
         if room.fits(demand):
@@ -80,7 +64,7 @@ def _room_for(core: Core, m: int, slot: int, demand: tuple[int, ...], wanted: in
         ended.append(best)
     # One that turned out not to be needed, since a later one was larger, goes on.
     for task in list(ended):
-        again = _room(core, m)
+        again = free_room(core, m)
         for other in ended:
             if other is not task:
                 again.leave(other.demand, other.pieces)
@@ -91,36 +75,7 @@ def _room_for(core: Core, m: int, slot: int, demand: tuple[int, ...], wanted: in
     return Ends(m, tuple((task.job, task.number) for task in ended), fits)
 
 
-def _room(core: Core, m: int) -> Room:
-    """What is free on the machine."""
-    state = core.state
-    units = state.unit.tolist()
-    pieces = []
-    for r, unit in enumerate(units):
-        first = int(state.column[r])
-        count = int(state.capacity[m, r]) // unit if unit else 0
-        pieces.append(tuple(state.piece[m, first : first + count].tolist()))
-    machine = HeldMachine(seq=m, free=tuple(state.free[m].tolist()), pieces=tuple(pieces))
-    return Room(Held((), (), (), tuple(units)), machine)
-
-
-def _tasks(core: Core, m: int, slot: int) -> list[_Task]:
-    """The tasks of other jobs on the machine, the newest first."""
-    state = core.state
-    found, at = [], int(state.machine[m]["first"])
-    while at >= 0:
-        task = state.task[at]
-        job = int(task["job"])
-        if job != slot:
-            demand = tuple(state.demand[job].tolist())
-            pieces = pieces_of(state, int(task["pieces"]))
-            number, launched = int(task["number"]), int(task["launched"])
-            found.append(_Task(job, number, demand, pieces, launched))
-        at = int(task["machine_next"])
-    return sorted(found, key=lambda task: (-task.launched, task.job, task.number))
-
-
-def _holds(room: Room, demand: tuple[int, ...], count: int) -> bool:
+def _holds(room: Room, demand: Amounts, count: int) -> bool:
     for _ in range(count):
         if not room.fits(demand):
             return False
@@ -128,8 +83,8 @@ def _holds(room: Room, demand: tuple[int, ...], count: int) -> bool:
     return True
 
 
-def _missing(room: Room, task: _Task, demand: tuple[int, ...]) -> float:
-    """How much would be missing still, in parts of the demand, if the task ended; of several that
+def _missing(room: Room, task: MachineTask, demand: Amounts) -> float:
+    """Measures what would be missing, in parts of the demand, if the task ended; of several that
     bring all, the one that brings least comes first."""
     then = room.copy()
     then.leave(task.demand, task.pieces)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 
-import numpy as np
-
 from fairlead.model.constraint import Operator, Selector
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -24,7 +22,8 @@ from fairlead.scheduling.events import (
     TaskFinished,
     TenantChanged,
 )
-from fairlead.scheduling.transitions import MachineState
+from fairlead.scheduling.reading.machine_room import demand_of, least_reductions
+from fairlead.scheduling.reading.present import Machines
 from fairlead.scheduling.why.values import Cap, Why, machines
 from fairlead.service.why.fewest_ends import Ends, fewest_ends
 from fairlead.service.why.trial import Trials
@@ -37,7 +36,7 @@ MOST_TRIALS = 40
 
 
 class ChangeKind(Enum):
-    """What could be different."""
+    """The kinds of changes."""
 
     ENDS = "ends"  # these tasks end
     BACK = "back"  # a machine that drains takes tasks again
@@ -79,8 +78,8 @@ def smallest_changes(core: Core, why: Why) -> tuple[Change, ...]:
 
 
 def _together(trials: Trials, why: Why) -> int:
-    """How many tasks start together next."""
-    gang = int(trials.row["gang"])
+    """The number of tasks that start together next."""
+    gang = trials.counts.gang
     return gang if why.waiting is None or why.waiting >= gang else 1
 
 
@@ -148,12 +147,10 @@ def _back(trials: Trials, why: Why) -> Iterator[Change]:
     """A machine that drains takes tasks again."""
     if not why.machines.draining:
         return
-    state, ids = trials.core.state, trials.core.ids
-    used = int(state.header[0]["machines"])
-    draining = np.flatnonzero(state.machine["state"][:used] == MachineState.DRAINING)
-    able = [m for m in draining.tolist() if _allowed(trials, ids.machine_at[m])]
-    for m in able[:MOST_ENDS]:
-        name = ids.machine_at[m].name
+    there = Machines(trials.core)
+    draining = [each for each, up in zip(there.values, there.up.tolist(), strict=True) if not up]
+    able = [machine.name for machine in draining if _allowed(trials, machine)]
+    for name in able[:MOST_ENDS]:
         starts = trials.happen([MachineDrained(trials.core.now, name, back=True)])
         if starts:
             yield Change(
@@ -213,7 +210,7 @@ def _parts(job: Job) -> list[tuple[str, Job]]:
 
 
 def _others(trials: Trials, why: Why) -> Iterator[Change]:
-    """What else a job asks for beside machines and amounts."""
+    """Drops what else a job asks for beside machines and amounts."""
     job = trials.model
     tries = []
     if job.spread and why.machines.one_each:
@@ -237,26 +234,9 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
     if not (why.machines.no_room or why.machines.too_small) or _together(trials, why) > 1:
         return
     core, job = trials.core, trials.model
-    state = core.state
-    used = int(state.header[0]["machines"])
-    needs = state.needs[trials.slot]
-    demand = state.demand[trials.slot]
-    open_ = state.machine["state"][:used] == MachineState.UP
-    open_ &= ((state.satisfies[:used] & needs) == needs).all(axis=1)
-    open_ &= state.machine["reserved"][:used] < 0
-    least = np.minimum(state.room[:used], demand)
-    unit = state.unit
-    whole = (unit > 0) & (least > unit)
-    least = np.where(whole, least // np.maximum(unit, 1) * unit, least)
-    open_ &= (least[:, demand > 0] > 0).all(axis=1)
-    there = np.flatnonzero(open_)
-    if not len(there):
-        return
-    less = (demand - least[there]) / np.maximum(demand, 1)
-    order = there[np.lexsort((less.sum(axis=1), less.max(axis=1)))]
+    demand = demand_of(core, trials.slot)
     tried: set[tuple[int, ...]] = set()
-    for m in order.tolist():
-        amounts = tuple(least[m].tolist())
+    for m, amounts in least_reductions(core, trials.slot):
         if amounts in tried:
             continue
         if len(tried) == MOST_ENDS:
@@ -265,16 +245,16 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
         asked = {
             each.name: amounts[r] * each.unit
             for r, each in enumerate(core.ids.units)
-            if amounts[r] < int(demand[r])
+            if amounts[r] < demand[r]
         }
         starts = trials.change(replace(job, demand=FrozenMap({**job.demand, **asked})))
         if starts:
-            said = ", ".join(
+            amounts_text = ", ".join(
                 f"{written(asked[r])} {r} instead of {written(job.demand[r])}" for r in asked
             )
             yield Change(
                 ChangeKind.DEMAND,
-                f"{_count(starts)} would start now if a task asked for {said}",
+                f"{_count(starts)} would start now if a task asked for {amounts_text}",
                 starts,
                 machines=(core.ids.machine_at[m].name,),
                 amounts=FrozenMap(asked),
@@ -300,14 +280,14 @@ def _limit(trials: Trials, why: Why) -> Iterator[Change]:
         events.append(TenantChanged(core.now, replace(tenant, limit=limit)))
     starts = trials.happen(events)
     if starts:
-        said = "; ".join(
+        amounts_text = "; ".join(
             f"{name}'s limit were {', '.join(f'{written(raised[r])} {r}' for r in raised)}"
             for name, raised in limits.items()
         )
         first = next(iter(limits))
         yield Change(
             ChangeKind.LIMIT,
-            f"{_count(starts)} would start now if {said}",
+            f"{_count(starts)} would start now if {amounts_text}",
             starts,
             part=first,
             amounts=FrozenMap(limits[first]),
@@ -321,9 +301,8 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
         return  # a new machine is not on its list
     together = _together(trials, why)
     kinds: dict[tuple[object, ...], Machine] = {}
-    for m in sorted(core.ids.machine_at):
-        machine = core.ids.machine_at[m]
-        if int(core.state.machine[m]["state"]) != MachineState.GONE and _allowed(trials, machine):
+    for machine in Machines(core).values:
+        if _allowed(trials, machine):
             kinds.setdefault((machine.capacity, machine.labels), machine)
     for like in list(kinds.values())[:MOST_ENDS]:
         name = _new_name(core)
@@ -333,7 +312,7 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
             yield Change(
                 ChangeKind.MACHINE,
                 f"{_count(starts)} would start now with one more machine like {like.name}"
-                f" ({_said(like.capacity)})",
+                f" ({_write_amounts(like.capacity)})",
                 starts,
                 part=like.name,
                 amounts=like.capacity,
@@ -350,17 +329,19 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
     except InputError:
         return
     if starts:
-        said = f" and {', '.join(f'{key} = {labels[key]}' for key in labels)}" if labels else ""
+        amounts_text = (
+            f" and {', '.join(f'{key} = {labels[key]}' for key in labels)}" if labels else ""
+        )
         yield Change(
             ChangeKind.MACHINE,
             f"{_count(starts)} would start now with one more machine that has"
-            f" {_said(FrozenMap(amounts))}{said}",
+            f" {_write_amounts(FrozenMap(amounts))}{amounts_text}",
             starts,
             amounts=FrozenMap(amounts),
         )
 
 
-def _said(amounts: FrozenMap[Fraction]) -> str:
+def _write_amounts(amounts: FrozenMap[Fraction]) -> str:
     return ", ".join(f"{written(amount)} {name}" for name, amount in amounts.items())
 
 

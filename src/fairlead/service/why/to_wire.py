@@ -73,7 +73,7 @@ def _values(value: Reason | Change) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    """What JSON holds. Amounts are texts."""
+    """The value as JSON holds it. Amounts are texts."""
     match value:
         case Fraction():
             return written_plain(value)

@@ -11,7 +11,8 @@ from fairlead.model.job import Job
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision, Launch, Stop
 from fairlead.scheduling.events import Event, JobCancelled, JobSubmitted, TaskStopped
-from fairlead.service.why.core_copy import copy_core
+from fairlead.scheduling.reading.core_copy import copy_core
+from fairlead.scheduling.reading.lookup import job_counts, machines_of_job
 
 STAND_IN = "fairlead-would-be"
 """The name of the job that stands for a changed one, with more letters where it is taken."""
@@ -23,20 +24,20 @@ class Trials:
     def __init__(self, core: Core, job: str, most: int) -> None:
         self.core, self.job, self._left = core, job, most
         self.slot = core.ids.jobs[job]
-        self.row = core.state.job[self.slot].copy()
+        self.counts = job_counts(core, job)
         self.model = core.ids.job_at[self.slot]
 
     @property
     def left(self) -> int:
-        """How many more there may be."""
+        """The number of trials that are left."""
         return self._left
 
     def happen(self, events: Sequence[Event]) -> int:
-        """How many tasks of the job the core launches if these events happen now."""
+        """Counts the tasks of the job that the core launches if these events happen now."""
         return len(self._launches(events, self.job))
 
     def change(self, job: Job) -> int:
-        """How many tasks the core launches of a job that is like this one but for what changed,
+        """Counts the tasks that the core launches of a job like this one but for what changed,
         submitted now in its place. Nobody else can use the room that is free now (it would have
         been used), so that the place of the job in the order does not matter."""
         name = STAND_IN
@@ -44,24 +45,16 @@ class Trials:
             name += "-"
         there = job
         if job.spread:  # not where tasks of it run already
-            own = self._own_machines()
+            own = machines_of_job(self.core, self.job)
             there = replace(job, exclude=(*job.exclude, *(n for n in own if n not in job.exclude)))
-        waiting = None if job.tasks is None else Fraction(max(int(self.row["waiting"]), 1))
+        waiting = None if job.tasks is None else Fraction(max(self.counts.waiting, 1))
         gang = job.gang if waiting is None or waiting >= job.gang else 1
         there = replace(there, name=name, tasks=waiting, gang=gang)
         now = self.core.now
         events = [JobSubmitted(now, there)]
-        if not self.row["cancelled"]:
+        if not self.counts.cancelled:
             return len(self._launches([JobCancelled(now, self.job), *events], name))
         return len(self._launches(events, name))
-
-    def _own_machines(self) -> tuple[str, ...]:
-        state, ids = self.core.state, self.core.ids
-        found, at = [], int(self.row["first_task"])
-        while at >= 0:
-            found.append(ids.machine_at[int(state.task[at]["machine"])].name)
-            at = int(state.task[at]["job_next"])
-        return tuple(dict.fromkeys(found))
 
     def _launches(self, events: Sequence[Event], name: str) -> list[Launch]:
         if self._left <= 0:
@@ -73,11 +66,11 @@ class Trials:
                 core.apply(event)
         except InputError:  # it cannot happen: that is an answer
             return []
-        decisions = settled(core)
+        decisions = decide_fully(core)
         return [each for each in decisions if isinstance(each, Launch) and each.job == name]
 
 
-def settled(core: Core) -> list[Decision]:
+def decide_fully(core: Core) -> list[Decision]:
     """All decisions of this moment, if what is told to stop stops at once."""
     made: list[Decision] = []
     while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import compress
 
 import numpy as np
 
@@ -19,10 +20,8 @@ from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.model.words import counted, listing, number
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.kernels.memory.tables import UNLIMITED
+from fairlead.scheduling.reading.present import Jobs, Machines, Tenants
 from fairlead.scheduling.state.scales import FIFO
-from fairlead.scheduling.transitions import MachineState
-from fairlead.service.fairness.question import columns, jobs_there, machines_there, tenant_slots
 from fairlead.wire.fairness import WhatIfAnswer
 
 CHANGES = ("add", "remove", "weight", "drop_constraint", "set_demand", "set_limit")
@@ -34,7 +33,7 @@ MOST = 20_000
 
 @dataclass(frozen=True)
 class Present:
-    """What is present at a moment: machines that take tasks, tenants, and jobs with what is left of
+    """The present of a moment: machines that take tasks, tenants, and jobs with what is left of
     them (None: without end). Nothing in it changes later."""
 
     machines: tuple[Machine, ...]
@@ -48,37 +47,33 @@ def take_present(core: Core) -> Present:
     """The machines that take tasks and the jobs with what is left of them: what waits and what is
     held. Quick, and to be called in the loop's thread. Raises InputError where there are too many
     jobs."""
-    jobs = jobs_there(core)
-    if len(jobs) > MOST:
+    jobs = Jobs(core)
+    if len(jobs.slot) > MOST:
         raise InputError(
             Mistake(
-                f"there are {len(jobs)} jobs, and what-if takes {MOST} at most",
+                f"there are {len(jobs.slot)} jobs, and what-if takes {MOST} at most",
                 "ask again when fewer wait, or ask `fairlead whatif` about a file",
             )
         )
-    ids, state = core.ids, core.state
-    up = machines_there(core)
-    up = up[state.machine["state"][up] == MachineState.UP]
-    rows = columns(core, jobs)
-    there = np.flatnonzero(rows["cancelled"] == 0)
-    endless = rows["total"][there] == UNLIMITED
-    left = (rows["waiting"] + rows["held"])[there]
+    machines = Machines(core)
+    there = np.flatnonzero(~jobs.cancelled)
+    endless, left = jobs.endless[there], (jobs.waiting + jobs.held)[there]
     return Present(
-        machines=tuple(ids.machine_at[m] for m in up.tolist()),
-        tenants=tuple(ids.tenant_at[slot] for slot in tenant_slots(core)),
-        jobs=tuple(ids.job_at[slot] for slot in jobs[there].tolist()),
+        machines=tuple(compress(machines.values, machines.up.tolist())),
+        tenants=Tenants(core).values,
+        jobs=tuple(core.ids.job_at[slot] for slot in jobs.slot[there].tolist()),
         left=tuple(
             None if ends else count
             for ends, count in zip(endless.tolist(), left.tolist(), strict=True)
         ),
-        devices=tuple(unit.name for unit in ids.units if unit.piece),
+        devices=tuple(unit.name for unit in core.ids.units if unit.piece),
     )
 
 
 def input_of(present: Present) -> Input:
-    """What is present as the input of an allocation. The commands and environments of jobs are left
-    out, and so are jobs none of whose listed machines is there. To be called in any thread. Raises
-    InputError where there is nothing to share."""
+    """Makes the input of an allocation of what is present. The commands and environments of jobs
+    are left out, and so are jobs none of whose listed machines is there. To be called in any
+    thread. Raises InputError where there is nothing to share."""
     machines = present.machines
     if not machines:
         raise InputError(Mistake("no machine takes tasks now", "add one, or end its drain"))
@@ -113,7 +108,7 @@ def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
 
 
 def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:
-    """What shares depend on, and nothing else of the job. Machines that are gone are off its
+    """The job with what shares depend on, and nothing else. Machines that are gone are off its
     lists."""
     return Job(
         job.name,
@@ -130,9 +125,10 @@ def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:
 def answer_what_if(
     time: int, given: Input, asked: Mapping[str, Sequence[str]], policy: str
 ) -> WhatIfAnswer:
-    """What would change. Raises InputError where a change cannot be made, or the policy refuses.
+    """Solves before and after the changes. Raises InputError where a change cannot be made, or the
+    policy refuses.
 
-    Solves twice; touches nothing that the loop owns."""
+    It touches nothing that the loop owns."""
     if policy == FIFO:
         raise InputError(
             Mistake("fifo has no shares to compare", "ask with the policy tsf, or another one")
@@ -157,7 +153,7 @@ def answer_what_if(
 
 
 def _sentences(found: WhatIf) -> Iterator[str]:
-    """Who gains and who loses, those with the largest changes first."""
+    """The jobs that gain and those that lose, the largest changes first."""
     for word, way in (("gain", 1), ("lose", -1)):
         who = [job for job in found.jobs if job.change == way]
         who.sort(key=lambda job: -abs(job.by))

@@ -1,4 +1,4 @@
-"""What happens, as server-sent events."""
+"""Entries of the journal as server-sent events."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 from fairlead.service.api.feed import Feed, GoneError, earlier
 from fairlead.service.api.keys import is_below
-from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import LAST
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.visit import Enter, RequestContext
+from fairlead.service.api.request_context import Enter, RequestContext
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind
@@ -36,37 +36,37 @@ HEADERS = {"X-Accel-Buffering": "no"}
 
 
 async def events(
-    visit: Enter,
+    context: Enter,
     since: Annotated[
         int | None, Query(ge=0, le=LAST, description="the seq of the last entry that was seen")
     ] = None,
 ) -> Response:
     """What happens from now on, or from there on."""
-    header = visit.request.headers.get(LAST_ID_HEADER)
+    header = context.request.headers.get(LAST_ID_HEADER)
     if header is not None:  # a browser that comes back knows better than the address it was given
         if not (header.isascii() and header.isdecimal() and int(header[:20]) <= LAST):
             raise RefusalError(
                 ErrorKind.INVALID, f"the {LAST_ID_HEADER} is not the seq of an event"
             )
         since = int(header[:20])
-    feed = visit.api.feed
-    at = await visit.read(_now) if since is None else since
-    return visit.ongoing(_stream(visit, feed, at), HEADERS)
+    feed = context.api.feed
+    at = await context.read(_now) if since is None else since
+    return context.ongoing(_stream(context, feed, at), HEADERS)
 
 
-def _now(live: ServiceView) -> int:
-    return live.records.seq
+def _now(view: ServiceView) -> int:
+    return view.records.seq
 
 
-async def _stream(visit: RequestContext, feed: Feed, at: int) -> AsyncIterator[bytes]:
-    reader = _Reader(visit)
+async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator[bytes]:
+    reader = _Reader(context)
     clock, sent = asyncio.get_running_loop().time, 0.0
     yield b": fairlead\n\n"  # so that a reader knows at once that it is connected
-    while not visit.api.stopping:
+    while not context.api.stopping:
         try:
             entries = feed.after(at)
             if entries is None:
-                entries = await visit.read_on(partial(earlier, seq=at))
+                entries = await context.read_on(partial(earlier, seq=at))
                 if entries is None:
                     return
         except GoneError as error:
@@ -74,7 +74,7 @@ async def _stream(visit: RequestContext, feed: Feed, at: int) -> AsyncIterator[b
             return
         if not entries:
             before = feed.last
-            await feed.changed(at, visit.api.settings.heartbeat_seconds)
+            await feed.changed(at, context.api.settings.heartbeat_seconds)
             if feed.last == before:
                 yield b": still here\n\n"
             await asyncio.sleep(sent + APART - clock())
@@ -91,8 +91,8 @@ async def _stream(visit: RequestContext, feed: Feed, at: int) -> AsyncIterator[b
 class _Reader:
     """Turns entries into events as one caller may see them."""
 
-    def __init__(self, visit: RequestContext) -> None:
-        self._visit = visit
+    def __init__(self, context: RequestContext) -> None:
+        self._visit = context
         self._tenants: OrderedDict[str, tuple[str | None, bool]] = OrderedDict()
 
     async def told(self, entries: Sequence[Entry]) -> bytes | None:
@@ -103,7 +103,7 @@ class _Reader:
         missing = sorted(names - self._tenants.keys())
         if missing:
             caller = self._visit.caller
-            found = await self._visit.read_on(lambda live: _tenants(live, caller, missing))
+            found = await self._visit.read_on(lambda view: _tenants(view, caller, missing))
             if found is None:
                 return None
             self._tenants.update(found)
@@ -155,16 +155,16 @@ def _text(value: object) -> str | None:
 
 
 def _tenants(
-    live: ServiceView, caller: Caller, names: list[str]
+    view: ServiceView, caller: Caller, names: list[str]
 ) -> dict[str, tuple[str | None, bool]]:
     """Of each job its tenant, and whether the caller may see all of it."""
     found: dict[str, tuple[str | None, bool]] = {}
     for name in names:
-        record = live.records.job(name)
+        record = view.records.job(name)
         if record is None:
             found[name] = (None, caller.role is Role.ADMIN)
             continue
         tenant, above = record.tenant, caller.tenant
-        own = caller.role is Role.TENANT and above is not None and is_below(live, tenant, above)
+        own = caller.role is Role.TENANT and above is not None and is_below(view, tenant, above)
         found[name] = (tenant, own or caller.role is Role.ADMIN)
     return found

@@ -10,12 +10,12 @@ from starlette.responses import Response
 
 from fairlead.scheduling.core import Core
 from fairlead.service.api.keys import may_see
-from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import LAST, Filter, Name
 from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.request_context import Enter
 from fairlead.service.api.routes.jobs import own
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of
-from fairlead.service.api.visit import Enter
 from fairlead.service.fairness import to_wire
 from fairlead.service.fairness.causes import CauseKind
 from fairlead.service.requests import Caller, Role
@@ -30,111 +30,111 @@ HIDDEN = "no machine can run its job any more"
 
 
 async def shares(
-    visit: Enter, jobs: Annotated[bool, Query(description="of each job too")] = False
+    context: Enter, jobs: Annotated[bool, Query(description="of each job too")] = False
 ) -> Response:
     """What each tenant has, and what would be fair."""
-    now = visit.api.wall()
+    now = context.api.wall()
     if jobs:
-        visit.slow_down_heavy()
+        context.slow_down_heavy()
 
-    def look(live: ServiceView) -> Shares:
-        return to_wire.shares(_time(live, now), _core(live), live.watch, jobs=jobs)
+    def look(view: ServiceView) -> Shares:
+        return to_wire.shares(_time(view, now), _core(view), view.watch, jobs=jobs)
 
-    return visit.answer(await visit.read(look))
+    return context.answer(await context.read(look))
 
 
 async def shares_history(
-    visit: Enter,
+    context: Enter,
     since: Annotated[int | None, Query(ge=0, le=LAST)] = None,
     until: Annotated[int | None, Query(ge=0, le=LAST)] = None,
     points: Annotated[int, Query(ge=1, le=1000)] = 100,
     tenant: Filter = None,
 ) -> Response:
     """Shares over time."""
-    now = visit.api.wall()
+    now = context.api.wall()
 
-    def look(live: ServiceView) -> SharesHistory:
-        time = _time(live, now)
+    def look(view: ServiceView) -> SharesHistory:
+        time = _time(view, now)
         return to_wire.history(
-            time, live.watch, since=since, until=until, points=points, tenant=tenant
+            time, view.watch, since=since, until=until, points=points, tenant=tenant
         )
 
-    return visit.answer(await visit.read(look))
+    return context.answer(await context.read(look))
 
 
-async def why(visit: Enter, job: Name) -> Response:
+async def why(context: Enter, job: Name) -> Response:
     """Why a job waits."""
-    visit.slow_down_heavy()
-    async with visit.api.heavy_room:
-        now = visit.api.wall()
-        taken = await visit.read(lambda live: _taken(live, visit.caller, job, now))
-        if visit.api.settings.threads:
+    context.slow_down_heavy()
+    async with context.api.heavy_room:
+        now = context.api.wall()
+        taken = await context.read(lambda view: _get_picture(view, context.caller, job, now))
+        if context.api.settings.threads:
             found = await asyncio.to_thread(explained, taken)
         else:
             found = explained(taken)
-    return visit.answer(why_told(found))
+    return context.answer(why_told(found))
 
 
-async def whatif(visit: Enter) -> Response:
+async def whatif(context: Enter) -> Response:
     """Who would gain and who would lose."""
-    visit.slow_down_heavy()
-    asked = await visit.asked(WhatIfAsked)
+    context.slow_down_heavy()
+    asked = await context.read_body(WhatIfAsked)
     changes = changes_of(asked)
-    async with visit.api.heavy_room:
-        now = visit.api.wall()
-        present, policy = await visit.read(lambda live: _given(live, visit.caller, asked))
-        if visit.api.settings.threads:
+    async with context.api.heavy_room:
+        now = context.api.wall()
+        present, policy = await context.read(lambda view: _get_input(view, context.caller, asked))
+        if context.api.settings.threads:
             given = await asyncio.to_thread(input_of, present)
         else:
             given = input_of(present)
-        found = await visit.api.solving.solve(answer_what_if, now, given, changes, policy)
-    return visit.answer(found)
+        found = await context.api.solving.solve(answer_what_if, now, given, changes, policy)
+    return context.answer(found)
 
 
-async def audit(visit: Enter) -> Response:
+async def audit(context: Enter) -> Response:
     """Who has less than is guaranteed."""
-    now = visit.api.wall()
-    return visit.answer(await visit.read(lambda live: _audit(live, visit.caller, now)))
+    now = context.api.wall()
+    return context.answer(await context.read(lambda view: _audit(view, context.caller, now)))
 
 
-def _taken(live: ServiceView, caller: Caller, job: str, now: int) -> Taken:
-    record = own(live, caller, job)
-    return take(_time(live, now), live.records, live.core, live.watch, record.id)
+def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:
+    record = own(view, caller, job)
+    return take(_time(view, now), view.records, view.core, view.watch, record.id)
 
 
-def _given(live: ServiceView, caller: Caller, asked: WhatIfAsked) -> tuple[Present, str]:
-    """What is present, and the policy. Raises RefusalError where the constraint or the demand of a
-    job of others would be tried: the answer could tell what they are."""
-    core = _core(live)
+def _get_input(view: ServiceView, caller: Caller, asked: WhatIfAsked) -> tuple[Present, str]:
+    """Reads what is present, and the policy. Raises RefusalError where the constraint or the
+    demand of a job of others would be tried: the answer could tell what they are."""
+    core = _core(view)
     if caller.role is not Role.ADMIN:
         texts = [*asked.drop_constraint, *asked.set_demand]
-        for record in live.records.jobs.values() if texts else ():
+        for record in view.records.jobs.values() if texts else ():
             beginning = record.name + ":"
             named = any(text == record.name or text.startswith(beginning) for text in texts)
-            if named and not may_see(live, caller, record.tenant):
+            if named and not may_see(view, caller, record.tenant):
                 raise RefusalError(
                     ErrorKind.FORBIDDEN, f'job "{record.name}" belongs to "{record.tenant}"'
                 )
     return take_present(core), core.book.scaler.spec
 
 
-def _audit(live: ServiceView, caller: Caller, now: int) -> LiveAudit:
-    resting = {name for name, one in live.records.machines.items() if one.quarantine is not None}
-    found = to_wire.live_audit(_time(live, now), _core(live), live.watch, frozenset(resting))
+def _audit(view: ServiceView, caller: Caller, now: int) -> LiveAudit:
+    resting = {name for name, one in view.records.machines.items() if one.quarantine is not None}
+    found = to_wire.live_audit(_time(view, now), _core(view), view.watch, frozenset(resting))
     shown = [
         short
-        if short.cause != CauseKind.NOWHERE.value or may_see(live, caller, short.tenant)
+        if short.cause != CauseKind.NOWHERE.value or may_see(view, caller, short.tenant)
         else short.model_copy(update={"sentence": HIDDEN})
         for short in found.shortfalls
     ]
     return found.model_copy(update={"shortfalls": shown})
 
 
-def _core(live: ServiceView) -> Core:
-    if live.core is None:
-        raise RefusalError(ErrorKind.UNAVAILABLE, live.trouble or "the service has not begun")
-    return live.core
+def _core(view: ServiceView) -> Core:
+    if view.core is None:
+        raise RefusalError(ErrorKind.UNAVAILABLE, view.trouble or "the service has not begun")
+    return view.core
 
 
-def _time(live: ServiceView, now: int) -> int:
-    return max(now, live.records.time)
+def _time(view: ServiceView, now: int) -> int:
+    return max(now, view.records.time)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Query
@@ -12,11 +12,11 @@ from fairlead.model.errors import Mistake
 from fairlead.model.plain import Plain, plain_job
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.api.keys import is_below, may_see
-from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import SCANNED, Cursor, Filter, Limit, Name, page
 from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.request_context import Enter
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of
-from fairlead.service.api.visit import Enter
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.requests import (
     Caller,
@@ -44,7 +44,7 @@ COUNTED = tuple(state.name.lower() for state in TaskState)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is copied of a job in the loop's thread, where there is no time to lose."""
+    """A copy of a job, made in the loop's thread, where there is no time to lose."""
 
     id: int
     name: str
@@ -58,10 +58,10 @@ class Row:
     by: str | None = None
 
 
-async def submit(visit: Enter) -> Response:
+async def submit(context: Enter) -> Response:
     """Takes jobs, all of them or none."""
-    media = media_of(visit.request.headers.get("content-type", ""))
-    key = visit.request.headers.get(KEY_HEADER)
+    media = media_of(context.request.headers.get("content-type", ""))
+    key = context.request.headers.get(KEY_HEADER)
     if key is not None and not (
         key.isascii() and key.isprintable() and 0 < len(key) <= LONGEST_KEY
     ):
@@ -69,18 +69,18 @@ async def submit(visit: Enter) -> Response:
             ErrorKind.INVALID,
             f"the {KEY_HEADER} is not one to {LONGEST_KEY} printable ASCII characters",
         )
-    body = await visit.body()
-    jobs = await visit.api.compute(len(body), jobs_of, body, media, visit.api.settings)
-    done = await visit.ask(SubmitJobs(visit.caller, jobs, key))
+    body = await context.body()
+    jobs = await context.api.compute(len(body), jobs_of, body, media, context.api.settings)
+    done = await context.ask(SubmitJobs(context.caller, jobs, key))
     accepted = done.value
     if not isinstance(accepted, SubmittedJobs):
         raise TypeError(f"jobs were submitted, and the reply is {accepted!r}")
-    rows = await visit.read(lambda live: _rows_of(live, accepted.ids))
-    return visit.answer(Submitted(jobs=[to_wire(row) for row in rows], repeated=accepted.again))
+    rows = await context.read(lambda view: _rows_of(view, accepted.ids))
+    return context.answer(Submitted(jobs=[to_wire(row) for row in rows], repeated=accepted.again))
 
 
 async def list_jobs(
-    visit: Enter,
+    context: Enter,
     every: Annotated[bool, Query(alias="all", description="those that are over too")] = False,
     state: JobState | None = None,
     tenant: Annotated[Filter, Query(description="jobs of this tenant and those below it")] = None,
@@ -90,40 +90,40 @@ async def list_jobs(
 ) -> Response:
     """A page of jobs. It may be short though more follow: the last page has no `next`."""
     over = every or (state is not None and state not in (JobState.PENDING, JobState.RUNNING))
-    wanted = _Wanted(over, state and state.value, tenant, prefix or "")
-    most = page(limit, visit.api.settings)
-    rows, following = await visit.read(lambda live: _rows(live, wanted, cursor or 0, most))
+    wanted = _Filter(over, state and state.value, tenant, prefix or "")
+    most = page(limit, context.api.settings)
+    rows, following = await context.read(lambda view: _rows(view, wanted, cursor or 0, most))
     after = None if following is None else str(following)
-    return visit.answer(Jobs(jobs=[to_wire(row) for row in rows], next=after))
+    return context.answer(Jobs(jobs=[to_wire(row) for row in rows], next=after))
 
 
-async def show_job(visit: Enter, job: Name) -> Response:
+async def show_job(context: Enter, job: Name) -> Response:
     """One job."""
-    return await _shown(visit, job)
+    return await _show(context, job)
 
 
-async def grow_job(visit: Enter, job: Name) -> Response:
+async def grow_job(context: Enter, job: Name) -> Response:
     """Gives a job another number of tasks."""
-    asked = await visit.asked(Grow)
-    await visit.ask(ChangeJob(visit.caller, job, asked.tasks))
-    return await _shown(visit, job)
+    asked = await context.read_body(Grow)
+    await context.ask(ChangeJob(context.caller, job, asked.tasks))
+    return await _show(context, job)
 
 
-async def cancel_job(visit: Enter, job: Name) -> Response:
+async def cancel_job(context: Enter, job: Name) -> Response:
     """Cancels a job."""
-    await visit.ask(CancelJob(visit.caller, job))
-    return await _shown(visit, job)
+    await context.ask(CancelJob(context.caller, job))
+    return await _show(context, job)
 
 
-async def forget_job(visit: Enter, job: Name) -> Response:
+async def forget_job(context: Enter, job: Name) -> Response:
     """Forgets a job that is over."""
-    await visit.ask(ForgetJob(visit.caller, job))
-    return Response(None, visit.route.status)
+    await context.ask(ForgetJob(context.caller, job))
+    return Response(None, context.route.status)
 
 
-def found(live: ServiceView, name: str) -> JobRecord:
+def find_job(view: ServiceView, name: str) -> JobRecord:
     """The job of that name. Raises RefusalError. In the loop's thread."""
-    record = live.records.job(name)
+    record = view.records.job(name)
     if record is None:
         raise RefusalError(
             ErrorKind.NOT_FOUND,
@@ -132,10 +132,10 @@ def found(live: ServiceView, name: str) -> JobRecord:
     return record
 
 
-def own(live: ServiceView, caller: Caller, name: str) -> JobRecord:
+def own(view: ServiceView, caller: Caller, name: str) -> JobRecord:
     """The job of that name, of which the caller may see all. Raises RefusalError."""
-    record = found(live, name)
-    if not may_see(live, caller, record.tenant):
+    record = find_job(view, name)
+    if not may_see(view, caller, record.tenant):
         raise RefusalError(
             ErrorKind.FORBIDDEN, f'job "{name}" belongs to tenant "{record.tenant}", not to yours'
         )
@@ -161,7 +161,7 @@ def counts_of(counts: tuple[int, ...]) -> TaskCounts:
 
 
 def row_of(record: JobRecord) -> Row:
-    """What everybody may see of a job, copied."""
+    """Copies what everybody may see of a job."""
     return Row(
         record.id,
         record.name,
@@ -174,38 +174,28 @@ def row_of(record: JobRecord) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Filter:
     over: bool
     state: str | None
     tenant: str | None
     prefix: str
 
 
-async def _shown(visit: Enter, name: str) -> Response:
-    row = await visit.read(lambda live: _detail(live, visit.caller, name))
+async def _show(context: Enter, name: str) -> Response:
+    row = await context.read(lambda view: _detail(view, context.caller, name))
     detail = JobDetail(
         **to_wire(row).model_dump(), job=row.plain, reason=row.reason or None, by=row.by
     )
-    return visit.answer(detail)
+    return context.answer(detail)
 
 
-def _detail(live: ServiceView, caller: Caller, name: str) -> Row:
-    record = found(live, name)
+def _detail(view: ServiceView, caller: Caller, name: str) -> Row:
+    record = find_job(view, name)
     row = row_of(record)
-    if not may_see(live, caller, record.tenant):
+    if not may_see(view, caller, record.tenant):
         return row
-    return Row(
-        row.id,
-        row.name,
-        row.tenant,
-        row.state,
-        row.counts,
-        row.submitted,
-        row.ended,
-        plain_job(record.job) | {"tasks": record.tasks},
-        _reason(record),
-        record.by,
-    )
+    plain = plain_job(record.job) | {"tasks": record.tasks}
+    return replace(row, plain=plain, reason=_reason(record), by=record.by)
 
 
 def _reason(record: JobRecord) -> str:
@@ -217,16 +207,16 @@ def _reason(record: JobRecord) -> str:
     return many if first is None else f"{many}; task {first[0]}: {first[1]}"
 
 
-def _rows_of(live: ServiceView, ids: tuple[int, ...]) -> list[Row]:
-    records = (live.records.jobs.get(number) for number in ids)
+def _rows_of(view: ServiceView, ids: tuple[int, ...]) -> list[Row]:
+    records = (view.records.jobs.get(number) for number in ids)
     return [row_of(record) for record in records if record is not None]
 
 
 def _rows(
-    live: ServiceView, wanted: _Wanted, after: int, most: int
+    view: ServiceView, wanted: _Filter, after: int, most: int
 ) -> tuple[list[Row], int | None]:
     """Rows of jobs whose numbers come after that one, and where the next page begins."""
-    jobs, last = live.records.jobs, live.records.next_id
+    jobs, last = view.records.jobs, view.records.next_id
     below: dict[str, bool] = {}
     rows: list[Row] = []
     for number in range(after + 1, min(last, after + 1 + SCANNED)):
@@ -241,7 +231,7 @@ def _rows(
         if wanted.tenant is not None:
             tenant = record.tenant
             if tenant not in below:
-                below[tenant] = is_below(live, tenant, wanted.tenant)
+                below[tenant] = is_below(view, tenant, wanted.tenant)
             if not below[tenant]:
                 continue
         rows.append(row_of(record))

@@ -16,10 +16,10 @@ from fairlead.model.errors import Mistake
 from fairlead.model.machine import Machine
 from fairlead.model.quantity import written_plain
 from fairlead.model.values import FrozenMap
-from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import Filter, Limit, Name, NameCursor, page
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.visit import Enter
+from fairlead.service.api.request_context import Enter
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.records.people import MachineRecord
 from fairlead.service.records.people import Quarantine as Rest
 from fairlead.service.requests import DrainMachine
@@ -29,7 +29,7 @@ from fairlead.wire.machines import MachineDetail, MachineRow, Machines, MachineS
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is copied of a machine in the loop's thread. `held`: demands, with how many tasks."""
+    """A copy of a machine, made in the loop's thread. `held`: demands, with how many tasks."""
 
     machine: Machine
     state: MachineState
@@ -40,40 +40,40 @@ class Row:
 
 
 async def list_machines(
-    visit: Enter,
+    context: Enter,
     prefix: Annotated[Filter, Query(description="names that begin so")] = None,
     cursor: NameCursor = None,
     limit: Limit = None,
 ) -> Response:
     """A page of machines by name."""
-    most = page(limit, visit.api.settings)
-    rows, following = await visit.read(lambda live: _rows(live, prefix or "", cursor, most))
-    return visit.answer(Machines(machines=[_told(row) for row in rows], next=following))
+    most = page(limit, context.api.settings)
+    rows, following = await context.read(lambda view: _rows(view, prefix or "", cursor, most))
+    return context.answer(Machines(machines=[_to_wire(row) for row in rows], next=following))
 
 
-async def show_machine(visit: Enter, machine: Name) -> Response:
+async def show_machine(context: Enter, machine: Name) -> Response:
     """One machine."""
-    return await _shown(visit, machine)
+    return await _show(context, machine)
 
 
-async def drain_machine(visit: Enter, machine: Name) -> Response:
+async def drain_machine(context: Enter, machine: Name) -> Response:
     """Gives a machine nothing new."""
-    await visit.ask(DrainMachine(visit.caller, machine))
-    return await _shown(visit, machine)
+    await context.ask(DrainMachine(context.caller, machine))
+    return await _show(context, machine)
 
 
-async def undrain_machine(visit: Enter, machine: Name) -> Response:
+async def undrain_machine(context: Enter, machine: Name) -> Response:
     """Lets a machine take tasks again."""
-    await visit.ask(DrainMachine(visit.caller, machine, back=True))
-    return await _shown(visit, machine)
+    await context.ask(DrainMachine(context.caller, machine, back=True))
+    return await _show(context, machine)
 
 
-async def _shown(visit: Enter, name: str) -> Response:
-    row = await visit.read(lambda live: _one(live, name))
-    return visit.answer(MachineDetail(**_told(row).model_dump()))
+async def _show(context: Enter, name: str) -> Response:
+    row = await context.read(lambda view: _one(view, name))
+    return context.answer(MachineDetail(**_to_wire(row).model_dump()))
 
 
-def _told(row: Row) -> MachineRow:
+def _to_wire(row: Row) -> MachineRow:
     free = dict(row.machine.capacity)
     for demand, tasks in row.held:
         for resource, amount in demand.items():
@@ -95,9 +95,9 @@ def _told(row: Row) -> MachineRow:
 
 
 def _rows(
-    live: ServiceView, prefix: str, after: str | None, most: int
+    view: ServiceView, prefix: str, after: str | None, most: int
 ) -> tuple[list[Row], str | None]:
-    machines = live.records.machines
+    machines = view.records.machines
     names = sorted(
         name
         for name, one in machines.items()
@@ -105,13 +105,13 @@ def _rows(
     )
     first = 0 if after is None else bisect_right(names, after)
     shown = names[first : first + most]
-    rows = [row for name in shown if (row := _row(live, machines[name])) is not None]
+    rows = [row for name in shown if (row := _row(view, machines[name])) is not None]
     return rows, shown[-1] if first + most < len(names) else None
 
 
-def _one(live: ServiceView, name: str) -> Row:
-    record = live.records.machines.get(name)
-    row = None if record is None else _row(live, record)
+def _one(view: ServiceView, name: str) -> Row:
+    record = view.records.machines.get(name)
+    row = None if record is None else _row(view, record)
     if row is None:
         raise RefusalError(
             ErrorKind.NOT_FOUND,
@@ -120,12 +120,12 @@ def _one(live: ServiceView, name: str) -> Row:
     return row
 
 
-def _row(live: ServiceView, record: MachineRecord) -> Row | None:
+def _row(view: ServiceView, record: MachineRecord) -> Row | None:
     if record.machine is None:
         return None
-    node = live.nodes.get(record.name)
+    node = view.nodes.get(record.name)
     tasks = Counter(job for job, _ in record.held)
-    jobs = live.records.jobs
+    jobs = view.records.jobs
     if node is not None and node.health is Health.TROUBLED:
         state = MachineState.TROUBLED
     elif record.quarantine is not None:
@@ -139,5 +139,5 @@ def _row(live: ServiceView, record: MachineRecord) -> Row | None:
         tuple((jobs[job].job.demand, count) for job, count in sorted(tasks.items())),
         record.quarantine,
         # Where the engine cannot be reached, nothing goes to any of them.
-        live.trouble or ("" if node is None else node.problem),
+        view.trouble or ("" if node is None else node.problem),
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.visit import Enter
+from fairlead.service.api.request_context import Enter
 from fairlead.service.metrics import CONTENT_TYPE
 from fairlead.wire.errors import ErrorKind
 
 
-async def metrics(visit: Enter) -> Response:
+async def metrics(context: Enter) -> Response:
     """All metrics of the service."""
-    tell = visit.api.tell_metrics
+    tell = context.api.tell_metrics
     if tell is None:
         raise RefusalError(ErrorKind.NOT_FOUND, "this service keeps no metrics")
     return Response(await tell(), 200, {"Cache-Control": "no-store"}, CONTENT_TYPE)

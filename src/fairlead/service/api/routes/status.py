@@ -1,4 +1,4 @@
-"""Which service this is, how it is, and what its API looks like."""
+"""The service's version, its health, and the description of its API."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 
 from starlette.responses import JSONResponse, Response
 
-from fairlead.service.api.live import ServiceView
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.visit import Enter
+from fairlead.service.api.request_context import Enter
+from fairlead.service.api.service_view import ServiceView
 from fairlead.version import __version__
 from fairlead.wire.status import Health, Ready, Version
 
@@ -16,41 +16,41 @@ READY_SECONDS = 5.0
 """Within which a service that is ready says so."""
 
 
-async def version(visit: Enter) -> Response:
+async def version(context: Enter) -> Response:
     """The service's version."""
-    return visit.answer(Version(version=__version__))
+    return context.answer(Version(version=__version__))
 
 
-async def health(visit: Enter) -> Response:
+async def health(context: Enter) -> Response:
     """The process answers."""
-    return visit.answer(Health())
+    return context.answer(Health())
 
 
-async def ready(visit: Enter) -> Response:
+async def ready(context: Enter) -> Response:
     """Whether new work is accepted."""
-    told = await _ready(visit)
-    if told.ready:
-        return visit.answer(told)
-    body = told.model_dump_json().encode()
+    state = await _ready(context)
+    if state.ready:
+        return context.answer(state)
+    body = state.model_dump_json().encode()
     return Response(body, 503, {"Retry-After": "2"}, "application/json")
 
 
-async def openapi(visit: Enter) -> Response:
+async def openapi(context: Enter) -> Response:
     """This API as OpenAPI."""
-    return JSONResponse(visit.request.app.openapi())
+    return JSONResponse(context.request.app.openapi())
 
 
-async def _ready(visit: Enter) -> Ready:
-    if visit.api.stopping:
+async def _ready(context: Enter) -> Ready:
+    if context.api.stopping:
         return Ready(ready=False, why="the service is stopping")
     try:
         async with asyncio.timeout(READY_SECONDS):
-            return await visit.api.read(_state)
+            return await context.api.read(_state)
     except TimeoutError:
         return Ready(ready=False, why=f"the loop did not answer within {READY_SECONDS:g} seconds")
     except RefusalError as refusal:
         return Ready(ready=False, why=str(refusal))
 
 
-def _state(live: ServiceView) -> Ready:
-    return Ready(ready=live.ready, why=None if live.ready else live.trouble)
+def _state(view: ServiceView) -> Ready:
+    return Ready(ready=view.ready, why=None if view.ready else view.trouble)

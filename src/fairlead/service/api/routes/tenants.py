@@ -10,11 +10,11 @@ from fairlead.model.errors import Mistake
 from fairlead.model.names import compress
 from fairlead.model.quantity import written_plain
 from fairlead.model.tenant import Tenant
-from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import Name
 from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.request_context import Enter
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.strict import meant_by_all, refuse_names
-from fairlead.service.api.visit import Enter
 from fairlead.service.requests import PutTenant as Put
 from fairlead.service.requests import Role
 from fairlead.wire.errors import ErrorKind
@@ -24,21 +24,21 @@ Known = tuple[Tenant, int]
 """A tenant, and its jobs that are not over."""
 
 
-async def list_tenants(visit: Enter) -> Response:
+async def list_tenants(context: Enter) -> Response:
     """All tenants."""
-    found = await visit.read(_all)
-    return visit.answer(Tenants(tenants=[_row(visit, known) for known in found]))
+    found = await context.read(_all)
+    return context.answer(Tenants(tenants=[_row(context, known) for known in found]))
 
 
-async def show_tenant(visit: Enter, tenant: Name) -> Response:
+async def show_tenant(context: Enter, tenant: Name) -> Response:
     """One tenant."""
-    return await _shown(visit, tenant)
+    return await _show(context, tenant)
 
 
-async def put_tenant(visit: Enter, tenant: Name) -> Response:
+async def put_tenant(context: Enter, tenant: Name) -> Response:
     """Makes a tenant, or changes it."""
-    asked = await visit.asked(PutTenant)
-    most = visit.api.settings.listed_names
+    asked = await context.read_body(PutTenant)
+    most = context.api.settings.listed_names
     if asked.pool is not None and meant_by_all(asked.pool) > most:
         raise refuse_names(most)
     made = Tenant(
@@ -49,16 +49,16 @@ async def put_tenant(visit: Enter, tenant: Name) -> Response:
         limit=asked.limit,
         user=asked.user,
     )
-    await visit.ask(Put(visit.caller, made))
-    return await _shown(visit, tenant)
+    await context.ask(Put(context.caller, made))
+    return await _show(context, tenant)
 
 
-async def _shown(visit: Enter, name: str) -> Response:
-    known, below = await visit.read(lambda live: _one(live, name))
-    return visit.answer(TenantDetail(**_row(visit, known).model_dump(), below=below))
+async def _show(context: Enter, name: str) -> Response:
+    known, below = await context.read(lambda view: _one(view, name))
+    return context.answer(TenantDetail(**_row(context, known).model_dump(), below=below))
 
 
-def _row(visit: Enter, known: Known) -> TenantRow:
+def _row(context: Enter, known: Known) -> TenantRow:
     tenant, jobs = known
     return TenantRow(
         name=tenant.name,
@@ -68,29 +68,29 @@ def _row(visit: Enter, known: Known) -> TenantRow:
         else written_plain(Fraction(1) if tenant.weight is None else tenant.weight),
         pool=None if tenant.pool is None else list(compress(tenant.pool)),
         limit={name: written_plain(amount) for name, amount in tenant.limit.items()},
-        user=tenant.user if visit.caller.role is Role.ADMIN else None,
+        user=tenant.user if context.caller.role is Role.ADMIN else None,
         jobs=jobs,
     )
 
 
-def _all(live: ServiceView) -> list[Known]:
-    tenants, totals = live.records.tenants, live.records.totals
+def _all(view: ServiceView) -> list[Known]:
+    tenants, totals = view.records.tenants, view.records.totals
     # A job without a tenant is its own: it is a tenant as long as it is there.
     names = {*tenants, *(name for name, total in totals.items() if total.jobs)}
-    return [_known(live, name) for name in sorted(names)]
+    return [_known(view, name) for name in sorted(names)]
 
 
-def _known(live: ServiceView, name: str) -> Known:
-    total = live.records.totals.get(name)
-    return live.records.tenants.get(name) or Tenant(name), total.jobs if total else 0
+def _known(view: ServiceView, name: str) -> Known:
+    total = view.records.totals.get(name)
+    return view.records.tenants.get(name) or Tenant(name), total.jobs if total else 0
 
 
-def _one(live: ServiceView, name: str) -> tuple[Known, list[str]]:
-    tenants, total = live.records.tenants, live.records.totals.get(name)
+def _one(view: ServiceView, name: str) -> tuple[Known, list[str]]:
+    tenants, total = view.records.tenants, view.records.totals.get(name)
     if name not in tenants and not (total and total.jobs):
         raise RefusalError(
             ErrorKind.NOT_FOUND,
             mistakes=[Mistake(f'there is no tenant "{name}"', "an admin can make it")],
         )
     below = sorted(one.name for one in tenants.values() if one.parent == name)
-    return _known(live, name), below
+    return _known(view, name), below

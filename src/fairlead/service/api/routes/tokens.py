@@ -6,9 +6,9 @@ from starlette.responses import Response
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.values import plain_name
-from fairlead.service.api.live import ServiceView
 from fairlead.service.api.queries import Name
-from fairlead.service.api.visit import Enter
+from fairlead.service.api.request_context import Enter
+from fairlead.service.api.service_view import ServiceView
 from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import MakeToken as Make
 from fairlead.service.requests import RevokeToken, Role
@@ -17,21 +17,21 @@ from fairlead.wire.tokens import MadeToken, MakeToken, Me, TokenRow, Tokens
 from fairlead.wire.tokens import Role as ToldRole
 
 
-async def list_tokens(visit: Enter) -> Response:
+async def list_tokens(context: Enter) -> Response:
     """All tokens."""
-    found = await visit.read(_all)
+    found = await context.read(_all)
     rows = [
         TokenRow(
             name=token.name, role=ToldRole(token.role.value), tenant=token.tenant, made=token.made
         )
         for token in found
     ]
-    return visit.answer(Tokens(tokens=rows))
+    return context.answer(Tokens(tokens=rows))
 
 
-async def make_token(visit: Enter) -> Response:
+async def make_token(context: Enter) -> Response:
     """Makes a token."""
-    asked = await visit.asked(MakeToken)
+    asked = await context.read_body(MakeToken)
     if (asked.role is ToldRole.TENANT) != (asked.tenant is not None):
         raise InputError(
             Mistake(
@@ -42,10 +42,10 @@ async def make_token(visit: Enter) -> Response:
         )
     if asked.tenant is not None:
         plain_name(asked.tenant)
-    secret = make(asked.name, visit.api.draw)
-    await visit.ask(
+    secret = make(asked.name, context.api.draw)
+    await context.ask(
         Make(
-            visit.caller,
+            context.caller,
             asked.name,
             Role(asked.role.value),
             asked.tenant,
@@ -53,34 +53,34 @@ async def make_token(visit: Enter) -> Response:
             secret.hash,
         )
     )
-    visit.api.keys.expire()
+    context.api.keys.expire()
     made = MadeToken(name=asked.name, role=asked.role, tenant=asked.tenant, token=secret.text)
-    return visit.answer(made, {"Cache-Control": "no-store"})
+    return context.answer(made, {"Cache-Control": "no-store"})
 
 
-async def revoke_token(visit: Enter, token: Name) -> Response:
+async def revoke_token(context: Enter, token: Name) -> Response:
     """Revokes a token."""
-    await visit.ask(RevokeToken(visit.caller, token))
-    visit.api.keys.expire()
-    return Response(None, visit.route.status)
+    await context.ask(RevokeToken(context.caller, token))
+    context.api.keys.expire()
+    return Response(None, context.route.status)
 
 
-async def me(visit: Enter) -> Response:
+async def me(context: Enter) -> Response:
     """Whose token this is."""
-    caller = visit.caller
+    caller = context.caller
     tenant = caller.tenant
     tenants: list[str] | None = None
     if caller.role is not Role.ADMIN:
-        tenants = [] if tenant is None else await visit.read(lambda live: _below(live, tenant))
-    return visit.answer(
+        tenants = [] if tenant is None else await context.read(lambda view: _below(view, tenant))
+    return context.answer(
         Me(name=caller.token, role=ToldRole(caller.role.value), tenant=tenant, tenants=tenants)
     )
 
 
-def _all(live: ServiceView) -> list[TokenRecord]:
-    return sorted(live.records.tokens.values(), key=lambda token: token.name)
+def _all(view: ServiceView) -> list[TokenRecord]:
+    return sorted(view.records.tokens.values(), key=lambda token: token.name)
 
 
-def _below(live: ServiceView, tenant: str) -> list[str]:
-    records = live.records
+def _below(view: ServiceView, tenant: str) -> list[str]:
+    records = view.records
     return sorted({tenant, *(name for name in records.tenants if records.is_below(name, tenant))})

@@ -1,4 +1,4 @@
-"""What the API sees of the service, in the loop's thread."""
+"""The service as the API sees it, in the loop's thread."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Listener = Callable[[Sequence[Entry]], None]
 
 
 class Outputs(Protocol):
-    """Where outputs are read: the engine."""
+    """The engine, as far as outputs are read from it."""
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         """A part of an attempt's output. From any thread."""
 
 
 class Entries(Protocol):
-    """Where earlier entries are read: the journal."""
+    """The journal, as far as earlier entries are read from it."""
 
     def read(self, after: int = 0) -> Iterator[Entry]:
         """The entries from there on."""
@@ -36,7 +36,7 @@ class ServiceView(Protocol):
 
     @property
     def records(self) -> Records:
-        """What is known of jobs, tasks, machines, tenants and tokens."""
+        """Jobs, tasks, machines, tenants and tokens."""
 
     @property
     def core(self) -> Core | None:
@@ -44,7 +44,7 @@ class ServiceView(Protocol):
 
     @property
     def watch(self) -> FairnessMonitor | None:
-        """What compares shares with what is fair; None where nobody does."""
+        """The monitor that compares shares with fair ones; None where there is none."""
 
     @property
     def nodes(self) -> Mapping[str, Node]:
@@ -60,7 +60,7 @@ class ServiceView(Protocol):
 
     @property
     def engine(self) -> Outputs:
-        """Where tasks run."""
+        """The engine."""
 
     @property
     def store(self) -> Entries:
@@ -72,10 +72,10 @@ class ServiceView(Protocol):
 
 
 class Entrance(Protocol):
-    """The door, as far as the API uses it."""
+    """The mailbox, as far as the API uses it."""
 
     async def ask(self, request: Request) -> Reply:
         """The reply, once what was done is durable."""
 
     def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
-        """What the function returns of the service, between two steps."""
+        """Runs the function on the service, between two steps."""

@@ -1,4 +1,4 @@
-"""A second core that stands where another one stands, to try on it what would happen."""
+"""Copies of a core, to try changes on."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _USED = {
 
 @dataclass(frozen=True, eq=False)
 class FrozenCore:
-    """A core as it was at a moment. Taking one costs little more than copying its arrays; `core`
-    is made of it by whoever wants it, in any thread, and is its own."""
+    """A core as it was at a moment. Freezing one costs little more than copying its arrays; `core`
+    is built from them when it is first read, in any thread."""
 
     _core: Core
     _memory: tuple[tuple[tuple[int, int], ...], Memory] | None
@@ -55,8 +55,8 @@ class FrozenCore:
         return core
 
 
-def still(core: Core) -> FrozenCore:
-    """The core as it is now, between two of its decisions."""
+def freeze(core: Core) -> FrozenCore:
+    """Freezes the core as it is now, between two of its decisions."""
     other, book, state = copy(core), copy(core.book), copy(core.state)
     whole = core.state.header[0]
     for name in FIELDS:
@@ -75,4 +75,4 @@ def still(core: Core) -> FrozenCore:
 def copy_core(core: Core) -> Core:
     """A core that decides from now on what this one would, and shares nothing with it that either
     changes."""
-    return still(core).core
+    return freeze(core).core

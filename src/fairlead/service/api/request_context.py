@@ -1,4 +1,4 @@
-"""One request: who sends it, whether he may, what it carries, and what goes back."""
+"""One request: its sender and rights, its body, and its answer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from starlette.types import Receive, Scope, Send
 from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import NOBODY_ASKED, Keys
 from fairlead.service.api.limits import Buckets, neighbourhood
-from fairlead.service.api.live import Entrance, ServiceView
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
+from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
-from fairlead.service.mailbox import DoorClosedError
+from fairlead.service.mailbox import MailboxClosedError
 from fairlead.service.requests import Caller, Done, Refused, Role
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
@@ -43,12 +43,12 @@ CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
 
 GONE = Caller(None, Role.VIEWER, None)
-"""Who asks for what is public: he is not looked at."""
+"""Caller of a public route; no token is checked."""
 
 
 @dataclass
 class Api:
-    """What all requests share."""
+    """The part that all requests share."""
 
     door: Entrance
     settings: ApiSettings
@@ -56,7 +56,7 @@ class Api:
     no_auth: bool = False
     wall: Callable[[], int] = lambda: time_ns() // 1000
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None
-    seen: Callable[[str, str, int, float], None] | None = None
+    on_answer: Callable[[str, str, int, float], None] | None = None
     stopwatch: Callable[[], float] = perf_counter
     draw: Callable[[int], bytes] = secrets.token_bytes
     held: int = 0  # bytes of bodies
@@ -88,31 +88,31 @@ class Api:
         self.feed.wake_all()
 
     async def read(self, function: Callable[[ServiceView], T]) -> T:
-        """What the function returns of the service. Raises RefusalError where nobody answers."""
-        return await self._answered(self.door.read(function))
+        """Runs the function on the service. Raises RefusalError where nobody answers."""
+        return await self._wait_for(self.door.read(function))
 
     async def ask(self, change: Change) -> Done:
         """Done, and durable. Raises RefusalError."""
-        reply = await self._answered(self.door.ask(change))
+        reply = await self._wait_for(self.door.ask(change))
         if isinstance(reply, Refused):
             raise of_reply(reply)
         return reply
 
     async def compute(self, size: int, function: Callable[..., T], *args: object) -> T:
-        """What the function returns; in a thread if it has much to do."""
+        """Runs the function; in a thread if it has much to do."""
         if self.settings.threads and size > LARGE:
             return await asyncio.to_thread(function, *args)
         return function(*args)
 
     async def fetch(self, function: Callable[[], T]) -> T:
-        """What the function returns, which may have to ask a machine far away. It waits in threads
+        """Runs the function, which may have to ask a machine far away. It waits in threads
         of its own: bodies are to be read meanwhile."""
         if not self.settings.threads:
             return function()
         loop = asyncio.get_running_loop()
-        return await self._answered(loop.run_in_executor(self._fetching, function))
+        return await self._wait_for(loop.run_in_executor(self._fetching, function))
 
-    async def _answered(self, answer: Awaitable[T]) -> T:
+    async def _wait_for(self, answer: Awaitable[T]) -> T:
         try:
             async with asyncio.timeout(self.settings.answer_seconds):
                 return await answer
@@ -123,7 +123,7 @@ class Api:
                 "ask again later, a submission with the same Idempotency-Key",
                 retry=10,
             ) from error
-        except DoorClosedError as error:
+        except MailboxClosedError as error:
             raise RefusalError(ErrorKind.UNAVAILABLE, str(error), retry=10) from error
 
 
@@ -151,7 +151,7 @@ class RequestContext:
         return done
 
     async def read(self, function: Callable[[ServiceView], T]) -> T:
-        """What the function returns of the service. Raises RefusalError, also where this sender
+        """Runs the function on the service. Raises RefusalError, also where this sender
         took too much of the loop's time already; not once something was done for him: he is to
         hear of it."""
         if not self.done:
@@ -171,11 +171,11 @@ class RequestContext:
     async def _read(self, function: Callable[[ServiceView], T]) -> T:
         api, spent = self.api, 0.0
 
-        def timed(live: ServiceView) -> T:
+        def timed(view: ServiceView) -> T:
             nonlocal spent
             began = api.stopwatch()
             try:
-                return function(live)
+                return function(view)
             finally:
                 spent = api.stopwatch() - began
 
@@ -229,7 +229,7 @@ class RequestContext:
             api.held -= size
         return b"".join(chunks)
 
-    async def asked(self, model: type[A]) -> A:
+    async def read_body(self, model: type[A]) -> A:
         """The body, a JSON object, as a model. Raises RefusalError with every mistake."""
         if media_of(self.request.headers.get("content-type", "")) is not Media.JSON:
             raise RefusalError(ErrorKind.WRONG_TYPE, "only JSON is read here", "send JSON")
@@ -239,9 +239,9 @@ class RequestContext:
         except ValidationError as error:
             raise of_validation(error) from error
 
-    def answer(self, told: ResponseBody, headers: Mapping[str, str] | None = None) -> Response:
+    def answer(self, response: ResponseBody, headers: Mapping[str, str] | None = None) -> Response:
         """The answer in JSON, or that it is what the client has already."""
-        body = told.model_dump_json().encode()
+        body = response.model_dump_json().encode()
         more = dict(headers or {})
         if self.request.method in ("GET", "HEAD"):
             tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
@@ -259,9 +259,9 @@ class RequestContext:
                 ErrorKind.TOO_MANY, "too many streams are open", "close one of them", retry=10
             )
         streams[self.who] = mine + 1
-        return _Ongoing(parts, headers, self.route.media, lambda: self._ended(streams))
+        return _Ongoing(parts, headers, self.route.media, lambda: self._end_stream(streams))
 
-    def _ended(self, streams: dict[str, int]) -> None:
+    def _end_stream(self, streams: dict[str, int]) -> None:
         streams[self.who] -= 1
         if not streams[self.who]:
             del streams[self.who]
@@ -321,7 +321,7 @@ async def enter(request: Request) -> RequestContext:
 
 
 Enter = Annotated[RequestContext, Depends(enter)]
-"""What every handler begins with."""
+"""Every handler's first parameter."""
 
 
 async def _caller(api: Api, request: Request, route: Route, address: str) -> Caller:

@@ -1,4 +1,4 @@
-"""How many tasks wait for which reason, told roughly for all jobs at once."""
+"""Counts of waiting tasks by reason, roughly, for all jobs at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.memory.tables import UNLIMITED
-from fairlead.service.fairness.question import columns, jobs_there
+from fairlead.scheduling.reading.present import Jobs
 from fairlead.sharing.problem.problem import Bools
 
 REASONS = ("nowhere", "limit", "prefers", "gang", "no_room")
@@ -17,9 +17,11 @@ def waiting_tasks(core: Core) -> dict[str, int]:
     it, a limit is reached, it waits for what it prefers, its tasks start together; for all others
     there is no room. `Core.why` says more of one job, by looking at all machines."""
     state = core.state
-    jobs = jobs_there(core)
-    rows = columns(core, jobs)
-    waiting = np.where(rows["cancelled"] == 1, 0, np.minimum(rows["waiting"], 1 << 40))
+    present = Jobs(core)
+    jobs = present.slot
+    fields = ("usable", "patient", "likes", "gang", "waiting", "tenant")
+    rows = {name: state.job[name][jobs] for name in fields}
+    waiting = np.minimum(present.waiting, 1 << 40)
     nowhere = rows["usable"] == 0
     prefers = (rows["patient"] == 1) & (rows["likes"] == 1)
     gang = (rows["gang"] > 1) & (rows["waiting"] >= rows["gang"])

@@ -1,4 +1,4 @@
-"""What every request passes first and every answer last."""
+"""The layer that every request passes first and every answer last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlead.service.api.refusal import RefusalError, answer
-from fairlead.service.api.visit import Api
+from fairlead.service.api.request_context import Api
 from fairlead.wire.errors import ErrorKind
 
 HEADERS = [
@@ -57,7 +57,7 @@ class Middleware:
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._seen(scope, message["status"], began)
+                self._report(scope, message["status"], began)
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
             async with asyncio.timeout(STALLED):
                 await send(message)
@@ -68,15 +68,15 @@ class Middleware:
             return
         await self.app(scope, receive, sent)
 
-    def _seen(self, scope: Scope, status: int, began: float) -> None:
-        if self.api.seen is not None:
+    def _report(self, scope: Scope, status: int, began: float) -> None:
+        if self.api.on_answer is not None:
             route = scope.get("route")  # nothing of what was sent, where there is no such route
             path = "none" if route is None else route.path
             method = scope["method"] if scope["method"] in METHODS else "other"
-            self.api.seen(path, method, status, self.api.clock() - began)
+            self.api.on_answer(path, method, status, self.api.clock() - began)
 
     def _refuse(self, headers: Headers) -> RefusalError | None:
-        """What another page in the user's browser sends: it may name any host, or come from any."""
+        """Refuses requests of another page in the user's browser: it may name any host."""
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
         if len(hosts) != 1 or not is_loopback(urlsplit(f"//{hosts[0]}").hostname or ""):

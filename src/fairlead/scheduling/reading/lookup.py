@@ -1,0 +1,75 @@
+"""One machine, job or task of the core by its name, at this moment, within a step too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.transitions import MachineState, TaskState
+
+
+def task_state(core: Core, job: str, task: int) -> TaskState | None:
+    """The state of a task that is on a machine; None if it is on none."""
+    at = _find_task(core, job, task)
+    if at is None:
+        return None
+    state = TaskState(int(core.state.task[at]["state"]))
+    return None if state is TaskState.WAITING else state
+
+
+def is_current(core: Core, job: str, task: int, attempt: int) -> bool:
+    """Whether this is the newest attempt at a task that waits or is on a machine."""
+    at = _find_task(core, job, task)
+    return at is not None and int(core.state.task[at]["attempt"]) == attempt
+
+
+def _find_task(core: Core, job: str, task: int) -> int | None:
+    return core.ids.tasks.get(core.ids.jobs.get(job, -1), {}).get(task)
+
+
+def machine_state(core: Core, name: str) -> MachineState:
+    """The state of a machine."""
+    slot = core.ids.machines.get(name)
+    if slot is None:
+        return MachineState.ABSENT
+    return MachineState(int(core.state.machine[slot]["state"]))
+
+
+def is_cancelled(core: Core, job: str) -> bool:
+    """Whether a job is there and was cancelled."""
+    slot = core.ids.jobs.get(job)
+    return slot is not None and bool(core.state.job[slot]["cancelled"])
+
+
+@dataclass(frozen=True, slots=True)
+class JobCounts:
+    """A job's numbers. `gang`: so many tasks start together; `expected`: microseconds that a task
+    is said to take, 0 where nobody says it."""
+
+    waiting: int
+    gang: int
+    cancelled: bool
+    expected: int
+
+
+def job_counts(core: Core, job: str) -> JobCounts:
+    """The numbers of a job that is there."""
+    row = core.state.job[core.ids.jobs[job]]
+    return JobCounts(
+        int(row["waiting"]), int(row["gang"]), bool(row["cancelled"]), int(row["expected"])
+    )
+
+
+def machines_of_job(core: Core, job: str) -> tuple[str, ...]:
+    """The machines on which tasks of the job are, each once."""
+    state, ids = core.state, core.ids
+    names, at = [], int(state.job[ids.jobs[job]]["first_task"])
+    while at >= 0:
+        names.append(ids.machine_at[int(state.task[at]["machine"])].name)
+        at = int(state.task[at]["job_next"])
+    return tuple(dict.fromkeys(names))
+
+
+def is_fifo(core: Core) -> bool:
+    """Whether the core orders jobs by their submission, which is no scale."""
+    return bool(core.state.header[0]["fifo"])
