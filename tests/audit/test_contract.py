@@ -27,7 +27,7 @@ from tests.papers.test_tsf import FIGURE_3, SEVEN
 
 PARAMETERS = {"cmmf": "cmmf(a)", "slots": "slots(a=1)"}
 RULES = [PARAMETERS.get(name, name) for name in (*policy_names(), *mechanism_names())]
-FEW = Options(trials=4, seed=3)
+FEW = Options(trials=4, seed=3, smallest=4)
 
 INPUTS = {
     "constrained": given(FIGURE_3, SEVEN),

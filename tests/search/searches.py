@@ -1,10 +1,10 @@
 """The searches: each draws something new by a seed, looks at it, and says what is wrong with it.
 
 Shares: inputs whose answers are checked. Worlds: the whole service in simulation, with faults.
-Sequences: events that the compiled core and the plain reference live through. Examples: the gate's
-own property tests, with new examples and more of them. Kills: `kill -9` of real processes of the
-service and its engines, where a seed decides what is asked and who is killed, but not at which
-instruction.
+Sequences: events that the compiled core and the plain reference live through. Forgeries: forged
+proofs, which the check may not believe. Examples: the gate's own property tests, with new examples
+and more of them. Kills: `kill -9` of real processes of the service and its engines, where a seed
+decides what is asked and who is killed, but not at which instruction.
 """
 
 from __future__ import annotations
@@ -19,17 +19,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
+from fairlead.model.proof import Proof
+from fairlead.model.writing import write
+from fairlead.sharing.certificate.files import proof_to_json
+from tests.reference.policies import POLICIES
 from tests.scheduling.agreement import failure, shrunk
 from tests.scheduling.draw import draw as draw_sequence
 from tests.scheduling.written import written_case
 from tests.search.hunt import questions, told
+from tests.sharing.certificate.adversary import Fair, attempts, corrupt, draw, sell
 from tests.vopr.plan import draw as draw_world
 from tests.vopr.running import run as run_world
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARES, WORLDS, SEQUENCES, KILLS = 12, 25, 25, 12
-"""Inputs, worlds, sequences and kills of a turn."""
+SHARES, WORLDS, SEQUENCES, FORGED, KILLS = 12, 25, 25, 12, 12
+"""Inputs, worlds, sequences, inputs whose proofs are forged, and kills of a turn."""
 
 PROGRAMS = ("tests.service.kills", "tests.engines.kills", "tests.engines.ray.kills")
 """What kills: the service and what starts its tasks; the local engine; the service on Ray."""
@@ -97,6 +103,34 @@ def sequences(turn: Turn) -> tuple[int, list[str]]:
     return SEQUENCES, wrong
 
 
+def forgeries(turn: Turn) -> tuple[int, list[str]]:
+    """Forged proofs, most of them mended by what the check says against them; one that it believes
+    may state nothing but the fair shares, by the reference."""
+    number = 0
+    wrong: list[str] = []
+    for n in range(FORGED):
+        random = Random(f"{turn.seed} {n}")
+        fair = draw(random.choice(list(POLICIES)), random)
+        if fair is None:
+            continue
+        for forged in (attempts(fair, random), corrupt(fair, random)):
+            sales = sell(fair, forged)
+            number += sales.tried
+            for fraud in sales.frauds:
+                wrong.append(_as_files(fair, fraud, turn.out / f"forgery-{turn.seed}-{len(wrong)}"))
+    return number, wrong
+
+
+def _as_files(fair: Fair, fraud: Proof, file: Path) -> str:
+    """The command that shows what the check believes, with the files for it."""
+    given, proof = file.with_suffix(".yaml"), file.with_suffix(".json")
+    given.write_text(write(*fair.given), encoding="utf-8")
+    proof.write_text(proof_to_json(fraud), encoding="utf-8")
+    right = {name: str(tasks) for name, tasks in fair.tasks.items() if tasks}
+    sentence = f"a forged proof of {fair.policy} is believed; fair is {right}"
+    return f"{sentence}\n  fairlead verify {given} {proof}"
+
+
 def examples(turn: Turn) -> tuple[int, list[str]]:
     """New examples for the property tests of one file."""
     every = sorted((ROOT / "tests").rglob("test_*.py"))
@@ -142,6 +176,7 @@ SEARCHES: dict[str, Callable[[Turn], tuple[int, list[str]]]] = {
     "shares": shares,
     "worlds": worlds,
     "sequences": sequences,
+    "forgeries": forgeries,
     "examples": examples,
     "kills": kills,
 }

@@ -11,10 +11,12 @@ import pytest
 
 from fairlead.files import load
 from fairlead.model.allocation import Allocation
-from fairlead.model.errors import SolverError
+from fairlead.model.errors import CertificateError, SolverError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.sharing import allocate as sharing
+from fairlead.sharing.certificate import check
+from fairlead.sharing.certificate.check import verify
 from tests.search import hunt, searches
 from tests.search.__main__ import Turns
 from tests.search.hunt import Question, sized
@@ -105,6 +107,26 @@ def test_a_turn_looks_at_something_and_says_nothing_where_nothing_is_wrong(
         monkeypatch.setattr(searches, name, 2)
     taken = Turn(kind, 11, 8, None, tmp_path).taken()
     assert (taken.number, taken.found) == (2, [])
+
+
+def test_a_check_that_does_not_compare_what_a_proof_states_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "FORGED", 4)
+    turn = Turn("forgeries", 1, 8, None, tmp_path)
+    as_ever = turn.taken()
+    assert as_ever.number > 40
+    assert as_ever.found == []
+    monkeypatch.setattr(check, "_same_tasks", lambda *_: None)
+    found = turn.taken().found
+    assert "a forged proof of" in found[0]
+    assert "--again forgeries 1" in found[0]
+    *_, given, proof = found[0].splitlines()[1].split()
+    cluster, jobs = load(Path(given))
+    assert verify(cluster, jobs, Path(proof).read_text(encoding="utf-8")).exact
+    monkeypatch.undo()
+    with pytest.raises(CertificateError):
+        verify(cluster, jobs, Path(proof).read_text(encoding="utf-8"))
 
 
 def test_what_a_turn_finds_is_told_with_how_to_take_it_again(

@@ -72,7 +72,8 @@ def start(programs: Path) -> Server:
     assert made.returncode == 0, made.stderr
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="],
+            [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=",
+             "-c", "fsync=off"],  # no test takes the machine's power away
             user=user, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip
     server = Server(folder, process)
