@@ -236,7 +236,7 @@ def test_a_label_without_order_is_refused_with_its_machine(field: str) -> None:
         fields["prefer_for"] = 1
     (sentence,) = sentences(jobs=[job(**fields)], machines=machines)
     assert sentence == (
-        'machine "c1", labels, kernel: "new" is neither a whole number nor a version with dots, so'
+        'machine "c1", labels, kernel: "new" is neither a whole number nor a version, so'
         ' it has no order (job "j" asks for kernel < 6); write a label such as "5.10", or compare'
         " with = or in"
     )

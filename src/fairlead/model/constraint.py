@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from functools import lru_cache
 
 from fairlead.model.errors import InputError, Mistake
+from fairlead.model.version import version
 
 Label = str | Decimal
 """A label's value: text, or a number that was written without quotes (kept as it was written)."""
@@ -36,22 +36,7 @@ _NEGATIVE = (Operator.NOT_EQUAL, Operator.NOT_IN, Operator.NOT_EXISTS)
 _SETS = (Operator.IN, Operator.NOT_IN)
 _PRESENCE = (Operator.EXISTS, Operator.NOT_EXISTS)
 
-Version = tuple[int, ...]
-
-_VERSION = re.compile(r"-?[0-9]{1,18}|[0-9]{1,18}(?:\.[0-9]{1,18})+")
 _BARE = re.compile(r"[^\s,()!=<>\"'\\\x00-\x1f\x7f-\x9f]+")
-
-
-@lru_cache(maxsize=65536)
-def version(text: str) -> Version | None:
-    """The parts of a whole number or a dotted version, without zeros at the end, so that 5 is 5.0;
-    None where the text is neither. Tuples compare as versions do: part by part."""
-    if not _VERSION.fullmatch(text):
-        return None
-    parts = [int(part) for part in text.split(".")]
-    while len(parts) > 1 and parts[-1] == 0:
-        parts.pop()
-    return tuple(parts)
 
 
 def ordering_mistake(label: Label) -> Mistake | None:
@@ -64,7 +49,7 @@ def ordering_mistake(label: Label) -> Mistake | None:
         )
     if version(text) is None:
         return Mistake(
-            f'"{text}" is neither a whole number nor a version with dots, so it has no order',
+            f'"{text}" is neither a whole number nor a version, so it has no order',
             'write a label such as "5.10", or compare with = or in',
         )
     return None

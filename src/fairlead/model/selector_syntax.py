@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
-from fairlead.model.constraint import ORDERINGS, Operator, Requirement, Selector, quoted, version
+from fairlead.model.constraint import ORDERINGS, Operator, Requirement, Selector, quoted
 from fairlead.model.errors import InputError, Mistake, caret
+from fairlead.model.version import version
 
 LONGEST_SELECTOR = 100_000
 
@@ -142,7 +143,7 @@ class _Parser:
             if operator in ORDERINGS and version(value.text) is None:
                 self._fail_at(
                     value,
-                    f"{quoted(value.text)} is neither a whole number nor a version with dots",
+                    f"{quoted(value.text)} is neither a whole number nor a version",
                     "write a number such as 80 or a version such as 5.10",
                 )
             return Requirement(key.text, operator, (value.text,))

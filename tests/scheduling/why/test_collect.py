@@ -66,10 +66,13 @@ def test_no_machine_satisfies_the_constraint() -> None:
         machine("m1", 4), machine("m2", 4), machine("m3", 4, zone="b"), JobSubmitted(0, job)
     )
     parts = (("zone = b", 2), ("gpu", 3), ("machines", 2), ("exclude", 1))
-    assert core.why("j").reasons == (Excluded(3, parts),)
+    assert core.why("j").reasons == (
+        Excluded(3, parts, ("no machine has the label gpu; there is zone",)),
+    )
     assert sentences(core, "j")[1] == (
-        "none of 3 machines satisfies its constraint: `zone = b` excludes 2, `gpu` excludes 3,"
-        " `machines` excludes 2, `exclude` excludes 1"
+        "it can never run, because none of 3 machines satisfies its constraint: `zone = b`"
+        " excludes 2, `gpu` excludes 3, `machines` excludes 2, `exclude` excludes 1;"
+        " no machine has the label gpu; there is zone"
     )
 
 
@@ -91,7 +94,7 @@ def test_a_part_of_a_device_is_too_much_where_no_piece_has_it() -> None:
         JobSubmitted(0, Job("most", most, tasks=2)),
     )
     # A half and a quarter are free, in two pieces.
-    assert core.why("most").reasons == (NoRoom(1, (("gpu", 1),)),)
+    assert core.why("most").reasons == (NoRoom(1, (("gpu", 1),), 1),)
 
 
 def test_no_room_now_and_others_come_first() -> None:
@@ -103,7 +106,7 @@ def test_no_room_now_and_others_come_first() -> None:
         JobSubmitted(0, Job("third", {"cpu": 2, "memory": 1})),
     )
     assert core.why("third").reasons == (
-        NoRoom(2, (("cpu", 1), ("memory", 1))),
+        NoRoom(2, (("cpu", 1), ("memory", 1)), 2),
         Behind(0.0, 1, (("second", 0.0),)),
     )
     assert core.why("first").running == 2
@@ -119,7 +122,10 @@ def test_no_room_now_and_others_come_first() -> None:
 
 def test_a_gang_that_does_not_fit() -> None:
     core = core_with(
-        machine("m1", 2), machine("m2", 1), JobSubmitted(0, Job("j", {"cpu": 1}, tasks=8, gang=4))
+        machine("m1", 2),
+        machine("m2", 2),
+        JobSubmitted(0, Job("one", {"cpu": 1}, tasks=1)),
+        JobSubmitted(0, Job("j", {"cpu": 1}, tasks=8, gang=4)),
     )
     assert Gang(4, 3) in core.why("j").reasons
     assert "4 tasks start together, and 3 fit now" in sentences(core, "j")
@@ -212,9 +218,12 @@ def test_every_machine_is_counted_once_and_who_waits_has_a_reason(chunk: int, ca
 
 
 def test_what_is_lacking_is_said_first() -> None:
-    assert str(NoRoom(1, (("cpu", 1), ("gpu", 1)))) == (
+    assert str(NoRoom(1, (("cpu", 1), ("gpu", 1)), 1)) == (
         "too little cpu and gpu is free on the one machine that could run it"
     )
-    assert str(NoRoom(5, (("cpu", 3),))) == (
+    assert str(NoRoom(3, (("cpu", 3),), 5)) == (
         "too little cpu is free on 3 of the 5 machines that could run it"
+    )
+    assert str(NoRoom(6, (("cpu", 6),), 10, room=4)) == (
+        "too little cpu is free on 6 of the 10 machines that could run it; 4 have room"
     )

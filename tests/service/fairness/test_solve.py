@@ -134,8 +134,12 @@ def test_it_agrees_with_the_exact_shares_of_the_model(cases: int) -> None:
         found = answer(asked)
         mine = dict(zip(found.jobs.names, found.jobs.tasks.tolist(), strict=True))
         assert mine == pytest.approx({name: tasks.get(name, 0.0) for name in mine}, abs=CERTIFICATE)
-        told = guarantee(asked.time, cluster, jobs, core.book.scaler.spec)
-        assert found.guarantees == told.guarantees
+        # A job has its own tasks rounded down; one of a tenant more, where parts come together.
+        alone = guarantee(asked.time, cluster, jobs, core.book.scaler.spec).guarantees
+        assert found.guarantees is not None
+        for job in jobs:
+            more = found.guarantees.get(job.name, 0) - alone.get(job.name, 0)
+            assert more >= 0 if job.tenant is not None else more == 0
         per_job = dict.fromkeys(mine, 0)
         for each in advise(asked.time, cluster, jobs, core.book.scaler.spec).advice:
             per_job[each.job] += each.target

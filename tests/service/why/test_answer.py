@@ -70,7 +70,12 @@ def test_as_the_api_tells_it() -> None:
     assert answer.state.value == "pending"
     assert answer.tasks.waiting == 3
     assert [reason.kind for reason in answer.reasons] == ["no_room"]
-    assert answer.reasons[0].values == {"machines": 2, "lacking": [["cpu", 2]]}
+    assert answer.reasons[0].values == {
+        "machines": 2,
+        "lacking": [["cpu", 2]],
+        "able": 2,
+        "room": 0,
+    }
     assert answer.fair is not None
     assert (answer.fair.guaranteed, answer.fair.running, answer.fair.short) == (2, 0, 2)
     assert answer.change == answer.changes[0]

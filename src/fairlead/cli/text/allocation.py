@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from fairlead.cli.common.screen import Screen, escaped, table, wrapped
-from fairlead.cli.text.typing_hints import slips
+from fairlead.cli.text.typing_hints import typing_hints
 from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
@@ -51,7 +51,9 @@ def allocation_lines(
     if notes:
         yield ""
         yield from (f"warning: {escaped(note)}" for note in notes)
-        yield from (f"hint: {escaped(hint)}" for hint in slips(cluster, jobs, allocation.jobs))
+        yield from (
+            f"hint: {escaped(hint)}" for hint in typing_hints(cluster, jobs, allocation.jobs)
+        )
 
 
 def whole_lines(whole: Whole, screen: Screen) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fairlead.cli.common.screen import Screen, escaped, wrapped
 from fairlead.cli.text.allocation import machines_of
-from fairlead.cli.text.typing_hints import slips
+from fairlead.cli.text.typing_hints import typing_hints
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
 from fairlead.model.report import LISTS, exclusions, nowhere_sentence
@@ -34,7 +34,7 @@ def explanation_lines(
 ) -> Iterator[str]:
     """The explanation as paragraphs under headings."""
     yield from wrapped(" ".join(answer(why)), screen)
-    for hint in slips(cluster, (why.job,), (why.share,)):
+    for hint in typing_hints(cluster, (why.job,), (why.share,)):
         yield from wrapped(f"hint: {escaped(hint)}", screen)
     if why.share.nowhere is None:
         yield ""

@@ -26,7 +26,7 @@ from fairlead.scheduling.state.ids import Ids, Unit, unit_names
 from fairlead.scheduling.state.pools import pool_weights
 from fairlead.scheduling.state.scales import Classes, Scaled, Scaler, classes
 from fairlead.scheduling.state.slots import online
-from fairlead.scheduling.state.terms import Term, satisfies, terms_of
+from fairlead.scheduling.state.terms import Term, needed_by, satisfies, terms_of
 from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
 from fairlead.sharing.problem.problem import Bools
@@ -210,7 +210,7 @@ class Book:
 
     def terms_of(self, job: Job) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
         """What the job needs, and what it prefers."""
-        return terms_of(job.where, job.machines, job.exclude), terms_of(job.prefer, None, ())
+        return needed_by(job), terms_of(job.prefer, None, ())
 
     def refresh(self) -> None:
         """Follows machines and jobs that came or went with scales and weights: before decisions,

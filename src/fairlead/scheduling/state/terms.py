@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fairlead.model.constraint import Requirement, Selector
 from fairlead.model.eligibility import EXCLUDE, MACHINES
+from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 
 
@@ -36,6 +37,11 @@ def terms_of(
     if exclude:
         terms.append(NotListed(frozenset(exclude)))
     return tuple(terms)
+
+
+def needed_by(job: Job) -> tuple[Term, ...]:
+    """The terms of a job's constraint."""
+    return terms_of(job.where, job.machines, job.exclude)
 
 
 def satisfies(machine: Machine, term: Term) -> bool:

@@ -3,8 +3,10 @@ jobs. It changes nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +16,22 @@ from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.kernels.search.levels import level, levels_of
 from fairlead.scheduling.state.ids import Ids
-from fairlead.scheduling.state.terms import written_term
+from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState, TaskState
+from fairlead.scheduling.why.lasting import (
+    Wanted,
+    counts,
+    fit_together,
+    holders_of,
+    lacking,
+    lasting,
+    limits,
+    there,
+)
 from fairlead.scheduling.why.values import (
     Behind,
     Cap,
-    Counts,
     Draining,
-    Excluded,
     Gang,
     Machines,
     NoMachine,
@@ -32,7 +42,6 @@ from fairlead.scheduling.why.values import (
     Reason,
     Reserved,
     ReservedForOthers,
-    TooSmall,
     Why,
 )
 
@@ -90,8 +99,7 @@ class _Look:
         self.job = self.state.job[slot]
         used = int(self.header["machines"])
         machine = self.state.machine[:used]
-        there = (MachineState.UP, MachineState.DRAINING)
-        self.there = np.flatnonzero(np.isin(machine["state"], there))
+        self.there = there(state)
         self.machine = machine[self.there]
         self.unlimited = bool(self.job["total"] == UNLIMITED and not self.job["cancelled"])
         self.waiting = int(self.job["waiting"])
@@ -131,30 +139,7 @@ class _Look:
         return least
 
     def _counts(self, empty: bool) -> Ints:
-        """(machines, resources) how many tasks each resource of each machine has room for."""
-        state = self.state
-        counts = np.full((len(self.there), state.resources), NEVER)
-        for r, need in enumerate(state.demand[self.slot].tolist()):
-            capacity = state.capacity[self.there, r]
-            unit = int(state.unit[r])
-            if need == 0:
-                continue
-            if unit == 0:
-                amount = capacity if empty else state.free[self.there, r]
-                counts[:, r] = np.maximum(amount, 0) // need
-                continue
-            most = int(capacity.max(initial=0)) // unit
-            first = int(state.column[r])
-            there = np.arange(most) < (capacity // unit)[:, None]
-            pieces = np.where(there, unit, 0)
-            if not empty:
-                free = state.piece[self.there, first : first + most]
-                pieces = np.where(there, np.maximum(free, 0), 0)
-            if need <= unit:
-                counts[:, r] = (pieces // need).sum(axis=1)
-            else:
-                counts[:, r] = (pieces == unit).sum(axis=1) // (need // unit)
-        return counts
+        return counts(self.state, self.there, self.state.demand[self.slot], empty)
 
     def _job(self, slot: int) -> str:
         return self.ids.job_at[slot].name
@@ -183,51 +168,80 @@ class _Look:
         )
 
     def reasons(self) -> tuple[Reason, ...]:
-        """All that keeps the waiting tasks from starting, what is hardest to change first."""
-        k, count = self.kinds, self.machines()
+        """All that keeps the waiting tasks from starting: first what has to change in any case,
+        then what would do by itself, then the rest, and who comes first."""
         if not len(self.there):
             return (NoMachine(),)
-        if not k.allowed.any():
-            return (Excluded(len(self.there), self._parts()),)
-        able = k.allowed & k.large
-        if not able.any():
-            return (TooSmall(int(k.allowed.sum()), self._lacking(k.allowed, empty=True)),)
-        found: list[Reason] = []
-        if count.draining:
-            found.append(Draining(count.draining))
-        if count.one_each:
-            found.append(OneEach(count.one_each))
-        full = able & k.up & k.free_of_it & ~k.fits
+        never = lasting(self.state, self.ids, self.there, self._wanted())
+        if never:
+            return never
+        k, able = self.kinds, self.kinds.allowed & self.kinds.large
+        room = able & k.up & k.free_of_it & k.fits & k.open & k.liked
+        found: list[Reason] = [*self._caps(), *self._gang()]
+        if (able & ~k.up).any():
+            found.append(Draining(int((able & ~k.up).sum())))
+        if (able & ~k.free_of_it).any():
+            found.append(OneEach(int((able & ~k.free_of_it).sum())))
+        full = able & ~k.fits
         if full.any():
-            found.append(NoRoom(int(full.sum()), self._lacking(full, empty=False)))
-        found += self._kept(able & k.up & k.free_of_it & k.fits & ~k.open)
-        found += self._gang()
-        found += self._caps()
-        if count.not_preferred:
-            found.append(self._prefers(count.not_preferred, int((able & self._liked()).sum())))
+            short = lacking(self.ids, self._counts(empty=False)[full])
+            found.append(NoRoom(int(full.sum()), short, int(able.sum()), int(room.sum())))
+        found += self._kept(able & ~k.open)
+        if (able & ~k.liked).any():
+            others = able & k.up & k.free_of_it & k.fits & k.open & ~k.liked
+            found.append(self._prefers(int(others.sum()), int((able & self._liked()).sum())))
+        smallest = self._smallest_sets({type(reason) for reason in found})
+        ranks = {kind: _rank(kind, smallest) for kind in map(type, found)}
+        found.sort(key=lambda reason: ranks[type(reason)])
         found += self._own_reservation()
         found += self._behind()
-        if count.room and not any(isinstance(reason, (Gang, Cap)) for reason in found):
-            found.append(NotLooked(count.room))
+        if frozenset() in smallest:
+            found.append(NotLooked(int(room.sum())))
         return tuple(found)
 
-    def _parts(self) -> Counts:
-        """How many machines each part of the constraint excludes, each by itself."""
-        found = []
-        satisfies = self.state.satisfies[self.there]
-        needs = self.state.needs[self.slot]
-        for term, bit in sorted(self.ids.terms.items(), key=lambda item: item[1]):
-            if not (needs[bit // 64] >> np.uint64(bit % 64)) & np.uint64(1):
-                continue
-            has = (satisfies[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1)
-            found.append((written_term(term), int((has == 0).sum())))
-        return tuple((part, count) for part, count in found if count)
+    def _wanted(self) -> Wanted:
+        job = self.ids.job_at[self.slot]
+        return Wanted(
+            job=job,
+            demand=self.state.demand[self.slot],
+            size=self._together(),
+            spread=job.spread,
+            tenant=int(self.job["tenant"]),
+            holders=holders_of(self.state, self.ids, needed_by(job)),
+        )
 
-    def _lacking(self, among: Bools, empty: bool) -> Counts:
-        """How many of these machines have too little of each resource for a task."""
-        short = (self._counts(empty)[among] == 0).sum(axis=0).tolist()
-        names = [unit.name for unit in self.ids.units]
-        return tuple((name, count) for name, count in zip(names, short, strict=True) if count)
+    def _smallest_sets(self, kinds: set[type[Reason]]) -> list[frozenset[type[Reason]]]:
+        """Of these kinds of reasons, the sets without which tasks would start, and of which no
+        part would do. The empty set: nothing is in the way."""
+        k, size = self.kinds, self._together()
+        able = k.allowed & k.large
+        now, empty = self._least(empty=False), self._least(empty=True)
+        ways = {
+            Draining: k.up,
+            OneEach: k.free_of_it,
+            ReservedForOthers: k.open,
+            Prefers: k.liked,
+        }
+
+        def start(without: frozenset[type[Reason]]) -> bool:
+            """Would tasks start if none of these were in the way?"""
+            wanted = 1 if Gang in without else size
+            if Cap not in without and self._caps(wanted):
+                return False
+            good = able.copy()
+            for kind, fine in ways.items():
+                if kind not in without:
+                    good &= fine
+            least = empty if NoRoom in without else now
+            one_each = bool(self.job["spread"]) and OneEach not in without
+            return fit_together(least[good], one_each) >= wanted
+
+        found: list[frozenset[type[Reason]]] = []
+        for count in range(len(kinds) + 1):
+            for some in map(frozenset, combinations(sorted(kinds, key=str), count)):
+                if not any(known <= some for known in found) and start(some):
+                    found.append(some)
+        return found
 
     def _kept(self, kept: Bools) -> list[Reason]:
         if not kept.any():
@@ -244,25 +258,20 @@ class _Look:
 
     def _gang(self) -> list[Reason]:
         size = self._together()
-        if size == 1:
-            return []
         k = self.kinds
         good = k.allowed & k.large & k.up & k.free_of_it & k.open & k.liked
-        tasks = self._least(empty=False)[good]
-        fit = int(np.minimum(tasks, 1 if self.job["spread"] else size).sum())
-        return [Gang(size, fit)] if fit < size else []
+        fit = fit_together(self._least(empty=False)[good], bool(self.job["spread"]))
+        return [Gang(size, fit)] if size > 1 and fit < size else []
 
-    def _caps(self) -> list[Reason]:
+    def _caps(self, tasks: int | None = None) -> list[Reason]:
+        """The limits that keep so many tasks from starting; as many as start together."""
+        size = self._together() if tasks is None else tasks
         found: list[Reason] = []
-        size, t = self._together(), int(self.job["tenant"])
-        while t >= 0:
-            for r, unit in enumerate(self.ids.units):
-                limit, held = int(self.state.limit[t, r]), int(self.state.used[t, r])
-                need = int(self.state.demand[self.slot, r])
-                if limit != UNLIMITED and need > 0 and held + size * need > limit:
-                    tenant = self.ids.tenant_at[t].name
-                    found.append(Cap(tenant, unit.name, held * unit.unit, limit * unit.unit))
-            t = int(self.state.tenant[t]["parent"])
+        demand, owner = self.state.demand[self.slot], int(self.job["tenant"])
+        for tenant, r, held, limit in limits(self.state, self.ids, owner, demand):
+            unit = self.ids.units[r]
+            if held + size * int(demand[r]) > limit:
+                found.append(Cap(tenant, unit.name, held * unit.unit, limit * unit.unit))
         return found
 
     def _liked(self) -> Bools:
@@ -300,3 +309,12 @@ class _Look:
         order = ahead[np.lexsort((seq[ahead], found[ahead]))][:LISTED]
         first = tuple((self._job(int(active[i])), float(found[i])) for i in order)
         return [Behind(own[0], len(ahead), first)]
+
+
+def _rank(kind: type[Reason], smallest: Iterable[frozenset[type[Reason]]]) -> int:
+    """0: it is in all of the smallest sets. 1: in one that has no more than any other. 2: else."""
+    sets = list(smallest)
+    if all(kind in each for each in sets):
+        return 0
+    fewest = min(len(each) for each in sets)
+    return 1 if any(kind in each for each in sets if len(each) == fewest) else 2

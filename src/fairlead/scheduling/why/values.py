@@ -10,6 +10,9 @@ from fairlead.model.quantity import written
 NAMED = 3
 """How many jobs a sentence names; the others are counted."""
 
+NEVER = "it can never run, because"
+"""So begins what no task that ends would change."""
+
 Counts = tuple[tuple[str, int], ...]
 """Names with a number of machines each."""
 
@@ -25,16 +28,18 @@ class NoMachine:
 @dataclass(frozen=True, slots=True)
 class Excluded:
     """No machine satisfies the constraint. `parts` counts the machines that each part of it
-    excludes, each part by itself."""
+    excludes, each part by itself; `slips` are names in it that no machine has."""
 
     machines: int
     parts: Counts
+    slips: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = ", ".join(f"`{part}` excludes {count}" for part, count in self.parts)
+        why = "; ".join((parts, *self.slips))
         if self.machines == 1:
-            return f"the only machine does not satisfy its constraint: {parts}"
-        return f"none of {self.machines} machines satisfies its constraint: {parts}"
+            return f"{NEVER} the only machine does not satisfy its constraint: {why}"
+        return f"{NEVER} none of {self.machines} machines satisfies its constraint: {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +52,72 @@ class TooSmall:
 
     def __str__(self) -> str:
         return (
-            f"{machines(self.machines)} {verb(self.machines, 'satisfy')} its constraint but"
+            f"{NEVER} {machines(self.machines)} {verb(self.machines, 'satisfy')} its constraint but"
             f" {verb(self.machines, 'are')} too small even when empty: {_too_little(self.lacking)}"
         )
 
 
 @dataclass(frozen=True, slots=True)
+class OverLimit:
+    """So many tasks that start together need more than a tenant may ever hold."""
+
+    tenant: str
+    resource: str
+    tasks: int
+    needed: Fraction
+    limit: Fraction
+
+    def __str__(self) -> str:
+        needs = "a task needs"
+        if self.tasks > 1:
+            needs = f"its {self.tasks} tasks that start together need"
+        return (
+            f"{NEVER} {needs} {written(self.needed)} {self.resource}, and tenant {self.tenant}"
+            f" may hold {written(self.limit)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GangTooLarge:
+    """So many tasks start together, and only `fit` of them would on empty machines. `machines`
+    counts those that could run one."""
+
+    size: int
+    fit: int
+    machines: int
+
+    def __str__(self) -> str:
+        of = "the one machine" if self.machines == 1 else f"all {self.machines} machines"
+        return (
+            f"{NEVER} {self.size} tasks start together, and {of} that could run one have room for"
+            f" {self.fit} when empty"
+        ).replace("machine that could run one have", "machine that could run one has")
+
+
+@dataclass(frozen=True, slots=True)
 class NoRoom:
     """Machines that hold a task when empty have too little left. `lacking` counts those that have
-    too little of each resource free."""
+    too little of each resource free. `able` counts all that hold a task when empty, `room` those
+    of them where nothing is in its way."""
 
     machines: int
     lacking: Counts
+    able: int
+    room: int = 0
 
     def __str__(self) -> str:
         # What is lacking comes first: it must be read where there is little room.
         (first, count), *rest = self.lacking
-        if self.machines == 1:
+        if self.able == 1:
             lacking = " and ".join(name for name, _ in self.lacking)
             return f"too little {lacking} is free on the one machine that could run it"
-        if not rest and count == self.machines:
+        if not rest and count == self.able:
             return f"too little {first} is free on all {count} machines that could run it"
         more = "".join(f", too little {name} on {on}" for name, on in rest)
+        room = f"; {self.room} {verb(self.room, 'have')} room" if self.room else ""
         return (
             f"too little {first} is free on {count}{more}{',' * bool(rest)}"
-            f" of the {self.machines} machines that could run it"
+            f" of the {self.able} machines that could run it{room}"
         )
 
 
@@ -131,8 +177,14 @@ class Prefers:
 
     def __str__(self) -> str:
         which = "the machine" if self.machines == 1 else f"one of {self.machines} machines"
-        others = "1 other has" if self.others == 1 else f"{self.others} others have"
-        return f"it waits {written(self.seconds)} s more for {which} that it prefers; {others} room"
+        if not self.machines:
+            which = "a machine, which is not there,"
+        waits = f"it waits {written(self.seconds)} s more for {which} that it prefers"
+        if not self.others:
+            return waits
+        return (
+            f"{waits}; {'1 other has' if self.others == 1 else f'{self.others} others have'} room"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +247,8 @@ Reason = (
     NoMachine
     | Excluded
     | TooSmall
+    | OverLimit
+    | GangTooLarge
     | NoRoom
     | Behind
     | Gang
@@ -206,6 +260,9 @@ Reason = (
     | Draining
     | NotLooked
 )
+
+LASTING = (Excluded, TooSmall, OverLimit, GangTooLarge)
+"""Reasons that stay as long as machines and limits do: a job with one of them can never run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +310,11 @@ class Why:
     level: float | None
     machines: Machines
     reasons: tuple[Reason, ...]
+
+    @property
+    def never(self) -> bool:
+        """Whether it can run on no machine that is there, whatever ends."""
+        return any(isinstance(reason, LASTING) for reason in self.reasons)
 
     def sentences(self) -> tuple[str, ...]:
         """How the job stands, in a sentence, and a sentence for each reason."""

@@ -66,6 +66,8 @@ _SIMPLE = {
     waiting.NoMachine: CauseKind.NOWHERE,
     waiting.Excluded: CauseKind.NOWHERE,
     waiting.TooSmall: CauseKind.NOWHERE,
+    waiting.OverLimit: CauseKind.LIMIT,
+    waiting.GangTooLarge: CauseKind.GANG,
     waiting.Gang: CauseKind.GANG,
     waiting.Cap: CauseKind.LIMIT,
 }

@@ -13,6 +13,7 @@ from fairlead.scheduling.events import Advice
 from fairlead.scheduling.preemption.guarantees import named
 from fairlead.service.fairness.interface import Answer, JobShares, Question, TenantShare
 from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
+from fairlead.sharing.guarantees import guarantees_of
 from fairlead.sharing.present import Exact, Snapshot, exact_now
 from fairlead.sharing.problem.problem import Bools, Floats
 
@@ -35,13 +36,14 @@ def _answer(question: Question) -> Answer:
     )
     if not len(now.job) or not len(up):
         return empty
-    exact = exact_now(among(now, up), question.tree) if up.any() else None
+    there = among(now, up)
+    exact = exact_now(there, question.tree) if up.any() else None
     tasks = np.zeros(len(now.job)) if exact is None else exact.total
-    whole = np.zeros(len(now.job), np.int64) if exact is None else exact.whole
+    whole = np.zeros(len(now.job), np.int64) if exact is None else guarantees_of(exact, there)
     with_all = whole
     if not up.all():
         # A job can be guaranteed less with more machines: others of its tenant need them too.
-        with_all = exact_now(now, question.tree).whole
+        with_all = guarantees_of(exact_now(now, question.tree), now)
     level = _levels(exact, len(now.job))
     share = shares_of(tasks, now.scale)
     return replace(

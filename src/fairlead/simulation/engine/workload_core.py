@@ -22,6 +22,7 @@ from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.state.pools import check_job_beside
 from fairlead.scheduling.state.scales import Scaled, Scaler
 from fairlead.scheduling.state.terms import Listed, NotListed, Term
+from fairlead.sharing.guarantees import guarantees_of
 from fairlead.sharing.present import exact_now
 from fairlead.sharing.problem.problem import Bools
 from fairlead.simulation.engine.changes import Change
@@ -218,7 +219,8 @@ class WorkloadCore(SlotCore):
         self, moment: Moment, job_name: Callable[[int], str]
     ) -> Iterator[AdviceChanged | GuaranteesChanged]:
         """Applies what the exact allocation of this moment says, and yields it as events."""
-        exact = exact_now(snapshot_of(moment), tenants_of(self._workload, moment))
+        now = snapshot_of(moment)
+        exact = exact_now(now, tenants_of(self._workload, moment))
         jobs = [job_name(number) for number in moment.job.tolist()]
         # The events speak of names; here those of jobs are known while they are taken in.
         self.book.ids.jobs = dict(zip(jobs, self._job_slots(moment), strict=True))
@@ -229,7 +231,7 @@ class WorkloadCore(SlotCore):
             advice_changed(self.book, advice)
             yield advice
         if self.stopping is not None:
-            guarantees = GuaranteesChanged(moment.time, named(jobs, exact.whole))
+            guarantees = GuaranteesChanged(moment.time, named(jobs, guarantees_of(exact, now)))
             self.stopping.set_guarantees(self.book, guarantees)
             yield guarantees
         self.book.ids.jobs = {}
