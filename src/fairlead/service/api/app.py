@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from inspect import getmembers, iscoroutinefunction
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -41,41 +42,12 @@ Handler = Callable[..., Awaitable[Response]]
 E = TypeVar("E", bound=Exception)
 
 HANDLERS: Mapping[str, Handler] = {
-    handler.__name__: handler
-    for handler in (
-        jobs.submit,
-        jobs.list_jobs,
-        jobs.show_job,
-        jobs.grow_job,
-        jobs.cancel_job,
-        jobs.forget_job,
-        tasks.list_tasks,
-        tasks.read_output,
-        tenants.list_tenants,
-        tenants.show_tenant,
-        tenants.put_tenant,
-        machines.list_machines,
-        machines.show_machine,
-        machines.drain_machine,
-        machines.undrain_machine,
-        fairness.shares,
-        fairness.shares_history,
-        fairness.why,
-        fairness.whatif,
-        fairness.audit,
-        tokens.list_tokens,
-        tokens.make_token,
-        tokens.revoke_token,
-        tokens.me,
-        events.events,
-        metrics.metrics,
-        status.version,
-        status.health,
-        status.ready,
-        status.openapi,
-    )
+    name: handler
+    for subject in (jobs, tasks, tenants, machines, fairness, tokens, events, metrics, status)
+    for name, handler in getmembers(subject, iscoroutinefunction)
+    if handler.__module__ == subject.__name__ and not name.startswith("_")
 }
-"""The handler of each route, by its name."""
+"""The handler of each route, by its name: the public functions of the files in `routes`."""
 
 
 YAML = "application/yaml"
