@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairlead.engines.interface import Assignment, EngineError, Node
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.machine import Cluster, Machine
 from tests.engines.fake import FakeEngine
 from tests.engines.world import Fate, World
@@ -81,7 +81,7 @@ def killed(sign: str) -> Odd:
 
 def refused() -> Odd:
     """Settings that make no sense."""
-    raise InputError(Mistake("there is no such cluster", "write its address"))
+    raise InputError("there is no such cluster", "write its address")
 
 
 def absent() -> Odd:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fairlead.audit.finding import Added, Change, Grown, Input, Left, Lie, Removed, Split
 from fairlead.model.check import with_implied_tenants
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.sharing.analysis.input_changes import with_machines
@@ -41,7 +41,7 @@ def _machine(given: Input, name: str) -> Machine:
 
 
 def _missing(kind: str, name: str) -> InputError:
-    return InputError(Mistake(f"there is no {kind} {name}", f"name a {kind} of the input"))
+    return InputError(f"there is no {kind} {name}", f"name a {kind} of the input")
 
 
 def _lie(change: Lie, given: Input) -> Input:
@@ -82,7 +82,7 @@ def _left(change: Left, given: Input) -> Input:
     if len(jobs) == len(given.jobs):
         raise _missing("tenant with jobs", change.tenant)
     if not jobs:
-        raise InputError(Mistake(f"nobody is left when {change.tenant} leaves"))
+        raise InputError(f"nobody is left when {change.tenant} leaves")
     left = tuple(tenant for tenant in tenants if tenant.name not in gone)
     return Input(replace(given.cluster, tenants=left), jobs)
 
@@ -90,7 +90,7 @@ def _left(change: Left, given: Input) -> Input:
 def _added(change: Added, given: Input) -> Input:
     new, like = change.machine.name, change.like
     if any(machine.name == new for machine in given.cluster.machines):
-        raise InputError(Mistake(f"there is a machine {new} already", "give it another name"))
+        raise InputError(f"there is a machine {new} already", "give it another name")
     if like is not None:
         _machine(given, like)
 
@@ -106,7 +106,7 @@ def _removed(change: Removed, given: Input) -> Input:
         _machine(given, name)
     machines = tuple(machine for machine in given.cluster.machines if machine.name not in gone)
     if not machines:
-        raise InputError(Mistake("no machine is left", "leave at least one"))
+        raise InputError("no machine is left", "leave at least one")
 
     def left(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if name not in gone)
@@ -129,6 +129,6 @@ def _removed(change: Removed, given: Input) -> Input:
             job = replace(job, machines=named, exclude=exclude)
         jobs.append(job)
     if not jobs:
-        raise InputError(Mistake("no job is left"))
+        raise InputError("no job is left")
     cluster = replace(given.cluster, machines=machines, tenants=tuple(tenants))
     return Input(cluster, tuple(jobs))

@@ -65,7 +65,7 @@ def with_pools(given: Input, pools: Sequence[tuple[str, tuple[str, ...]]]) -> In
     for name in wanted:
         if name not in known:
             right = f"the tenants are {', '.join(sorted(known)[:8]) or 'not declared'}"
-            raise InputError(Mistake(f"there is no tenant {name}", right))
+            raise InputError(f"there is no tenant {name}", right)
     tenants = tuple(
         replace(old, weight=None, pool=wanted[name]) if name in wanted else old
         for name, old in known.items()

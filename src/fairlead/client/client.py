@@ -15,7 +15,7 @@ from fairlead.client.errors import AnswerError
 from fairlead.client.places import Place, find_place
 from fairlead.client.stream import events_of
 from fairlead.client.transport import Query, Transport, address
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
 from fairlead.wire.events import LAST_ID_HEADER, ServerEvent
@@ -98,7 +98,7 @@ class Client:
 
     def _submit(self, jobs: list[Plain], key: str) -> Submitted:
         if not jobs:
-            raise InputError(Mistake("there is no job to submit", "give one or more"))
+            raise InputError("there is no job to submit", "give one or more")
         return self._ask(Submitted, "POST", "/v1/jobs", body={"jobs": jobs}, key=key)
 
     def jobs(

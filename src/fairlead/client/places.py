@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.errors import InputError, Mistakes
 
 KEYS = ("url", "token", "ca")
 """Keys that the client's file may have."""
@@ -80,10 +80,8 @@ def find_place(
     found = next(((each, by) for each, by in candidates if each), None)
     if found is None:
         raise InputError(
-            Mistake(
-                f"no service is known: {_nowhere(environ, local)}",
-                "start one with `fairlead serve`, or name one with --url or FAIRLEAD_URL",
-            )
+            f"no service is known: {_nowhere(environ, local)}",
+            "start one with `fairlead serve`, or name one with --url or FAIRLEAD_URL",
         )
     address, said_by = _check_url(*found), found[1]
     given = token or environ.get("FAIRLEAD_TOKEN")
@@ -92,7 +90,7 @@ def find_place(
     if not given and _same(address, written.get("url")):
         given = written.get("token")
     if given and not _TOKEN.fullmatch(given):
-        raise InputError(Mistake("the token holds signs that no token has", "copy it once more"))
+        raise InputError("the token holds signs that no token has", "copy it once more")
     believed = ca or environ.get("FAIRLEAD_CA")
     if not believed and _same(address, written.get("url")):
         believed = written.get("ca")
@@ -118,16 +116,12 @@ def _check_url(url: str, said_by: str) -> str:
         parts, good = urlsplit(""), False
     if not good or parts.query or parts.fragment:
         raise InputError(
-            Mistake(
-                f"{said_by} is {url!r}, which is not the address of a service",
-                "write it as in http://127.0.0.1:7370",
-            )
+            f"{said_by} is {url!r}, which is not the address of a service",
+            "write it as in http://127.0.0.1:7370",
         )
     if parts.username or parts.password:
         raise InputError(
-            Mistake(
-                f"{said_by} holds a name or a password", "give the token in FAIRLEAD_TOKEN instead"
-            )
+            f"{said_by} holds a name or a password", "give the token in FAIRLEAD_TOKEN instead"
         )
     return url.rstrip("/")
 
@@ -139,7 +133,7 @@ def _line(path: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Mistake(f"{path} cannot be read: {error}")) from error
+        raise InputError(f"{path} cannot be read: {error}") from error
 
 
 def _config(path: Path) -> dict[str, str]:
@@ -149,7 +143,7 @@ def _config(path: Path) -> dict[str, str]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Mistake(f"{path} cannot be read: {error}")) from error
+        raise InputError(f"{path} cannot be read: {error}") from error
     from fairlead.model.nodes import Source, documents, is_null
 
     mistakes = Mistakes()

@@ -22,7 +22,7 @@ from fairlead.client.errors import (
     UnreachableError,
 )
 from fairlead.client.places import Place
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.version import __version__
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
 
@@ -179,10 +179,8 @@ def _trust(place: Place) -> ssl.SSLContext | bool:
         return ssl.create_default_context(cafile=place.ca)
     except (OSError, ssl.SSLError) as error:
         raise InputError(
-            Mistake(
-                f"{place.ca} cannot be used to check certificates: {error}",
-                "name a file of certificates in PEM",
-            )
+            f"{place.ca} cannot be used to check certificates: {error}",
+            "name a file of certificates in PEM",
         ) from error
 
 
@@ -240,10 +238,10 @@ def address(*names: str) -> str:
             part = quote(name, safe="")
         except UnicodeEncodeError as error:
             raise InputError(
-                Mistake(f"{name!r} is no text in UTF-8", "write the name as the service shows it")
+                f"{name!r} is no text in UTF-8", "write the name as the service shows it"
             ) from error
         if not part:
-            raise InputError(Mistake("a name is empty", "write one"))
+            raise InputError("a name is empty", "write one")
         # On the way, steps of one or two dots would be taken for a way up.
         parts.append(part.replace(".", "%2E") if part in (".", "..") else part)
     return "/v1/" + "/".join(parts)

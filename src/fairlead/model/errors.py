@@ -80,11 +80,13 @@ class FairleadError(Exception):
 
 class InputError(FairleadError):
     """A user's mistake. Carries every mistake that was found, in the order of their places. A text
-    is a single mistake of which nothing more is known: what is wrong, and what would be right."""
+    is a single mistake: what is wrong, what would be right, and what it is about."""
 
-    def __init__(self, mistakes: str | Mistake | Iterable[Mistake], right: str = "") -> None:
+    def __init__(
+        self, mistakes: str | Mistake | Iterable[Mistake], right: str = "", *, about: About = ()
+    ) -> None:
         if isinstance(mistakes, str):
-            mistakes = Mistake(mistakes, right)
+            mistakes = Mistake(mistakes, right, about=about)
         self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
 

@@ -10,7 +10,7 @@ from typing import Any, overload
 import ray
 from ray import cloudpickle, exceptions
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.ray.batch import Batch
 from fairlead.ray.connection import Connection
 from fairlead.ray.errors import CallError
@@ -93,7 +93,7 @@ class RemoteFunction:
         Each call has its own result, or error. What befalls a task befalls all of its calls: it is
         tried again as a whole, and its time limit is theirs together."""
         if together is not None and together < 1:
-            raise InputError(Mistake(f"{together!r} calls make no task", "write together=100"))
+            raise InputError(f"{together!r} calls make no task", "write together=100")
         calls: list[tuple[Any, Any]] = [(items, {}) for items in zip(*iterables, strict=False)]
         if not calls:
             return Batch([])
@@ -118,7 +118,7 @@ def remote(*args: Any, **given: Any) -> Any:
     if len(args) == 1 and not given and callable(args[0]):
         return _make_remote(args[0], Options())
     if args:
-        raise InputError(Mistake("remote takes options by name", "write @remote(num_cpus=2)"))
+        raise InputError("remote takes options by name", "write @remote(num_cpus=2)")
     options = options_of(Options(), given)
     return lambda function: _make_remote(function, options)
 
@@ -126,10 +126,8 @@ def remote(*args: Any, **given: Any) -> Any:
 def _make_remote(function: Callable[..., Any], options: Options) -> RemoteFunction:
     if isinstance(function, type):
         raise InputError(
-            Mistake(
-                f"{function.__name__} is a class, and Fairlead queues functions, not actors",
-                "make a function of it, or leave it to Ray on machines that are not shared",
-            )
+            f"{function.__name__} is a class, and Fairlead queues functions, not actors",
+            "make a function of it, or leave it to Ray on machines that are not shared",
         )
     return RemoteFunction(function, options)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
 
@@ -55,7 +55,7 @@ def options_of(base: Options, given: Mapping[str, Any]) -> Options:
     for name in given:
         if name not in known:
             right = OF_RAY.get(name, f"the options are {', '.join(known)}")
-            raise InputError(Mistake(f"a remote function has no option {name!r}", right))
+            raise InputError(f"a remote function has no option {name!r}", right)
     changed = Options(**{**{name: getattr(base, name) for name in known}, **given})
     job_tree(changed, "check", 1, "-")  # mistakes are told where they are written
     return changed

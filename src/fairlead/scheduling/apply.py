@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from fairlead.model.errors import About, InputError, Mistake
+from fairlead.model.errors import About, InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -44,7 +44,7 @@ _CHANGE = {
 
 def refuse(about: About, what: str, right: str = "") -> NoReturn:
     """Raises InputError."""
-    raise InputError(Mistake(what, right, about=about))
+    raise InputError(what, right, about=about)
 
 
 def machine_joined(book: Book, time: int, machine: Machine) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.scheduling import apply as applying
 from fairlead.scheduling import events
@@ -55,10 +55,8 @@ class Core(SlotCore):
         book = self.book
         if event.time < book.now:
             raise InputError(
-                Mistake(
-                    f"an event of {event.time} comes after one of {book.now} microseconds",
-                    "give events in the order of their times",
-                )
+                f"an event of {event.time} comes after one of {book.now} microseconds",
+                "give events in the order of their times",
             )
         match event:
             case events.MachineJoined(time, machine):

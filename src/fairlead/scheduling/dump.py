@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairlead.model.constraint import Operator, Requirement
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.plain import (
     job_of,
     machine_of,
@@ -359,4 +359,4 @@ def _decision(tree: Sequence[Any]) -> Decision:
 
 
 def _refused(what: str, right: str = "take one that Fairlead wrote") -> InputError:
-    return InputError(Mistake(f"this is no dump of a core that can be read: {what}", right))
+    return InputError(f"this is no dump of a core that can be read: {what}", right)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 
 MICROSECONDS = 10**6
 
@@ -27,7 +27,5 @@ class Options:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise InputError(
-                    Mistake(
-                        f"{name} of {value} microseconds", "choose more than 0, or switch it off"
-                    )
+                    f"{name} of {value} microseconds", "choose more than 0, or switch it off"
                 )

@@ -7,7 +7,7 @@ import hashlib
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.kernels.change.counts import freshen
 from fairlead.scheduling.kernels.change.job_events import rescale, weigh
@@ -43,10 +43,8 @@ def changed(core: Core, time: int, policy: str | Policy, placement: str, options
         scaled = book.scales(book.state.demand[jobs], book.state.needs[jobs], spread, names)
     except InputError as error:
         raise InputError(
-            Mistake(
-                f"{book.scaler.spec} cannot be the policy of the jobs that are there: {error}",
-                "cancel these jobs first, or keep the policy",
-            )
+            f"{book.scaler.spec} cannot be the policy of the jobs that are there: {error}",
+            "cancel these jobs first, or keep the policy",
         ) from error
     handle = book.state.handle
     book.pass_time(time)

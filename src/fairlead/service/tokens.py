@@ -10,7 +10,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.service.records.people import TokenRecord
 
 BYTES = 32
@@ -40,10 +40,8 @@ def make(name: str, draw: Callable[[int], bytes] = secrets.token_bytes) -> Secre
     """A new token of that name. Raises InputError where the name is none."""
     if not NAME.fullmatch(name):
         raise InputError(
-            Mistake(
-                f"{name[:80]!r} is not the name of a token",
-                "write up to 64 small letters, digits and -, as in ada-laptop",
-            )
+            f"{name[:80]!r} is not the name of a token",
+            "write up to 64 small letters, digits and -, as in ada-laptop",
         )
     secret = urlsafe_b64encode(draw(BYTES)).decode().rstrip("=")
     salt = draw(16).hex()

@@ -12,7 +12,7 @@ from flint import fmpq
 from fairlead.model.allocation import Allocation
 from fairlead.model.check import check, with_implied_tenants
 from fairlead.model.eligibility import nowhere
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.proof import Proof, Round, Scale
@@ -56,7 +56,7 @@ def allocate(
     for what the caller got wrong; InternalError where an answer does not pass its check.
     """
     if tasks not in [kind for each in Tasks for kind in (each, each.value)]:
-        raise InputError(Mistake(f"tasks are not {tasks!r}", "use 'divisible' or 'whole'"))
+        raise InputError(f"tasks are not {tasks!r}", "use 'divisible' or 'whole'")
     jobs = _check_arguments(cluster, jobs, policy)
     cluster = with_implied_tenants(cluster, jobs)
     check(cluster, jobs)
@@ -73,16 +73,16 @@ def _check_arguments(cluster: object, given: object, policy: object) -> tuple[Jo
     Python has it looked at by a type checker."""
     if not isinstance(cluster, Cluster):
         right = "give a fairlead.Cluster, then the jobs"
-        raise InputError(Mistake(f"a {type(cluster).__name__} is no cluster", right))
+        raise InputError(f"a {type(cluster).__name__} is no cluster", right)
     if not isinstance(policy, (str, Policy, Mechanism)):
-        raise InputError(Mistake(f"{policy!r} is no policy", 'write a name such as "tsf"'))
+        raise InputError(f"{policy!r} is no policy", 'write a name such as "tsf"')
     right = "give a list of fairlead.Job"
     if isinstance(given, Job) or not isinstance(given, Iterable):
-        raise InputError(Mistake(f"a {type(given).__name__} is no list of jobs", right))
+        raise InputError(f"a {type(given).__name__} is no list of jobs", right)
     jobs = tuple(given)
     for job in jobs:
         if not isinstance(job, Job):
-            raise InputError(Mistake(f"a {type(job).__name__} is no job", right))
+            raise InputError(f"a {type(job).__name__} is no job", right)
     return jobs
 
 

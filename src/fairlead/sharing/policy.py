@@ -72,7 +72,7 @@ def demand_of(problem: Problem, resource: str) -> Floats:
     """(J,) what a task demands of a resource. Refuses a resource that no job demands."""
     if resource not in problem.resources:
         known = ", ".join(problem.resources) or "nothing"
-        raise InputError(Mistake(f"no job demands any `{resource}`", f"jobs demand {known}"))
+        raise InputError(f"no job demands any `{resource}`", f"jobs demand {known}")
     demand: Floats = problem.demand[:, problem.resources.index(resource)]
     return demand
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairlead.audit.finding import Input
 from fairlead.model.eligibility import eligibility, holds
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 
@@ -30,7 +30,7 @@ def deal_pools(given: Input, seed: int) -> tuple[Input, tuple[str, ...]]:
     child = next((tenant for tenant in known.values() if tenant.parent is not None), None)
     if child is not None:
         what = f"the tenants form a tree ({child.name} is below {child.parent}); machines are dealt"
-        raise InputError(Mistake(f"{what} to tenants that stand alone", "name pools with --pool"))
+        raise InputError(f"{what} to tenants that stand alone", "name pools with --pool")
     names = list(dict.fromkeys(owners))
     generator = np.random.Generator(np.random.PCG64(seed))
     able = _able(given, {name: number for number, name in enumerate(names)}, owners)
@@ -48,7 +48,7 @@ def deal_pools(given: Input, seed: int) -> tuple[Input, tuple[str, ...]]:
         standing[chosen] += len(names)
     owns = {name: tuple(sorted(pool)) for name, pool in zip(names, pools, strict=True) if pool}
     if not owns:
-        raise InputError(Mistake("no machine can be dealt", "nobody could run a whole task on any"))
+        raise InputError("no machine can be dealt", "nobody could run a whole task on any")
     jobs = tuple(
         replace(job, tenant=owner)
         for job, owner in zip(given.jobs, owners, strict=True)

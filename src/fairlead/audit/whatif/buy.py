@@ -17,7 +17,7 @@ from fairlead.audit.whatif.buy_value import cheapest_first, scarcest, values
 from fairlead.audit.whatif.catalogue import Offer
 from fairlead.audit.whatif.compare import WhatIf, what_if
 from fairlead.audit.whatif.edits import Add, apply_edits
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.hints import Known
 from fairlead.model.quantity import written_plain
 from fairlead.model.unrounded import compared
@@ -100,9 +100,7 @@ def buy(
     the naive one: the machines that have the scarcest resource, the cheapest per unit first."""
     for offer in offers:
         if offer.price is None:
-            raise InputError(
-                Mistake(f"{offer.name} has no price in the catalogue", "write price: 30000")
-            )
+            raise InputError(f"{offer.name} has no price in the catalogue", "write price: 30000")
     before = solve(given, rule)
     known = [share.name for share in before.allocation.tenants]
     if tenant is not None and tenant not in known:
@@ -110,24 +108,18 @@ def buy(
         own = next((job.tenant for job in given.jobs if job.name == tenant), None)
         if own is not None:
             otherwise = f"the tenant of this job is {own}"
-        raise InputError(
-            Mistake(f'there is no tenant "{tenant}"', Known(known).hint(tenant, otherwise))
-        )
+        raise InputError(f'there is no tenant "{tenant}"', Known(known).hint(tenant, otherwise))
     affordable = [offer for offer in offers if _most(offer, budget) > 0]
     if not affordable:
         raise InputError(
-            Mistake(
-                f"{written_plain(budget)} buys no machine of the catalogue",
-                "give a larger budget, or a catalogue with cheaper machines",
-            )
+            f"{written_plain(budget)} buys no machine of the catalogue",
+            "give a larger budget, or a catalogue with cheaper machines",
         )
     for offer in affordable:
         if _most(offer, budget) > MANY:
             raise InputError(
-                Mistake(
-                    f"{written_plain(budget)} buys {_most(offer, budget)} machines of {offer.name}",
-                    f"give a smaller budget, or at_most: {MANY} or fewer",
-                )
+                f"{written_plain(budget)} buys {_most(offer, budget)} machines of {offer.name}",
+                f"give a smaller budget, or at_most: {MANY} or fewer",
             )
     search = _Search(before, affordable, budget, tenant, solves)
     return search.run()

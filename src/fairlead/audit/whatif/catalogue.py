@@ -103,5 +103,5 @@ def _price(text: str) -> Fraction:
 def _count(text: str) -> int:
     number = exact(text)
     if number.denominator != 1 or number < 0:
-        raise InputError(Mistake(f"{text} is not a number of machines", "write a whole number"))
+        raise InputError(f"{text} is not a number of machines", "write a whole number")
     return int(number)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from fairlead.audit.change import apply
 from fairlead.audit.finding import Input, Removed
 from fairlead.model.check import with_implied_tenants
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -186,9 +186,7 @@ def _weighted(given: Input, edit: Weight) -> Input:
 def _heavier(tenant: Tenant, edit: Weight) -> Tenant:
     if tenant.pool is not None:
         raise InputError(
-            Mistake(
-                f"{tenant.name} has a pool, which says its weight",
-                "give an input with another pool, with --to",
-            )
+            f"{tenant.name} has a pool, which says its weight",
+            "give an input with another pool, with --to",
         )
     return replace(tenant, weight=edit.weight)

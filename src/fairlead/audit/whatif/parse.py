@@ -113,20 +113,14 @@ class _Asked:
         if match is None and what not in self._machines and (meant := _ALMOST.fullmatch(what)):
             count_, name = meant["count"], meant["what"]
             if name in (*self._machines, *self._stems, *self._offers):
-                raise InputError(
-                    Mistake(f'"{what}" is not how many of which', f'write "{count_} x {name}"')
-                )
+                raise InputError(f'"{what}" is not how many of which', f'write "{count_} x {name}"')
         if any(char.isspace() for char in what):
             raise InputError(
-                Mistake(
-                    f'"{what}" is no machine',
-                    'write how many of which, a whole number first: "4 x h01"',
-                )
+                f'"{what}" is no machine',
+                'write how many of which, a whole number first: "4 x h01"',
             )
         if not 1 <= count <= MOST_NAMES:
-            raise InputError(
-                Mistake(f"{count} machines cannot be added", f"write 1 to {MOST_NAMES}")
-            )
+            raise InputError(f"{count} machines cannot be added", f"write 1 to {MOST_NAMES}")
         if what in self._offers:
             return [Add(count, self._offers[what].machine)]
         alike = self._named(what, self._offers)
@@ -134,10 +128,8 @@ class _Asked:
         other = next((m for m in alike if not _same(m, first)), None)
         if other is not None:
             raise InputError(
-                Mistake(
-                    f"{first.name} and {other.name} are not alike, so {what!r} is no one machine",
-                    f"name one of them, as in {count} x {first.name}",
-                )
+                f"{first.name} and {other.name} are not alike, so {what!r} is no one machine",
+                f"name one of them, as in {count} x {first.name}",
             )
         return [Add(count, first, first.name)]
 
@@ -153,7 +145,7 @@ class _Asked:
             known = Known([*self._machines, *self._stems, *offers])
             otherwise = "name a machine of the input, or a range of them"
             raise InputError(
-                Mistake(f'there is no machine "{missing[0]}"', known.hint(missing[0], otherwise))
+                f'there is no machine "{missing[0]}"', known.hint(missing[0], otherwise)
             )
         return [self._machines[name] for name in names]
 
@@ -172,9 +164,7 @@ class _Asked:
         otherwise = f"the tenants are {listing(self._tenants, most=5)}"
         if name in self._jobs:
             otherwise = f"the tenant of this job is {self._jobs[name].tenant}"
-        raise InputError(
-            Mistake(f'there is no tenant "{name}"', Known(self._tenants).hint(name, otherwise))
-        )
+        raise InputError(f'there is no tenant "{name}"', Known(self._tenants).hint(name, otherwise))
 
     def _job(self, name: str) -> Job:
         if name in self._jobs:
@@ -183,9 +173,7 @@ class _Asked:
         mine = [job.name for job in self._jobs.values() if job.tenant == name]
         if mine:
             otherwise = f"it is a tenant, and its jobs are {listing(mine, most=5)}"
-        raise InputError(
-            Mistake(f'there is no job "{name}"', Known(self._jobs).hint(name, otherwise))
-        )
+        raise InputError(f'there is no job "{name}"', Known(self._jobs).hint(name, otherwise))
 
     def _split(self, text: str) -> tuple[str, str]:
         """The job (or tenant) before a colon, and what is after it: names may have colons too."""
@@ -219,9 +207,7 @@ class _Asked:
         if wanted and set(wanted) <= set(there):
             return [Drop(name, one) for one in wanted]
         shown = listing([f"`{one}`" for one in there], last="or")
-        raise InputError(
-            Mistake(f'the constraint of {name} has no part "{part}"', f"its parts are {shown}")
-        )
+        raise InputError(f'the constraint of {name} has no part "{part}"', f"its parts are {shown}")
 
     def demand(self, text: str) -> list[Edit]:
         """`train:cpu=2`, or several: `train:cpu=2,memory=4GiB`."""
@@ -235,7 +221,7 @@ class _Asked:
         tenant = self._tenant(name)
         if tenant not in self._declared:
             raise InputError(
-                Mistake(f"{tenant} is no tenant that the input declares", "declare it there first")
+                f"{tenant} is no tenant that the input declares", "declare it there first"
             )
         return [Limit(tenant, r, a) for r, a in self._amounts(rest, "vision:gpu=40", ())]
 
@@ -247,7 +233,7 @@ class _Asked:
             resource, amount = _assigned(each, example)
             if resource not in known:
                 hint = Known(known).hint(resource, f"machines have {listing(known, most=8)}")
-                raise InputError(Mistake(f'no machine has the resource "{resource}"', hint))
+                raise InputError(f'no machine has the resource "{resource}"', hint)
             found.append((resource, quantities({resource: amount})[resource]))
         return found
 
@@ -255,7 +241,7 @@ class _Asked:
 def _assigned(text: str, example: str) -> tuple[str, str]:
     name, equals, amount = text.rpartition("=")
     if not equals or not name.strip() or not amount.strip():
-        raise InputError(Mistake(f'"{text}" sets nothing', f"write it as in {example}"))
+        raise InputError(f'"{text}" sets nothing', f"write it as in {example}")
     return name.strip(), amount.strip()
 
 
@@ -282,4 +268,4 @@ def budget_of(text: str) -> Fraction:
         return positive(exact(text))
     except InputError as error:
         (mistake,) = error.mistakes
-        raise InputError(Mistake(f"{text} is no budget: {mistake.what}", mistake.right)) from error
+        raise InputError(f"{text} is no budget: {mistake.what}", mistake.right) from error

@@ -18,7 +18,7 @@ from fairlead.audit.finding import (
     Split,
     Witness,
 )
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.json_tree import json_tree
 from fairlead.model.reading import read
 from fairlead.model.report import json_text, rounded
@@ -80,20 +80,20 @@ def witness_from_json(text: str, file: str = "the witness") -> Written:
     tree = json_tree(text, file, "give a witness file")
     if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
         raise InputError(
-            Mistake(f"{file} is no witness", f'its "schema" must be "{SCHEMA}"; see --witness DIR')
+            f"{file} is no witness", f'its "schema" must be "{SCHEMA}"; see --witness DIR'
         )
     changed = tree.get("changed")
     if changed is not None and not isinstance(changed, str):
-        raise InputError(Mistake(f'{file}: "changed" is of the wrong kind', "write YAML, or null"))
+        raise InputError(f'{file}: "changed" is of the wrong kind', "write YAML, or null")
     try:
         tasks = Tasks(_field(tree, "tasks", str, file))
     except ValueError as error:
         raise InputError(
-            Mistake(f'{file}: "tasks" is {tree["tasks"]!r}', "write divisible or whole")
+            f'{file}: "tasks" is {tree["tasks"]!r}', "write divisible or whole"
         ) from error
     who = _field(tree, "who", list, file)
     if not who:
-        raise InputError(Mistake(f'{file}: "who" names nobody', WHOLE))
+        raise InputError(f'{file}: "who" names nobody', WHOLE)
     return Written(
         property=str(_field(tree, "property", str, file)),
         policy=str(_field(tree, "policy", str, file)),
@@ -115,20 +115,20 @@ def _moment(value: object, file: str) -> Moment | None:
         return Moment(value)
     except ValueError as error:
         right = f"write null, {' or '.join(each.value for each in Moment)}"
-        raise InputError(Mistake(f'{file}: "lottery" is {value!r}', right)) from error
+        raise InputError(f'{file}: "lottery" is {value!r}', right) from error
 
 
 def _number(tree: dict[str, object], name: str, file: str) -> float:
     value = tree.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e300:
-        raise InputError(Mistake(f'{file}: "{name}" is missing or no number of at least 0', WHOLE))
+        raise InputError(f'{file}: "{name}" is missing or no number of at least 0', WHOLE)
     return float(value)
 
 
 def _field(tree: dict[str, object], name: str, kind: type, file: str) -> Any:  # of that kind
     value = tree.get(name)
     if not isinstance(value, kind):
-        raise InputError(Mistake(f'{file}: "{name}" is missing or of the wrong kind', WHOLE))
+        raise InputError(f'{file}: "{name}" is missing or of the wrong kind', WHOLE)
     return value
 
 

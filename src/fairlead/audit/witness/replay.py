@@ -9,7 +9,7 @@ from fairlead.audit.lottery import measure_at
 from fairlead.audit.outcome import Shown, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.witness.file import Written
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 
 READ = 1e-6
 """Numbers of a file, which shows 12 digits of them and may come from a market, are the same where
@@ -38,11 +38,11 @@ def replay(written: Written) -> Replayed:
     there, or where the policy refuses its input."""
     if written.property not in PROPERTIES:
         known = ", ".join(PROPERTIES)
-        raise InputError(Mistake(f"no property `{written.property}`", f"there are {known}"))
+        raise InputError(f"no property `{written.property}`", f"there are {known}")
     first = solve(written.input, written.policy, written.tasks)
     if first.allocation.tasks is not written.tasks:
         raise InputError(
-            Mistake(f"{written.policy} shares whole tasks, and the witness is about divisible ones")
+            f"{written.policy} shares whole tasks, and the witness is about divisible ones"
         )
     second = None if written.changed is None else solve(written.changed, first.rule)
     shown = measure_at(PROPERTIES[written.property], first, second, written.who, written.lottery)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.engines.interface import EngineError
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.whole_file import write_private
 
 if TYPE_CHECKING:
@@ -71,10 +71,8 @@ def _use_secret() -> None:
 def _connect(address: str, namespace: str) -> None:
     if address == "local" or address.startswith("ray://"):
         raise InputError(
-            Mistake(
-                f"{address!r} is no address of a cluster that runs",
-                "write HOST:PORT of its head, or auto on one of its nodes",
-            )
+            f"{address!r} is no address of a cluster that runs",
+            "write HOST:PORT of its head, or auto on one of its nodes",
         )
     if ":" in address and not _answers(address):
         # Ray itself would say so after minutes.

@@ -36,7 +36,7 @@ from fairlead.engines.supervised.messages import (
     plain_attempt,
     plain_report,
 )
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 
 CALLS_KEPT = 64 * 1024 * 1024
 """Characters of calls that a driver keeps. Beyond it, it begins anew with those it needs."""
@@ -222,7 +222,7 @@ class RemoteEngine:
                 child = self._start()
             elif child.over.is_set():
                 if child.refused:
-                    raise InputError(Mistake(child.why))
+                    raise InputError(child.why)
                 raise EngineError(f"the engine does not start: {child.why}")
             elif monotonic() > end:
                 child.kill(f"it was not ready within {self._start_timeout:g} seconds")

@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.events import Advice, AdviceChanged
 from fairlead.scheduling.kernels.guided import UNNAMED
 from fairlead.scheduling.kernels.memory.trail import mix
@@ -23,11 +23,9 @@ def advice_changed(book: Book, event: AdviceChanged) -> None:
     wrong = next((each for each in event.advice if each.rank < 0 or each.target < 0), None)
     if wrong is not None:
         raise InputError(
-            Mistake(
-                f"a rank of {wrong.rank} and a target of {wrong.target} millionths",
-                "neither is below 0",
-                about=("job", wrong.job),
-            )
+            f"a rank of {wrong.rank} and a target of {wrong.target} millionths",
+            "neither is below 0",
+            about=("job", wrong.job),
         )
     groups, of = _groups(event.advice)
     book.pass_time(event.time)
@@ -81,11 +79,9 @@ def _groups(advice: tuple[Advice, ...]) -> tuple[Groups, list[int]]:
         twice = next((name for name in names if name in seen), None)
         if twice is not None:
             raise InputError(
-                Mistake(
-                    "advice has it in two groups of machines",
-                    "name groups that have no machine in common",
-                    about=("machine", twice),
-                )
+                "advice has it in two groups of machines",
+                "name groups that have no machine in common",
+                about=("machine", twice),
             )
         seen.update(names)
     return groups, of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.kernels.room.rules import Compare, Rule, Score, make_rule
 
 BUILT_IN = {
@@ -57,7 +57,7 @@ def placement(name: str) -> Callable[[Score], Score]:
 
     def register(function: Score) -> Score:
         if name in BUILT_IN:
-            raise InputError(Mistake(f"`{name}` is a built-in name", "choose another one"))
+            raise InputError(f"`{name}` is a built-in name", "choose another one")
         if _files and function.__module__ == _FILE_MODULE:
             _files[-1][name] = function
         else:
@@ -115,7 +115,7 @@ def _function(name: str) -> Score:
         return _own[name]
     if name not in BUILT_IN:
         known = ", ".join(placement_names())
-        raise InputError(Mistake(f"no placement rule `{name}`", f"there are {known}"))
+        raise InputError(f"no placement rule `{name}`", f"there are {known}")
     function: Score = getattr(_page(name), BUILT_IN[name])
     return function
 
@@ -134,10 +134,8 @@ def _compile(name: str, function: Score, *, keep: bool) -> Rule:
             raise
         first = str(error).strip().partition("\n")[0]
         raise InputError(
-            Mistake(
-                f"the placement rule `{name}` cannot be compiled: {first}",
-                "use numbers, loops and the arrays of the state only",
-            )
+            f"the placement rule `{name}` cannot be compiled: {first}",
+            "use numbers, loops and the arrays of the state only",
         ) from error
 
 
@@ -152,17 +150,13 @@ def _in_file(file: str, name: str) -> Score:
         raise
     except OSError as error:
         raise InputError(
-            Mistake(f"{file} cannot be read: {error.strerror or error}", "check the path")
+            f"{file} cannot be read: {error.strerror or error}", "check the path"
         ) from error
     except Exception as error:
-        raise InputError(
-            Mistake(f"{file} cannot be loaded: {type(error).__name__}: {error}")
-        ) from error
+        raise InputError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from error
     finally:
         _files.pop()
     if name not in found:
         names = ", ".join(f"`{each}`" for each in sorted(found)) or "nothing"
-        raise InputError(
-            Mistake(f"{file} registers no placement rule `{name}`", f"it registers {names}")
-        )
+        raise InputError(f"{file} registers no placement rule `{name}`", f"it registers {names}")
     return found[name]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.events import GuaranteesChanged
 from fairlead.scheduling.kernels.change.machine_events import stop
 from fairlead.scheduling.kernels.change.pledges import pledge, release
@@ -106,7 +106,7 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
     for name, tasks in event.guarantees.items():
         if tasks < 0:
             raise InputError(
-                Mistake(f"a guarantee of {tasks} tasks", "write 0 or more", about=("job", name))
+                f"a guarantee of {tasks} tasks", "write 0 or more", about=("job", name)
             )
     book.pass_time(event.time)
     said = repr(list(event.guarantees.items())).encode()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlead.model.constraint import Requirement
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.scheduling.kernels.change.job_events import forget, rescale, weigh
@@ -298,8 +298,6 @@ class Book:
 def machine_state(book: Book, name: str) -> tuple[int, MachineState]:
     """A machine that is there, and its state. Refuses a name that no machine has."""
     if name not in book.ids.machines:
-        raise InputError(
-            Mistake(f'there is no machine "{name}"', "name one that has joined and not left")
-        )
+        raise InputError(f'there is no machine "{name}"', "name one that has joined and not left")
     m = book.ids.machines[name]
     return m, MachineState(int(book.state.machine[m]["state"]))

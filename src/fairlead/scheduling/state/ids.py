@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fairlead.model.errors import About, InputError, Mistake
+from fairlead.model.errors import About, InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -137,4 +137,4 @@ def unit_names(units: Sequence[Unit]) -> tuple[str, ...]:
 
 
 def _mistake(about: About, what: str, right: str) -> InputError:
-    return InputError(Mistake(what, right, about=about))
+    return InputError(what, right, about=about)

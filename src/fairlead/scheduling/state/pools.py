@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.kernels.memory.state import Ints, State
 from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED
@@ -69,11 +69,9 @@ def check_siblings(ids: Ids, tenant: Tenant) -> None:
         if beside and (other.pool is None) is not (tenant.pool is None):
             has = "no pool" if other.pool is None else "a pool"
             raise InputError(
-                Mistake(
-                    f'its sibling "{other.name}" has {has}: siblings have all weights or all pools',
-                    "give it what its siblings have",
-                    about=("tenant", tenant.name, "pool"),
-                )
+                f'its sibling "{other.name}" has {has}: siblings have all weights or all pools',
+                "give it what its siblings have",
+                about=("tenant", tenant.name, "pool"),
             )
     if tenant.pool is not None:
         for job in ids.job_at.values():
@@ -91,9 +89,7 @@ def check_job_beside(ids: Ids, job: str, parent: str | None) -> None:
 def refuse_beside(tenant: str, job: str) -> NoReturn:
     """Raises InputError: a job would stand beside a tenant that has a pool."""
     raise InputError(
-        Mistake(
-            f'it would weigh 1 beside tenant "{tenant}", which has a pool',
-            "give the job a tenant that has a pool",
-            about=("job", job, "tenant"),
-        )
+        f'it would weigh 1 beside tenant "{tenant}", which has a pool',
+        "give the job a tenant that has a pool",
+        about=("job", job, "tenant"),
     )

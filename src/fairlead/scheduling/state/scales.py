@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.kernels.memory.state import Ints, State, Words
 from fairlead.scheduling.kernels.memory.tables import SHARE
 from fairlead.scheduling.state.distinct_rows import alike
@@ -170,10 +170,8 @@ class Scaler:
             first = int(np.flatnonzero(small)[0])
             job = names[first] if names else str(first)
             raise InputError(
-                Mistake(
-                    f"a task of job `{job}` is more than {1 / SMALLEST:g} shares under {self.spec}",
-                    "choose smaller weights of resources",
-                )
+                f"a task of job `{job}` is more than {1 / SMALLEST:g} shares under {self.spec}",
+                "choose smaller weights of resources",
             )
         unit = np.rint(np.divide(SHARE, scale, out=np.zeros(jobs), where=scale > 0))
         return Scaled(scale, unit.astype(np.int64), usable)

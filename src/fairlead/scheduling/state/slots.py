@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.state.ids import Unit
 from fairlead.sharing.policy import Policy, Sees, View
 from fairlead.sharing.problem.problem import Floats, Problem
@@ -33,9 +33,7 @@ def _bundle(policy: str) -> tuple[Mechanism, dict[str, float]]:
     mechanism = parse(policy)
     amounts: dict[str, float] = getattr(getattr(mechanism, "allocate", None), "keywords", {})
     if not isinstance(mechanism, Mechanism) or not amounts:
-        raise InputError(
-            Mistake("`slots` does not say what a slot is", "write for example slots(cpu=1)")
-        )
+        raise InputError("`slots` does not say what a slot is", "write for example slots(cpu=1)")
     return mechanism, amounts
 
 
@@ -53,9 +51,9 @@ def online(policy: str | Policy, units: Sequence[Unit]) -> str | Policy:
     for name, amount in amounts.items():
         if name not in names:
             known = ", ".join(names)
-            raise InputError(Mistake(f"slots: nothing counts `{name}`", f"there is {known}"))
+            raise InputError(f"slots: nothing counts `{name}`", f"there is {known}")
         if not 0 < amount < np.inf:
-            raise InputError(Mistake(f"slots: {name}={amount:g}", "write more than 0"))
+            raise InputError(f"slots: {name}={amount:g}", "write more than 0")
     size = np.array(
         [amounts.get(unit.name, np.inf) / float(unit.unit) for unit in units], np.float64
     )

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.kernels.search.levels import level, levels_of
@@ -59,7 +59,7 @@ def why(state: State, ids: Ids, name: str) -> Why:
     that name, or no more."""
     if name not in ids.jobs:
         raise InputError(
-            Mistake(f'there is no job "{name}"', "a job that is over is forgotten: check the name")
+            f'there is no job "{name}"', "a job that is over is forgotten: check the name"
         )
     look = _Look(state, ids, ids.jobs[name])
     waiting = None if look.unlimited else look.waiting

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.strict import meant
 from fairlead.wire.errors import ErrorKind
@@ -91,7 +91,7 @@ def changes_of(asked: WhatIfAsked) -> Mapping[str, Sequence[str]]:
     for text in asked.add:
         found = _COUNT.match(text)
         if found and (len(found[1]) > 9 or int(found[1]) > MOST_ADDED):
-            raise InputError(Mistake(f"{text[:60]!r} adds more than {MOST_ADDED} machines"))
+            raise InputError(f"{text[:60]!r} adds more than {MOST_ADDED} machines")
     if sum(map(meant, asked.remove)) > MOST_ADDED:
-        raise InputError(Mistake(f"more than {MOST_ADDED} machines are removed"))
+        raise InputError(f"more than {MOST_ADDED} machines are removed")
     return asked.model_dump()

@@ -117,10 +117,8 @@ def _run(text: str) -> int:
 def refuse_names(most: int) -> InputError:
     """Too many names of machines."""
     return InputError(
-        Mistake(
-            f"the lists of machines mean more than {most} names together",
-            "choose machines by labels, with where",
-        )
+        f"the lists of machines mean more than {most} names together",
+        "choose machines by labels, with where",
     )
 
 

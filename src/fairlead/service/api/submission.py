@@ -72,13 +72,13 @@ def jobs_of(body: bytes, media: Media, settings: ApiSettings) -> tuple[Job, ...]
 def _from_json(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
     tree = json_of(body)
     if not isinstance(tree, dict):
-        raise InputError(Mistake("the body is no object", 'write {"jobs": [...]}'))
+        raise InputError("the body is no object", 'write {"jobs": [...]}')
     unknown = [key for key in tree if key != "jobs"]
     if unknown:
         raise InputError([_not_here(key) for key in unknown])
     entries = tree.get("jobs")
     if not isinstance(entries, list) or not entries:
-        raise InputError(Mistake("there are no jobs", 'write {"jobs": [...]}, with one at least'))
+        raise InputError("there are no jobs", 'write {"jobs": [...]}, with one at least')
     if len(entries) > settings.batch_jobs:
         raise _too_many(len(entries), settings)
     if count_names(entries) > settings.listed_names:
@@ -120,7 +120,7 @@ def _from_yaml(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
     if mistakes:
         raise InputError(mistakes)
     if not jobs:
-        raise InputError(Mistake("there are no jobs", "write jobs: and one at least"))
+        raise InputError("there are no jobs", "write jobs: and one at least")
     return jobs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.service.journal.reading import SqlReader
 from fairlead.service.journal.sql import SqlStore
 from fairlead.service.journal.sqlite import open_sqlite, read_sqlite
@@ -44,7 +44,7 @@ def _file(place: str | Path) -> Path:
     if isinstance(place, str) and "://" in place:
         scheme = place.partition(":")[0]
         raise InputError(
-            Mistake(f"no journal is kept at {scheme}://", "write a file, or a URL of postgresql://")
+            f"no journal is kept at {scheme}://", "write a file, or a URL of postgresql://"
         )
     path = Path(place)
     return path / FILE if path.is_dir() else path

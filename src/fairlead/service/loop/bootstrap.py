@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.events import TenantChanged
 from fairlead.service.loop.step import Step
@@ -37,7 +37,7 @@ def _apply_tenants(step: Step, tenants: Sequence[Tenant]) -> None:
     while waiting:
         ready = [each for each in waiting if each.parent not in names or each.parent in told]
         if not ready:
-            raise InputError(Mistake("tenants are below one another in a circle", "break it"))
+            raise InputError("tenants are below one another in a circle", "break it")
         for tenant in ready:
             told.add(tenant.name)
             if step.records.tenants.get(tenant.name) != tenant:

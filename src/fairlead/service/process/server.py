@@ -18,7 +18,7 @@ from types import FrameType
 
 import uvicorn
 
-from fairlead.model.errors import InputError, Mistake, OutputError
+from fairlead.model.errors import InputError, OutputError
 from fairlead.service.api.app import application
 from fairlead.service.api.connection import Connections, guarded
 from fairlead.service.api.middleware import Middleware, is_loopback
@@ -79,32 +79,24 @@ def check_listening(
     """Raises InputError where it would not be safe to listen there, or the certificate does not
     load. Nothing is opened."""
     if (tls_cert is None) != (tls_key is None):
-        raise InputError(
-            Mistake("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
-        )
+        raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
     loopback = all(is_loopback(address) for address in _addresses(host))
     if no_auth and not loopback:
         raise InputError(
-            Mistake(
-                f"without tokens everybody who reaches {host} may do everything",
-                "leave --no-auth out, or listen on 127.0.0.1",
-            )
+            f"without tokens everybody who reaches {host} may do everything",
+            "leave --no-auth out, or listen on 127.0.0.1",
         )
     if no_auth and behind_proxy:
         raise InputError(
-            Mistake(
-                "without tokens everybody whom the proxy lets in may do everything",
-                "leave --no-auth out",
-            )
+            "without tokens everybody whom the proxy lets in may do everything",
+            "leave --no-auth out",
         )
     if tls_cert is not None and tls_key is not None:
         _context(tls_cert, tls_key)
     elif not loopback and not behind_proxy:
         raise InputError(
-            Mistake(
-                f"{host} is not this machine alone, and without TLS tokens can be read on the way",
-                "give --tls-cert and --tls-key, or --behind-proxy where a proxy in front has TLS",
-            )
+            f"{host} is not this machine alone, and without TLS tokens can be read on the way",
+            "give --tls-cert and --tls-key, or --behind-proxy where a proxy in front has TLS",
         )
 
 
@@ -288,7 +280,7 @@ def _addresses(host: str) -> list[str]:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise InputError(
-            Mistake(f"there is no host {host[:80]!r} to listen on", "write an address of this one")
+            f"there is no host {host[:80]!r} to listen on", "write an address of this one"
         ) from error
     return [str(address[0]) for *_, address in found]
 
@@ -315,9 +307,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 def _unbound(host: str, port: int, error: OSError) -> InputError:
     why = error.strerror or str(error)
-    return InputError(
-        Mistake(f"{host}:{port} cannot be listened on: {why}", "choose another with --listen")
-    )
+    return InputError(f"{host}:{port} cannot be listened on: {why}", "choose another with --listen")
 
 
 def _context(cert: Path, key: Path) -> ssl.SSLContext:
@@ -326,11 +316,8 @@ def _context(cert: Path, key: Path) -> ssl.SSLContext:
         context.load_cert_chain(cert, key, password="")  # never asked for
     except OSError as error:  # ssl's errors are such, too
         raise InputError(
-            Mistake(
-                f"the certificate {cert} with the key {key} cannot be used:"
-                f" {error.strerror or error}",
-                "give both as PEM, the key without a password",
-            )
+            f"the certificate {cert} with the key {key} cannot be used: {error.strerror or error}",
+            "give both as PEM, the key without a password",
         ) from error
     return context
 

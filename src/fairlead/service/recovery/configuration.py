@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from fairlead.engines.interface import Node
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import find
@@ -108,10 +108,8 @@ def change_of(start: Start, settings: Settings) -> Body | None:
 
 def _fixed(what: str) -> NoReturn:
     raise InputError(
-        Mistake(
-            f"what the journal counts was chosen when it was begun: {what}",
-            "leave it as it was, or begin with a new state folder",
-        )
+        f"what the journal counts was chosen when it was begun: {what}",
+        "leave it as it was, or begin with a new state folder",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.scheduling.transitions import TaskState
@@ -171,10 +171,8 @@ def take(
     job = records.job(key)
     if job is None:
         raise InputError(
-            Mistake(
-                f'there is no job "{key}"' if isinstance(key, str) else f"there is no job {key}",
-                "one that is over is forgotten after a while: see the names with `fairlead jobs`",
-            )
+            f'there is no job "{key}"' if isinstance(key, str) else f"there is no job {key}",
+            "one that is over is forgotten after a while: see the names with `fairlead jobs`",
         )
     said = WhyJob(
         time=time,

@@ -13,7 +13,7 @@ from fairlead.audit.finding import Input
 from fairlead.audit.whatif.as_data import tree
 from fairlead.audit.whatif.compare import Moved, WhatIf, what_if
 from fairlead.audit.whatif.parse import read_edits
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
@@ -50,10 +50,8 @@ def take_present(core: Core) -> Present:
     jobs = Jobs(core)
     if len(jobs.slot) > MOST:
         raise InputError(
-            Mistake(
-                f"there are {len(jobs.slot)} jobs, and what-if takes {MOST} at most",
-                "ask again when fewer wait, or ask `fairlead whatif` about a file",
-            )
+            f"there are {len(jobs.slot)} jobs, and what-if takes {MOST} at most",
+            "ask again when fewer wait, or ask `fairlead whatif` about a file",
         )
     machines = Machines(core)
     there = np.flatnonzero(~jobs.cancelled)
@@ -76,7 +74,7 @@ def input_of(present: Present) -> Input:
     thread. Raises InputError where there is nothing to share."""
     machines = present.machines
     if not machines:
-        raise InputError(Mistake("no machine takes tasks now", "add one, or end its drain"))
+        raise InputError("no machine takes tasks now", "add one, or end its drain")
     there = {machine.name for machine in machines}
     jobs = [
         _bare(job, None if left is None else Fraction(left), there)
@@ -84,7 +82,7 @@ def input_of(present: Present) -> Input:
         if job.machines is None or any(name in there for name in job.machines)
     ]
     if not jobs:
-        raise InputError(Mistake("no job is present", "submit one first"))
+        raise InputError("no job is present", "submit one first")
     resources = {name for machine in machines for name in machine.capacity}
     devices = [name for name in present.devices if name in resources]
     tenants = [_tenant(tenant, there, resources) for tenant in present.tenants]
@@ -98,10 +96,8 @@ def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
         pool = tuple(name for name in tenant.pool if name in there)
         if not pool:
             raise InputError(
-                Mistake(
-                    f"no machine of the pool of {tenant.name} takes tasks now",
-                    "ask again when one does",
-                )
+                f"no machine of the pool of {tenant.name} takes tasks now",
+                "ask again when one does",
             )
     limit = FrozenMap({name: tenant.limit[name] for name in tenant.limit if name in resources})
     return replace(tenant, pool=pool, limit=limit)
@@ -130,14 +126,12 @@ def answer_what_if(
 
     It touches nothing that the loop owns."""
     if policy == FIFO:
-        raise InputError(
-            Mistake("fifo has no shares to compare", "ask with the policy tsf, or another one")
-        )
+        raise InputError("fifo has no shares to compare", "ask with the policy tsf, or another one")
     unknown = [name for name in asked if name not in CHANGES]
     if unknown:
-        raise InputError(Mistake(f'there is no change "{unknown[0]}"', f"use {listing(CHANGES)}"))
+        raise InputError(f'there is no change "{unknown[0]}"', f"use {listing(CHANGES)}")
     if not any(asked.values()):
-        raise InputError(Mistake("nothing is changed", 'say what, as in add: ["4 x h01"]'))
+        raise InputError("nothing is changed", 'say what, as in add: ["4 x h01"]')
     texts = {name: asked.get(name, ()) for name in CHANGES}
     edits = read_edits(
         given,

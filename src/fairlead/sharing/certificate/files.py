@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import NoReturn, TypeVar
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.json_tree import json_tree
 from fairlead.model.names import MOST_NAMES, compress, expand
 from fairlead.model.proof import Places, PoolProof, Proof, Round, Scale, Scarce
@@ -150,7 +150,7 @@ class _Reader:
 
     def refuse(self, what: str) -> NoReturn:
         at = f" at {self._path}" if self._path else ""
-        raise InputError(Mistake(f"{self._file} is not a proof{at}: {what}", RIGHT))
+        raise InputError(f"{self._file} is not a proof{at}: {what}", RIGHT)
 
     def keys(self, *names: str, optional: Sequence[str] = ()) -> dict[str, _Reader]:
         """The values under these keys; all must be there, the optional ones may be."""

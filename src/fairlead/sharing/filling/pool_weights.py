@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.proof import Places, PoolProof
 from fairlead.sharing.filling.corner import Row
 from fairlead.sharing.filling.names import Names, scarce
@@ -102,10 +102,8 @@ def tenant_weights(problem: Problem, scale: Iterable[Any]) -> Weights:
         if not weight[tenant] > 0:
             name = problem.tree.names[tenant]
             raise InputError(
-                Mistake(
-                    f"tenant `{name}` could run nothing in its pool, so it would weigh nothing",
-                    "give it a pool and limits that let at least one of its jobs run, or a weight",
-                )
+                f"tenant `{name}` could run nothing in its pool, so it would weigh nothing",
+                "give it a pool and limits that let at least one of its jobs run, or a weight",
             )
     return Weights(tuple(weight), tuple(pools))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.sharing.policy import Sees, demand_of, inverse, refuse
 from fairlead.sharing.problem.problem import Floats, Problem
 from fairlead.sharing.rules.registry import policy
@@ -20,7 +20,7 @@ def cmmf(problem: Problem, resource: str) -> Floats:
     total = problem.total[problem.resources.index(resource)]
     if total == 0:
         raise InputError(
-            Mistake(f"cmmf({resource}): no machine has any `{resource}`", "choose another resource")
+            f"cmmf({resource}): no machine has any `{resource}`", "choose another resource"
         )
     refuse(
         problem,

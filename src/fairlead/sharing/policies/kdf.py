@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.sharing.numbers.amounts import rationals
 from fairlead.sharing.policy import Sees, demand_of, inverse, refuse, resource_shares
 from fairlead.sharing.problem.problem import Floats, Problem
@@ -49,9 +49,9 @@ def two_df(problem: Problem, **weight: float) -> Floats:
 
 def _check(problem: Problem, k: int, weight: dict[str, float]) -> None:
     if k < 1:
-        raise InputError(Mistake(f"k-DF with k = {k}", "k must be 1 or more"))
+        raise InputError(f"k-DF with k = {k}", "k must be 1 or more")
     for name, value in weight.items():
         demand_of(problem, name)
         if not (0 < value < np.inf):
             given = f"k-DF is given the weight {name}={value:g}"
-            raise InputError(Mistake(given, "a weight must be a positive finite number"))
+            raise InputError(given, "a weight must be a positive finite number")

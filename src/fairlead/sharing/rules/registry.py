@@ -103,7 +103,7 @@ def _register(entry: Entry) -> None:
     if _files and module == _FILE_MODULE:
         _files[-1][entry.name] = entry
     elif entry.name in BUILT_IN and module != BUILT_IN[entry.name]:
-        raise InputError(Mistake(f"`{entry.name}` is a built-in name", "choose another one"))
+        raise InputError(f"`{entry.name}` is a built-in name", "choose another one")
     else:
         _everybodys[entry.name] = entry
 
@@ -173,9 +173,7 @@ def _users_own(spec: str, function: Callable[..., object], *given: object) -> ob
         # Where its file called what failed, not the depths of a library.
         own = [call for call in calls if call.filename == calls[0].filename]
         right = f"see {own[-1].filename}, line {own[-1].lineno}" if own else "check its parameters"
-        raise InputError(
-            Mistake(f"`{spec}` failed: {type(error).__name__}: {error}", right)
-        ) from error
+        raise InputError(f"`{spec}` failed: {type(error).__name__}: {error}", right) from error
 
 
 def _exact_scale(
@@ -201,17 +199,13 @@ def _scale(spec: str, function: Callable[..., object], problem: Problem) -> Floa
         scale = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            Mistake(
-                f"policy `{spec}` gives a scale that is not numbers: {error}",
-                f"it must be one number for each job, ({jobs},)",
-            )
+            f"policy `{spec}` gives a scale that is not numbers: {error}",
+            f"it must be one number for each job, ({jobs},)",
         ) from error
     if scale.shape != (jobs,):
         raise InputError(
-            Mistake(
-                f"policy `{spec}` gives a scale of shape {scale.shape}",
-                f"it must be one number for each job, ({jobs},)",
-            )
+            f"policy `{spec}` gives a scale of shape {scale.shape}",
+            f"it must be one number for each job, ({jobs},)",
         )
     runs = problem.usable.any(axis=1)
     scale[~runs] = 0.0
@@ -233,10 +227,8 @@ def scaled(policy: str | Policy) -> Policy:
     rule = parse(policy) if isinstance(policy, str) else policy
     if isinstance(rule, Mechanism) or rule.view is View.EACH_MACHINE:
         raise InputError(
-            Mistake(
-                f"`{rule.spec}` has no one scale for all machines, so no run can be led by it",
-                "choose a policy such as tsf or drf",
-            )
+            f"`{rule.spec}` has no one scale for all machines, so no run can be led by it",
+            "choose a policy such as tsf or drf",
         )
     return rule
 
@@ -262,18 +254,14 @@ def _load_installed(name: str) -> None:
             raise
         except Exception as error:
             raise InputError(
-                Mistake(
-                    f"the entry point `{name}` of {GROUP} ({point.value}) cannot be loaded:"
-                    f" {type(error).__name__}: {error}",
-                    "mend or remove the package that names it",
-                )
+                f"the entry point `{name}` of {GROUP} ({point.value}) cannot be loaded:"
+                f" {type(error).__name__}: {error}",
+                "mend or remove the package that names it",
             ) from error
         if name not in _everybodys:
             raise InputError(
-                Mistake(
-                    f"the entry point `{name}` of {GROUP} ({point.value}) registers no `{name}`",
-                    f'it must name a function under @fairlead.policy("{name}")',
-                )
+                f"the entry point `{name}` of {GROUP} ({point.value}) registers no `{name}`",
+                f'it must name a function under @fairlead.policy("{name}")',
             )
 
 
@@ -304,20 +292,18 @@ def _in_file(spec: Spec) -> Entry:
         raise
     except OSError as error:
         raise InputError(
-            Mistake(f"{spec.file} cannot be read: {error.strerror or error}", "check the path")
+            f"{spec.file} cannot be read: {error.strerror or error}", "check the path"
         ) from error
     except Exception as error:
         raise InputError(
-            Mistake(f"{spec.file} cannot be loaded: {type(error).__name__}: {error}")
+            f"{spec.file} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
     finally:
         _files.pop()
     if spec.name not in found:
         names = ", ".join(f"`{name}`" for name in sorted(found)) or "nothing"
         raise InputError(
-            Mistake(
-                f"{spec.file} registers no policy `{spec.name}`",
-                f'it registers {names}; write @fairlead.policy("{spec.name}") above the function',
-            )
+            f"{spec.file} registers no policy `{spec.name}`",
+            f'it registers {names}; write @fairlead.policy("{spec.name}") above the function',
         )
     return found[spec.name]

@@ -96,7 +96,7 @@ def arguments(spec: Spec, parameters: Sequence[inspect.Parameter]) -> dict[str, 
                 raise InputError(_no_place(spec, text, parameters))
             key = free[0]
         if key in values:
-            raise InputError(Mistake(f"`{spec.called}` is given `{key}` twice", "write it once"))
+            raise InputError(f"`{spec.called}` is given `{key}` twice", "write it once")
         parameter = named.get(key.replace("-", "_"), any_name)
         if parameter is None:
             raise InputError(_no_place(spec, key, parameters))
@@ -106,9 +106,7 @@ def arguments(spec: Spec, parameters: Sequence[inspect.Parameter]) -> dict[str, 
         free = [name for name in free if name != key]
     missing = [p.name for p in named.values() if p.default is p.empty and p.name not in values]
     if missing:
-        raise InputError(
-            Mistake(f"`{spec.called}` needs `{missing[0]}`", f"write {form(spec, parameters)}")
-        )
+        raise InputError(f"`{spec.called}` needs `{missing[0]}`", f"write {form(spec, parameters)}")
     return values
 
 
@@ -176,9 +174,7 @@ def _value(spec: Spec, key: str, text: str, parameter: inspect.Parameter) -> Val
             pass  # the sentence below says which parameter it is
     words = {"bool": "true or false", "int": "a whole number", "float": "a number"}
     raise InputError(
-        Mistake(
-            f"`{spec.called}` is given `{key}={text}`", f"`{key}` must be {words.get(kind, kind)}"
-        )
+        f"`{spec.called}` is given `{key}={text}`", f"`{key}` must be {words.get(kind, kind)}"
     )
 
 

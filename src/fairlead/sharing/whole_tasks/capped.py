@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.sharing.problem.problem import Ints
 from fairlead.sharing.solvers.linear import INFINITY, Program
 from fairlead.sharing.solvers.whole.capped import Options, Together
@@ -106,12 +106,10 @@ def together_of(counts: Counts, machines: Ints, caps: Sequence[Cap], tasks: Ints
         total += MOST_PACKINGS + 1 if every is None else len(every)
         if every is None or total > MOST_PACKINGS:
             raise InputError(
-                Mistake(
-                    "jobs that can run out of tasks, or have limits, are shared by lot only where"
-                    f" machines have few packings, and these have more than {MOST_PACKINGS}",
-                    "leave out `tasks` and `limit`, or take gim-cdrf or shapley-folkman, which"
-                    " pack machine by machine, or a policy with --tasks whole",
-                )
+                "jobs that can run out of tasks, or have limits, are shared by lot only where"
+                f" machines have few packings, and these have more than {MOST_PACKINGS}",
+                "leave out `tasks` and `limit`, or take gim-cdrf or shapley-folkman, which"
+                " pack machine by machine, or a policy with --tasks whole",
             )
         kinds.append(Options(c, every, int(machines[c])))
     most = np.minimum(counts.most @ machines, tasks)

@@ -9,7 +9,7 @@ from itertools import permutations
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.sharing.problem.problem import Ints
 from fairlead.sharing.whole_tasks.counts import Counts
 from fairlead.sharing.whole_tasks.lottery import Drawn, Lottery, generator
@@ -42,10 +42,8 @@ def _all_orders(counts: Counts) -> WholeOutcome:
     some = [j for j in range(len(counts.demand)) if counts.usable[j] > 0]
     if len(some) > MOST_ORDERED:
         raise InputError(
-            Mistake(
-                f"{len(some)} jobs have more orders than can all be gone through",
-                f"leave out lottery, or share among at most {MOST_ORDERED} jobs",
-            )
+            f"{len(some)} jobs have more orders than can all be gone through",
+            f"leave out lottery, or share among at most {MOST_ORDERED} jobs",
         )
     number = Counter(
         tuple((c, row, int(times)) for c, row, times in _in_order(counts, order).machines)

@@ -10,7 +10,7 @@ from math import lcm
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.sharing.problem.problem import Ints, Problem, jobs_below
@@ -115,11 +115,8 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
         column = [(amount * unit).__floor__() for amount in (*needs, *has)]
         if max(column, default=0) >= LARGEST:
             raise InputError(
-                Mistake(
-                    f"the amounts of {name} are too fine to be counted: their common unit is"
-                    f" 1/{unit}",
-                    "round them, so that the largest is below 2^53 units",
-                )
+                f"the amounts of {name} are too fine to be counted: their common unit is 1/{unit}",
+                "round them, so that the largest is below 2^53 units",
             )
         columns.append(column)
         units.append(unit)
@@ -135,11 +132,9 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
     if (fit >= UNBOUNDED).any():
         j = int(fit.argmax())
         raise InputError(
-            Mistake(
-                f"the machines hold {fit[j]:.3g} tasks of `{problem.job_names[j]}`, more than whole"
-                f" tasks are counted to, which is {UNBOUNDED:.3g}",
-                "make its tasks larger, or share divisible tasks",
-            )
+            f"the machines hold {fit[j]:.3g} tasks of `{problem.job_names[j]}`, more than whole"
+            f" tasks are counted to, which is {UNBOUNDED:.3g}",
+            "make its tasks larger, or share divisible tasks",
         )
     most = np.where(problem.eligible, np.minimum(holds, _tasks(problem)[:, None]), 0)
     limits = _limits(cluster, problem, demand, units)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.sharing.whole_tasks.point import Packing, Point
 
 
@@ -54,7 +54,7 @@ class Lottery:
 def generator(seed: int) -> np.random.Generator:
     """A generator that draws by a seed. Refuses one below 0."""
     if seed < 0:
-        raise InputError(Mistake(f"the seed {seed} is below 0", "write 0 or more"))
+        raise InputError(f"the seed {seed} is below 0", "write 0 or more")
     return np.random.Generator(np.random.PCG64(seed))
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.sharing.problem.problem import Ints, jobs_below
 from fairlead.sharing.solvers.whole.packing import Packer
 from fairlead.sharing.whole_tasks.capped import together_of
@@ -32,11 +32,9 @@ def with_pools(counts: Counts) -> Counts:
         weight[tenant] = _largest(counts, jobs, tree.pool_count[tenant])
         if not weight[tenant]:
             raise InputError(
-                Mistake(
-                    f"tenant `{tree.names[tenant]}` could run no whole task in its pool, so it"
-                    " would weigh nothing",
-                    "give it a pool and limits that let one of its jobs run a task, or a weight",
-                )
+                f"tenant `{tree.names[tenant]}` could run no whole task in its pool, so it"
+                " would weigh nothing",
+                "give it a pool and limits that let one of its jobs run a task, or a weight",
             )
     return replace(counts, weight=tuple(weight))
 

@@ -9,7 +9,7 @@ from enum import Enum
 
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.simulation.engine.options import Options
 from fairlead.simulation.workload import Ints, MachineEvent, Workload
 
@@ -99,10 +99,8 @@ class Changes:
         if (kind == ADD) == (machine in self._there):
             there = "is there already" if machine in self._there else "is not there"
             raise InputError(
-                Mistake(
-                    f"machine {self._table.names[machine]!r} {there} at {time} µs",
-                    "a machine joins once before it changes or leaves",
-                )
+                f"machine {self._table.names[machine]!r} {there} at {time} µs",
+                "a machine joins once before it changes or leaves",
             )
         if kind == REMOVE:
             self._there.discard(machine)

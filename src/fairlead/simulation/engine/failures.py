@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.simulation.traces.options import microseconds
 
 RIGHT = "write for instance mtbf=240h,repair=1h"
@@ -20,7 +20,7 @@ class Failures:
 
     def __post_init__(self) -> None:
         if self.mtbf <= 0 or self.repair <= 0:
-            raise InputError(Mistake("the times of failures must be longer than 0", RIGHT))
+            raise InputError("the times of failures must be longer than 0", RIGHT)
 
 
 def read_failures(text: str) -> Failures:
@@ -30,8 +30,8 @@ def read_failures(text: str) -> Failures:
         key, _, value = part.strip().partition("=")
         span = microseconds(value.strip())
         if key not in ("mtbf", "repair") or key in found or span is None:
-            raise InputError(Mistake(f"failures cannot be {part.strip()!r}", RIGHT))
+            raise InputError(f"failures cannot be {part.strip()!r}", RIGHT)
         found[key] = span
     if len(found) < 2:
-        raise InputError(Mistake(f"failures need both times, not only {text!r}", RIGHT))
+        raise InputError(f"failures need both times, not only {text!r}", RIGHT)
     return Failures(found["mtbf"], found["repair"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import InputError
 from fairlead.model.values import plain_name
 from fairlead.service.api.queries import Name
 from fairlead.service.api.request_context import Enter
@@ -34,11 +34,9 @@ async def make_token(context: Enter) -> Response:
     asked = await context.read_body(MakeToken)
     if (asked.role is ToldRole.TENANT) != (asked.tenant is not None):
         raise InputError(
-            Mistake(
-                "a token of the role tenant has a tenant, and no other has one",
-                "say the tenant, or leave it out",
-                about=("token", asked.name, "tenant"),
-            )
+            "a token of the role tenant has a tenant, and no other has one",
+            "say the tenant, or leave it out",
+            about=("token", asked.name, "tenant"),
         )
     if asked.tenant is not None:
         plain_name(asked.tenant)

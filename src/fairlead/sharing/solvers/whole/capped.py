@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake, SolverError
+from fairlead.model.errors import InputError, SolverError
 from fairlead.sharing.problem.problem import Floats, Ints
 from fairlead.sharing.solvers.highs import add_rows, add_table, start_highs
 
@@ -52,12 +52,10 @@ class Together:
         found = self._solve(value)
         if found is None and self._nodes >= MOST_NODES:
             raise InputError(
-                Mistake(
-                    "jobs that can run out of tasks, or have limits, are too hard to share by lot"
-                    f" here: {MOST_NODES} steps of branch and cut did not suffice",
-                    "take gim-cdrf or shapley-folkman, which pack machine by machine, or a policy"
-                    " with --tasks whole",
-                )
+                "jobs that can run out of tasks, or have limits, are too hard to share by lot"
+                f" here: {MOST_NODES} steps of branch and cut did not suffice",
+                "take gim-cdrf or shapley-folkman, which pack machine by machine, or a policy"
+                " with --tasks whole",
             )
         if found is None:
             raise SolverError("no whole tasks at all fit together")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
-from fairlead.model.errors import InputError, Mistake, SolverError
+from fairlead.model.errors import InputError, SolverError
 from fairlead.sharing.kernels.knapsack import search
 from fairlead.sharing.problem.problem import Floats, Ints
 from fairlead.sharing.solvers.highs import add_rows, add_table, start_highs
@@ -44,12 +44,10 @@ class Work:
 
 def _too_hard() -> InputError:
     return InputError(
-        Mistake(
-            "which whole tasks fit on a machine together is too hard to search here: the"
-            " tasks are small beside the machines, and their demands are all different",
-            "take a policy with --tasks whole, for which good packings will do, or round"
-            " the demands so that fewer of them differ",
-        )
+        "which whole tasks fit on a machine together is too hard to search here: the"
+        " tasks are small beside the machines, and their demands are all different",
+        "take a policy with --tasks whole, for which good packings will do, or round"
+        " the demands so that fewer of them differ",
     )
 
 
