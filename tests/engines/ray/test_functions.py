@@ -154,7 +154,7 @@ def test_a_map_of_short_calls_makes_several_of_them_a_task(
     assert connected
     # They are short, however long a busy machine takes for them.
     monkeypatch.setattr("fairlead.ray.portions.LONG", PATIENCE)
-    monkeypatch.setattr("fairlead.ray.portions.Portions.started", lambda _: None)
+    monkeypatch.setattr("fairlead.ray.portions.Portions.mark_started", lambda _: None)
     batch = square.map(range(400))
     assert batch.results(PATIENCE) == [x * x for x in range(400)]
     jobs = sorted({str(future.job) for future in batch.futures})
