@@ -26,11 +26,33 @@ class Kept:
     kind: str
     open: Callable[[], Store]
     where: str | Path | Place
+    leave: Callable[[], None] = lambda: None  # a database is for others, when its stores are closed
+
+
+class Databases:
+    """The databases of a real server. To make one and to remove it takes the disk's time, so one
+    that was left is emptied and given to the next."""
+
+    def __init__(self, server: postgres_server.Server) -> None:
+        self._server = server
+        self._numbers = count()
+        self._left: list[str] = []
+
+    def __call__(self) -> str:
+        """The URL of an empty database."""
+        if self._left:
+            return self._left.pop()
+        return self._server.make(f"journal{next(self._numbers)}")
+
+    def leave(self, url: str) -> None:
+        """Nobody needs this one any more."""
+        self._server.empty(url)
+        self._left.append(url)
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Callable[[], str]]:
-    """Makes URLs of new, empty databases of a real server."""
+def postgres() -> Iterator[Databases]:
+    """Gives URLs of empty databases of a real server."""
     programs = postgres_server.programs()
     if programs is None:
         sentence = "PostgreSQL is not installed (Debian and Ubuntu: apt-get install postgresql)"
@@ -38,8 +60,7 @@ def postgres() -> Iterator[Callable[[], str]]:
             pytest.fail(sentence)
         pytest.skip(sentence)
     server = postgres_server.start(programs)
-    numbers = count()
-    yield lambda: server.make(f"journal{next(numbers)}")
+    yield Databases(server)
     server.stop()
 
 
@@ -47,6 +68,7 @@ def postgres() -> Iterator[Callable[[], str]]:
 def make_kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Kept]]:
     """Makes new places of each kind; what was opened there is closed in the end."""
     opened: list[Store] = []
+    databases: list[str] = []
     numbers = count()
 
     def made() -> Kept:
@@ -66,14 +88,23 @@ def make_kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
         if request.param == "sqlite":
             path = tmp_path / f"{number}.db"
             return Kept("sqlite", tracked(lambda: open_store(path)), path)
-        url = request.getfixturevalue("postgres")()
+        make: Databases = request.getfixturevalue("postgres")
+        url = make()
+        databases.append(url)
         head = tmp_path / f"{number}-head"
-        return Kept("postgres", tracked(lambda: open_store(url, head)), url)
+
+        def leave() -> None:
+            databases.remove(url)
+            make.leave(url)
+
+        return Kept("postgres", tracked(lambda: open_store(url, head)), url, leave)
 
     yield made
     for store in opened:
         with suppress(JournalError):
             store.close()
+    for url in databases:
+        request.getfixturevalue("postgres").leave(url)
 
 
 @pytest.fixture

@@ -38,6 +38,18 @@ class Server:
             connection.execute(f'CREATE DATABASE "{database}"'.encode())
         return self.url(database)
 
+    def empty(self, url: str) -> None:
+        """Takes all out of a database, and away from whoever is still connected to it."""
+        import psycopg
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+
     def stop(self) -> None:
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(timeout=PATIENCE)

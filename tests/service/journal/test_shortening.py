@@ -240,6 +240,7 @@ def test_cut_short_at_any_statement_all_is_gone_or_nothing(
         again.forget(snapshots[0][0])
         assert list(again.read()) == entries[snapshots[0][0] :]
         again.close()
+        kept.leave()
         if ended:
             break
         statement += 5 if statement > 40 else 1
