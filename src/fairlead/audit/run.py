@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from fairlead.audit.finding import Finding, Input
 from fairlead.audit.lottery import ask
-from fairlead.audit.outcome import Options, Outcome, Rule, solve
+from fairlead.audit.outcome import InWhole, Options, Outcome, Rule, solve
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.model.errors import InputError, Mistake
 
@@ -36,11 +36,24 @@ def audit(
     for rule in rules:
         progress(rule.spec)
         try:
+            _refuse_gangs(given, rule)
             outcome = solve(given, rule)
         except InputError as error:
             yield Refused(rule.spec, tuple(str(mistake) for mistake in error.mistakes))
             continue
         yield from judge(outcome, names, options, progress)
+
+
+def _refuse_gangs(given: Input, rule: Rule) -> None:
+    """Raises InputError where whole tasks are shared and some start together: what the properties
+    compare are allocations of single tasks, of which most have a part of a gang."""
+    together = next((job for job in given.jobs if job.gang > 1), None)
+    if isinstance(rule, InWhole) and together is not None:
+        raise InputError(
+            f"job {together.name} starts {together.gang} tasks together, and the audit of whole"
+            " tasks compares allocations of single ones",
+            "leave out gang, or audit divisible tasks",
+        )
 
 
 def judge(

@@ -16,6 +16,7 @@ from fairlead.audit.whatif.catalogue import Offer, read_catalogue
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
+from fairlead.model.tenant import Tenant
 from tests.audit.build import given as made
 
 EAST, WEST = {"zone": "east"}, {"zone": "west"}
@@ -124,6 +125,104 @@ def test_of_resources_that_are_used_alike_the_first_by_name_is_the_scarcest() ->
     machines = [Machine(f"m{i}", {"cpu": "0.3", "memory": "0.9"}) for i in range(7)]
     outcome = solve(made(machines, [Job("a", {"cpu": "0.1", "memory": "0.3"})]), "tsf")
     assert scarcest(outcome) == "cpu"
+
+
+def limited(above: dict[str, int] | None = None) -> Input:
+    """ads may hold 4 of 16 gpu, which its two jobs share; b runs on the other 12."""
+    machines = [Machine("a", {"gpu": 8}, EAST), Machine("w", {"gpu": 8}, WEST)]
+    parent = "firm" if above else None
+    tenants = [
+        *([Tenant("firm", limit=above)] if above else []),
+        Tenant("ads", limit={} if above else {"gpu": 4}, parent=parent),
+        Tenant("b"),
+    ]
+    jobs = [
+        Job("rank", {"gpu": 1}, tenant="ads"),
+        Job("bid", {"gpu": 2}, tenant="ads", where="zone = west"),
+        Job("train", {"gpu": 1}, tenant="b"),
+    ]
+    return made(machines, jobs, tenants)
+
+
+NODES = [
+    Offer(Machine("east-node", {"gpu": 8}, EAST), Fraction(2)),
+    Offer(Machine("west-node", {"gpu": 8}, WEST), Fraction(3)),
+]
+
+
+@pytest.mark.parametrize("above", [None, {"gpu": 4}])
+@pytest.mark.parametrize("solves", [2, 200])
+def test_who_is_at_its_limit_is_helped_by_no_purchase_and_the_next_is(
+    above: dict[str, int] | None, solves: int
+) -> None:
+    what = limited(above)
+    found = buy(what, "tsf", NODES, Fraction(6), solves=solves)
+    (ads,) = found.beyond
+    assert (ads.tenant, ads.limits) == ("ads", (("firm" if above else "ads", "gpu"),))
+    assert ads.without is not None
+    assert ads.without > ads.share
+    assert found.nothing.shares[0] == ("ads", ads.share)
+    assert (found.rank, found.raised) == (1, "b")
+    assert found.best.shares[0] == ("ads", ads.share)  # what one of its jobs gains another loses
+
+
+def test_for_a_tenant_at_its_limit_nothing_is_bought() -> None:
+    found = buy(limited(), "tsf", NODES, Fraction(6), tenant="ads")
+    assert (bought(found), found.rank) == ({}, None)
+    assert [(one.tenant, one.limits) for one in found.beyond] == [("ads", (("ads", "gpu"),))]
+
+
+def test_a_tenant_below_its_limit_is_bought_for() -> None:
+    what = limited()
+    tenants = [Tenant("ads", limit={"gpu": 1000}), Tenant("b")]
+    what = made(what.cluster.machines, what.jobs, tenants)
+    found = buy(what, "tsf", NODES, Fraction(6), tenant="ads")
+    assert (found.beyond, found.rank) == ((), 0)
+
+
+def test_who_has_all_its_tasks_is_helped_by_no_purchase() -> None:
+    what = two_zones()
+    what = made(
+        what.cluster.machines, [*what.jobs, Job("c", {"cpu": 1}, tasks=1, where="zone = west")]
+    )
+    found = buy(what, "tsf", OFFERS, Fraction(5))
+    assert [(one.tenant, one.limits, one.without) for one in found.beyond] == [("c", (), None)]
+
+
+def torn() -> tuple[Input, list[Offer]]:
+    """With more machines for prep, a share of web is more tasks, and web runs beside train."""
+    on_c, on_g = {"kind": "c"}, {"kind": "g"}
+    what = made(
+        [Machine("g1", {"cpu": 8, "gpu": 8}, on_g), Machine("c1", {"cpu": 8}, on_c)],
+        [
+            Job("train", {"cpu": 1, "gpu": 1}, tenant="language"),
+            Job("prep", {"cpu": 1}, tenant="language", where="kind = c"),
+            Job("web", {"cpu": 1}, tenant="vision", where="kind = g"),
+        ],
+    )
+    offers = [
+        Offer(Machine("c-node", {"cpu": 8}, on_c), Fraction(1)),
+        Offer(Machine("g-node", {"cpu": 2, "gpu": 2}, on_g), Fraction(1)),
+    ]
+    return what, offers
+
+
+@pytest.mark.parametrize("solves", [4, 200])
+def test_who_of_the_tenant_loses_and_what_harms_none_of_its_jobs(solves: int) -> None:
+    what, offers = torn()
+    found = buy(what, "tsf", offers, Fraction(2), tenant="language", solves=solves)
+    assert bought(found) == {"c-node": 2}
+    assert {job.name: job.change for job in found.moved} == {"train": -1, "prep": 1}
+    assert found.harmless is not None
+    assert dict(found.harmless.counts) == {"c-node": 1, "g-node": 1}
+    assert not found.harmless.losing & {"train", "prep"}
+
+
+def test_where_every_purchase_harms_a_job_of_the_tenant_there_is_no_harmless_one() -> None:
+    what, offers = torn()
+    found = buy(what, "tsf", offers[:1], Fraction(2), tenant="language")
+    assert [job.name for job in found.moved if job.change < 0] == ["train"]
+    assert found.harmless is None
 
 
 def test_a_search_finds_what_trying_all_finds() -> None:

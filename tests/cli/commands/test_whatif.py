@@ -214,6 +214,47 @@ def test_what_cannot_be_bought_is_said(
     assert said in refused(capsys, cluster, "--buy", catalogue, *words)
 
 
+STOPPED = """
+machines:
+  - {name: g1, capacity: {cpu: 8, gpu: 8}, labels: {kind: g}}
+  - {name: c1, capacity: {cpu: 8}, labels: {kind: c}}
+tenants: [{name: ads, limit: {gpu: 1}}, {name: language}, {name: vision}]
+jobs:
+  - {name: rank, tenant: ads, demand: {gpu: 1}}
+  - {name: train, tenant: language, demand: {cpu: 1, gpu: 1}}
+  - {name: prep, tenant: language, demand: {cpu: 1}, where: kind = c}
+  - {name: web, tenant: vision, demand: {cpu: 1}, where: kind = g}
+"""
+NODES = """
+catalogue:
+  - {name: c-node, price: 1, capacity: {cpu: 8}, labels: {kind: c}}
+  - {name: g-node, price: 1, capacity: {cpu: 2, gpu: 2}, labels: {kind: g}}
+"""
+
+
+def test_a_purchase_says_who_is_beyond_help_and_who_of_the_tenant_loses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster, nodes = tmp_path / "stopped.yaml", tmp_path / "nodes.yaml"
+    cluster.write_text(STOPPED, encoding="utf-8")
+    nodes.write_text(NODES, encoding="utf-8")
+    words = ("whatif", str(cluster), "--buy", str(nodes), "--budget", "2")
+    out = run(capsys, *words)
+    assert " ".join(out.split()).startswith(
+        "No purchase raises the share of ads (0.125): its limit of 1 gpu is reached. Without it the"
+        " share would be 0.8 today. Buy 2 x g-node for 2 of 2: it raises the 2nd-smallest share"
+    )
+    out = " ".join(run(capsys, *words, "--for", "language").split())
+    assert "Of language, prep (+200%) gains and train (-44.4%) loses." in out
+    assert "To take from none of them, buy 1 x c-node and 1 x g-node for 2:" in out
+    tree = json.loads(run(capsys, *words, "--for", "language", "--json"))
+    schema("whatif-1.json").validate(tree)
+    assert tree["purchase"]["losing"] == ["train"]
+    assert tree["purchase"]["harmless"]["machines"] == {"c-node": 1, "g-node": 1}
+    out = " ".join(run(capsys, *words, "--for", "ads").split())
+    assert "So nothing is bought for 2." in out
+
+
 def test_nothing_helps_is_an_answer(
     cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

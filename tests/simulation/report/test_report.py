@@ -5,10 +5,12 @@ from __future__ import annotations
 import html.parser
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from math import inf, isnan, nan
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.report import figures
 from fairlead.simulation.report.figures import Curve, Jobs, Size
 from fairlead.simulation.report.making import Report, report_of, tables_of, write
-from fairlead.simulation.report.plots import COLOURS, GRID, INK, cdfs
+from fairlead.simulation.report.plots import COLOURS, GRID, INK, around_one, cdfs, lines
 from fairlead.simulation.report.reading import Run, read_folder
 from fairlead.simulation.report.words import digits, duration, percent, times
 from tests.simulation.report.folders import study
@@ -79,6 +81,11 @@ def test_the_table_has_a_line_for_each_policy_with_its_numbers(folder: Path) -> 
     assert 90 < float(rows["tsf"]["cpu used"].rstrip("%")) <= 100
     assert speed.header == ("tasks", "jobs", "drfh")
     assert [row[0] for row in speed.rows] == ["11–100", "101–500", "> 500"]
+
+
+def test_columns_have_names_of_their_own(folder: Path) -> None:
+    for table in tables_of(read_folder(folder)):
+        assert len(set(table.header)) == len(table.header)
 
 
 def test_csv_tables_give_the_same_report_as_parquet(report: Report, tmp_path: Path) -> None:
@@ -298,8 +305,34 @@ def test_a_cdf_counts_jobs_that_never_started() -> None:
 def test_a_long_line_is_drawn_in_few_points_with_the_same_mean() -> None:
     x = np.arange(10_000.0)
     few_x, few_y = figures.thinned(x, x % 7)
-    assert len(few_x) == len(few_y) == figures.POINTS
-    assert few_y.mean() == pytest.approx((x % 7).mean(), rel=1e-3)
+    assert len(few_x) == len(few_y) == figures.POINTS + 1
+    assert few_y[:-1].mean() == pytest.approx((x % 7).mean(), rel=1e-3)
+    # Each mean is drawn from the first of its samples on, and the line ends at the last one.
+    assert few_x[:2].tolist() == [0, len(x) / figures.POINTS]
+    assert (few_x[-1], few_y[-1]) == (x[-1], x[-1] % 7)
+
+
+def test_samples_are_drawn_as_steps() -> None:
+    curve = Curve("a", np.array([0.0, 60.0, 120.0, 180.0]), np.array([1.0, 3.0, 0.0, 2.0]))
+    plot = lines("p", "t", "c", [curve], ["a"], y_label="y", x_most=180.0)
+    (path,) = (
+        re.findall(r"[ML] ([\d.]+) ([\d.]+)", d)
+        for d in re.findall(r'<path d="([^"]*)" clip-path[^>]*stroke: #0072b2', plot.svg)
+    )
+    assert len(path) == 7  # three times along and up or down, and the end
+    for (x, y), (next_x, next_y) in pairwise(path):
+        assert x == next_x or y == next_y
+
+
+@pytest.mark.parametrize("factors", [[1.0001, 0.9999], [nan], []])
+def test_a_hundredth_of_a_percent_is_no_tall_bar(factors: list[float]) -> None:
+    assert around_one(factors) == (0.9, 1.1)
+
+
+def test_large_bars_are_on_their_axis() -> None:
+    least, most = around_one([0.5, 3.0, nan])
+    assert least < 0.5
+    assert most > 3.0
 
 
 def test_names_with_numbers_are_in_the_order_of_the_numbers() -> None:

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from fairlead.audit.whatif.buy import Bought, Buying
+from fairlead.audit.whatif.buy import Buying
+from fairlead.audit.whatif.buy_search import Bought
+from fairlead.audit.whatif.compare import Moved
 from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.cli.text.comparison import signed
 from fairlead.cli.text.whatif import lines
 from fairlead.model.quantity import written_plain
 from fairlead.model.report import rounded
-from fairlead.model.words import counted, listing, number, percent
+from fairlead.model.words import amount, counted, listing, number, percent
+
+STOPPED = 3
+"""Tenants that no purchase helps, of whom each has its sentence."""
 
 
 def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
     """The purchase and its effect, beside the naive one; then the changes it brings."""
+    for text in _stopped(found):
+        yield from wrapped(text, screen)
     yield from wrapped(_answer(found), screen)
+    for text in _within(found):
+        yield from wrapped(text, screen)
     yield ""
     rank = found.rank or 0
     rows = [
@@ -24,7 +34,9 @@ def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
             ("nothing", found.nothing),
             ("naive", found.naive),
             ("this", found.best),
+            ("harmless", found.harmless),
         )
+        if bought is not None
     ]
     yield from table(["purchase", "machines", "costs", "share", "of"], rows, "<<>><", screen)
     yield ""
@@ -35,10 +47,74 @@ def buying_lines(found: Buying, screen: Screen) -> Iterator[str]:
         yield from lines(found.result, screen)
 
 
+def _stopped(found: Buying) -> Iterator[str]:
+    """Sentences on those whom no purchase helps, and on what would help them."""
+    for one in found.beyond[:STOPPED]:
+        name, share = escaped(one.tenant), number(float(one.share))
+        start = f"No purchase raises the share of {name} ({share})"
+        if not one.limits:
+            yield f"{start}: it has all its tasks."
+            continue
+        limits = {tenant.name: tenant.limit for tenant in found.result.before.input.cluster.tenants}
+        texts = [
+            f"{'its' if of == one.tenant else f'the {escaped(of)}'} limit of"
+            f" {amount(float(limits[of][resource]), resource)}"
+            for of, resource in one.limits
+        ]
+        is_reached = f"{listing(texts)} {'is' if len(texts) == 1 else 'are'} reached"
+        it = "it" if len(texts) == 1 else "them"
+        if one.without is None:
+            would = ""
+        elif one.without > one.share:
+            would = f" Without {it} the share would be {number(float(one.without))} today."
+        else:
+            would = f" Without {it} alone the share would not rise either."
+        yield f"{start}: {is_reached}.{would}"
+    more = len(found.beyond) - STOPPED
+    if more > 0:
+        yield f"Nor that of {counted(more, 'other tenant')} with less than the one below."
+
+
+def _within(found: Buying) -> Iterator[str]:
+    """Sentences on the jobs of the tenant whose share rises, where some of them lose."""
+    losing = [job for job in found.moved if job.change < 0]
+    if not losing or found.raised is None:
+        return
+    gaining = [job for job in found.moved if job.change > 0]
+    parts = [
+        f"{listing(_of_job(job) for job in jobs)} {verb}{'s' * (len(jobs) == 1)}"
+        for verb, jobs in (("gain", gaining), ("lose", losing))
+        if jobs
+    ]
+    yield f"Of {escaped(found.raised)}, {listing(parts)}."
+    if found.harmless is None:
+        yield "No purchase that was solved raises that share and takes from none of its jobs."
+        return
+    machines = _list(found.harmless)
+    index = next(
+        at
+        for at, ((_, before), (_, after)) in enumerate(
+            zip(found.nothing.shares, found.harmless.shares, strict=True)
+        )
+        if after > before
+    )
+    share = number(float(found.harmless.shares[index][1]))
+    yield (
+        f"To take from none of them, buy {machines} for {written_plain(found.harmless.cost)}: that"
+        f" share becomes {share}."
+    )
+
+
+def _of_job(job: Moved) -> str:
+    return f"{escaped(job.name)} ({'from 0' if job.part is None else signed(job.part)})"
+
+
 def _answer(found: Buying) -> str:
     whose = f"the share of {escaped(found.tenant)}" if found.tenant else "the smallest share"
     budget = written_plain(found.budget)
     if found.rank is None:
+        if found.tenant is not None and found.beyond:
+            return f"So nothing is bought for {budget}."
         return f"No purchase was found for {budget} that raises {whose}."
     tenant, before = found.nothing.shares[found.rank]
     _, after = found.best.shares[found.rank]
@@ -73,7 +149,9 @@ def _share(bought: Bought, rank: int) -> list[str]:
 
 def notes(found: Buying) -> Iterator[str]:
     """Sentences on the search, on the naive purchase and on the prices."""
-    if found.exact:
+    if found.tenant is not None and found.beyond:
+        pass  # nothing was searched for
+    elif found.exact:
         yield (
             f"Every purchase that the money allows was solved ({found.solves} of them): none is"
             " better."
@@ -127,6 +205,17 @@ def purchase_tree(found: Buying) -> dict[str, object]:
         "nothing": _bought_tree(found.nothing),
         "naive": _bought_tree(found.naive),
         "best": _bought_tree(found.best),
+        "harmless": None if found.harmless is None else _bought_tree(found.harmless),
+        "losing": [job.name for job in found.moved if job.change < 0],
+        "beyond": [
+            {
+                "tenant": one.tenant,
+                "share": rounded(float(one.share)),
+                "limits": [{"tenant": of, "resource": name} for of, name in one.limits],
+                "share_without": None if one.without is None else rounded(float(one.without)),
+            }
+            for one in found.beyond
+        ],
     }
 
 

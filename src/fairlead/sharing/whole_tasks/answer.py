@@ -16,6 +16,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.shares import Certificate, JobShare, Placement, Tasks
 from fairlead.model.wholes import Chance, Distance, Packing, Whole
+from fairlead.model.words import listing
 from fairlead.sharing.filling import names as back
 from fairlead.sharing.filling.names import Names, rounded
 from fairlead.sharing.filling.pool_weights import Weights
@@ -152,6 +153,11 @@ def _notes(
     has = np.array([int(sum(each)) for each in tasks], np.int64)
     names = counts.problem.job_names
     less = divisible - has
+    none = [
+        f"{names[j]} ({counts.gang[j]} together, {divisible[j]:.6g} by its exact share)"
+        for j in np.flatnonzero((counts.gang > 1) & (has == 0) & (divisible > SAME)).tolist()
+        if counts.usable[j] > 0
+    ]
     notes = [f"{int(has.sum())} whole tasks; the exact shares are {divisible.sum():.6g} tasks"]
     worst = int(less.argmax()) if len(less) else -1
     if worst >= 0 and less[worst] > SAME:
@@ -160,6 +166,8 @@ def _notes(
             f"nobody is further below its exact share than job {names[worst]}:"
             f" {has[worst]} of {divisible[worst]:.6g} tasks{most}"
         )
+    if none:
+        notes.append(f"a gang starts whole or not at all, so none runs of {listing(none, most=5)}")
     if packed is not None and divisible.sum() - packed > SAME:
         notes.append(
             "packing whole tasks within the exact shares of each kind of machine loses at least"
@@ -253,11 +261,8 @@ def _allocation(
                 nowhere=None if problem.usable[j].any() else nowhere(cluster, by_name[job.name]),
             )
         )
-    fit = (counts.holds * problem.eligible).max(axis=1, initial=0)
     too_large = [
-        f"job {name}: a whole task is more than a limit of its tenant allows"
-        if fit[j]
-        else f"job {name}: no machine that it may use holds a whole task"
+        f"job {name}: {_reason(counts, j)}"
         for j, name in enumerate(problem.job_names)
         if counts.usable[j] == 0 and problem.usable[j].any()
     ]
@@ -274,6 +279,20 @@ def _allocation(
         whole=whole,
         unrounded=back.unrounded(problem, total, unit, share, weight, tenant_share),
     )
+
+
+def _reason(counts: Counts, j: int) -> str:
+    """Why not a single task of the job, or gang, can run, in words."""
+    holds = np.where(counts.problem.eligible[j], counts.holds[j], 0)
+    if not holds.any():
+        return "no machine that it may use holds a whole task"
+    gang = int(counts.gang[j])
+    if any(cap.use[j] > cap.amount for cap in counts.limits):
+        return "a whole task is more than a limit of its tenant allows"
+    room = int(holds @ counts.count)
+    if room < gang:
+        return f"{gang} tasks start together, and all machines that it may use hold {room}"
+    return f"{gang} tasks start together, which is more than a limit of its tenant allows"
 
 
 def _number(value: int | Fraction) -> float:

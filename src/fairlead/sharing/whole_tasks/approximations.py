@@ -12,6 +12,7 @@ from fairlead.sharing.problem.problem import Floats, Ints
 from fairlead.sharing.whole_tasks.capped import capped, keeps, trim
 from fairlead.sharing.whole_tasks.counts import Counts, total_use
 from fairlead.sharing.whole_tasks.evenest import calm
+from fairlead.sharing.whole_tasks.gangs import refuse_gangs
 from fairlead.sharing.whole_tasks.lottery import generator, lottery
 from fairlead.sharing.whole_tasks.outcome import WholeOutcome
 from fairlead.sharing.whole_tasks.point import Packing, Point, cdrf_point
@@ -27,6 +28,7 @@ def cdrf_lottery(counts: Counts) -> WholeOutcome:
     (Friedman, Ghodsi, Psomas 2014). It is fair, Pareto-optimal and strategy-proof ex ante: before
     the draw.
     """
+    refuse_gangs(counts, "cdrf-lottery")
     point = calm(cdrf_point(counts))
     found = lottery(point)
     jobs = len(point.tasks)
@@ -42,6 +44,7 @@ def gim_cdrf(counts: Counts, seed: int = 0, deterministic: bool = False) -> Whol
     `deterministic=true`: as many machines of each packing as the mixture says, rounded down, and
     the rest of the machines stay empty (section 4.2).
     """
+    refuse_gangs(counts, "gim-cdrf")
     point = calm(cdrf_point(counts))
     if deterministic:
         down = tuple((k, packing, Fraction(int(n))) for k, packing, n in point.mixture if n >= 1)
@@ -68,6 +71,7 @@ def shapley_folkman(counts: Counts) -> WholeOutcome:
     that the mixture says, and those that are split between packings, at most one for each job, take
     the packings that come closest to the point together (Friedman, Ghodsi, Psomas 2014).
     """
+    refuse_gangs(counts, "shapley-folkman")
     point = calm(cdrf_point(counts))
     jobs = len(point.tasks)
     goal = np.array([float(each) for each in point.tasks])

@@ -12,6 +12,7 @@ import numpy as np
 from fairlead.model.errors import InputError
 from fairlead.sharing.problem.problem import Ints
 from fairlead.sharing.whole_tasks.counts import Counts
+from fairlead.sharing.whole_tasks.gangs import refuse_gangs, whole_gangs
 from fairlead.sharing.whole_tasks.lottery import Drawn, Lottery, generator
 from fairlead.sharing.whole_tasks.outcome import WholeOutcome
 
@@ -24,7 +25,7 @@ MOST_ORDERED = 6
 
 
 def serial_dictatorship(counts: Counts, seed: int = 0, lottery: bool = False) -> WholeOutcome:
-    """In an order that the seed draws, each job takes all that it can of what is left.
+    """In an order that the seed draws, each job takes whole gangs of what is left, all that it can.
 
     It is Pareto-optimal and strategy-proof and shares nothing (Friedman, Ghodsi, Psomas 2014,
     section 2.4), where no job runs out of tasks: else where it puts them matters to those after
@@ -61,15 +62,20 @@ class _Allowed:
 
     def __init__(self, counts: Counts) -> None:
         self._tasks, self._limits = counts.tasks, counts.limits
+        self._gang: list[int] = counts.gang.tolist()
         self._room = [cap.amount for cap in counts.limits]
 
     def most(self, j: int) -> int:
         """Of job j."""
-        most = int(self._tasks[j])
+        return self.of(j, int(self._tasks[j]))
+
+    def of(self, j: int, fit: int) -> int:
+        """Of job j where so many fit: no part of a gang."""
+        most = min(fit, int(self._tasks[j]))
         for room, cap in zip(self._room, self._limits, strict=True):
             if cap.use[j]:
                 most = min(most, room // int(cap.use[j]))
-        return most
+        return whole_gangs(self._gang[j], most, int(self._tasks[j]))
 
     def take(self, j: int, tasks: int) -> None:
         """Job j has these now."""
@@ -86,7 +92,7 @@ def _in_order(counts: Counts, order: Sequence[int]) -> WholeOutcome:
         needs = counts.demand[j] > 0
         fit = np.minimum(fit, (left[:, needs] // counts.demand[j, needs]).min(axis=1))
         tasks = int(fit @ counts.count)
-        if tasks > allowed.most(j):
+        if tasks > allowed.of(j, tasks):
             return _one_by_one(counts, order)
         allowed.take(j, tasks)
         packing[:, j] = fit
@@ -111,7 +117,7 @@ def _one_by_one(counts: Counts, order: Sequence[int]) -> WholeOutcome:
         fit = np.minimum(
             counts.most[j, of], (left[:, needs] // counts.demand[j, needs]).min(axis=1)
         )
-        packing[:, j] = _first(fit, allowed.most(j))
+        packing[:, j] = _first(fit, allowed.of(j, int(fit.sum())))
         allowed.take(j, int(packing[:, j].sum()))
         left -= packing[:, j, None] * counts.demand[j]
     return _counted(of, packing)
@@ -137,6 +143,7 @@ def moving_knife(counts: Counts) -> WholeOutcome:
     limit, the last of them may have less. Weights do not count, and what a piece cannot hold is
     lost.
     """
+    refuse_gangs(counts, "moving-knife")
     allowed = _Allowed(counts)
     jobs = [j for j in range(len(counts.demand)) if counts.usable[j] > 0]
     of = np.repeat(np.arange(len(counts.capacity)), counts.count)

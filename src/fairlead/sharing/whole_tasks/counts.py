@@ -37,9 +37,10 @@ class Counts:
 
     `holds[j, c]`: whole tasks of j that one empty machine of class c holds, constraints ignored;
     `most[j, c]`: 0 where the job may not use the class, and no more than it has tasks.
-    A job of which one task is more than a tenant's limit may use nothing. `count[c]` machines are
-    in each class. `weight` (T,) is exact, 1 where a pool says it. `limits`: which jobs each limit
-    caps, what a task of each takes (J,), and the amount.
+    A job of which one task, or one gang, is more than a tenant's limit may use nothing, nor one of
+    which all machines that it may use do not hold a gang. `count[c]` machines are in each class.
+    `weight` (T,) is exact, 1 where a pool says it. `gang` (J,): so many tasks start together.
+    `limits`: which jobs each limit caps, what a task of each takes (J,), and the amount.
     """
 
     problem: Problem
@@ -49,6 +50,7 @@ class Counts:
     most: Ints  # (J, C)
     count: Ints  # (C,)
     weight: tuple[Fraction, ...]
+    gang: Ints  # (J,)
     limits: tuple[Cap, ...] = ()
 
     @cached_property
@@ -138,11 +140,14 @@ def counts_of(cluster: Cluster, jobs: Sequence[Job], problem: Problem) -> Counts
         )
     most = np.where(problem.eligible, np.minimum(holds, _tasks(problem)[:, None]), 0)
     limits = _limits(cluster, problem, demand, units)
+    gang = np.array([job.gang for job in ordered], np.int64)
+    most[np.where(most > 0, holds, 0) @ problem.count < gang] = 0
     for cap in limits:
-        most[cap.use > cap.amount] = 0
+        # By a division, since a gang's amount may be more than is counted to.
+        most[(cap.use > 0) & (cap.amount // np.maximum(cap.use, 1) < gang)] = 0
     written = {tenant.name: tenant.weight for tenant in cluster.tenants}
     weight = tuple(written.get(name) or Fraction(1) for name in problem.tree.names)
-    return Counts(problem, demand, capacity, holds, most, problem.count, weight, limits)
+    return Counts(problem, demand, capacity, holds, most, problem.count, weight, gang, limits)
 
 
 def _limits(

@@ -11,8 +11,8 @@ from fairlead.sharing.whole_tasks.counts import Counts
 
 
 def all_alike(counts: Counts) -> bool:
-    """Whether every task takes the same, so that machines have slots, and nobody's rate depends on
-    who else is active."""
+    """Whether every task takes the same and starts alone, so that machines have slots, and nobody's
+    rate depends on who else is active."""
     tree = counts.problem.tree
     return (
         len(counts.demand) > 0
@@ -20,6 +20,7 @@ def all_alike(counts: Counts) -> bool:
         and bool((tree.parent < 0).all())
         and int(np.bincount(tree.job_tenant).max()) == 1
         and not tree.limits
+        and bool((counts.gang == 1).all())
         and int(counts.holds.max()) * int(counts.count.sum()) < 2**30
     )
 

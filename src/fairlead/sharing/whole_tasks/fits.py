@@ -41,8 +41,8 @@ class Fits:
 
     def check(self, packings: Sequence[Packing]) -> None:
         """Raises InternalError where a packing is larger than a machine, on more machines than
-        there are, where its job may not run, has more tasks than the job, or where all together
-        hold more than a tenant's limit."""
+        there are, where its job may not run, has more tasks than the job or a part of a gang, or
+        where all together hold more than a tenant's limit."""
         used: dict[int, Fraction] = {}
         total: dict[str, Fraction] = {}
         for packing in packings:
@@ -60,6 +60,9 @@ class Fits:
             most = self._jobs[name].tasks
             if most is not None and given > most:
                 _fail(f"job {name} gets {given} tasks and has {most}")
+            gang = self._jobs[name].gang
+            if given % gang and (most is None or given < most // gang * gang):
+                _fail(f"job {name} gets {given} tasks, and {gang} start together")
         for tenant, limit in self._limits.items():
             for resource, amount in limit.items():
                 held = sum(

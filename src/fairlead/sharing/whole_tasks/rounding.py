@@ -8,10 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.sharing.problem.problem import Floats
+from fairlead.sharing.problem.problem import Floats, Ints
 from fairlead.sharing.solvers.whole.packed import most_packed
 from fairlead.sharing.solvers.whole.packing import Packer
+from fairlead.sharing.whole_tasks.capped import trim
 from fairlead.sharing.whole_tasks.counts import Counts
+from fairlead.sharing.whole_tasks.gangs import whole_gangs
 from fairlead.sharing.whole_tasks.point import Packing
 
 _WHOLE = 1e-9  # what a rounding error leaves of a whole machine or task
@@ -35,7 +37,7 @@ def round_tasks(counts: Counts, tasks: Floats, exact: Floats, unit: Floats) -> R
     machines of each packing as that says, rounded down; and then one task after the other: first
     for those who are a whole task below their exact share, whoever has the least part of it; then
     for whoever has the least share, tasks / `unit` (J,). A task goes where its job should still
-    have some, to the machine that it fills best.
+    have some, to the machine that it fills best. The tasks of a gang are given out together.
     """
     start: list[tuple[int, Packing, int]] = []
     packed = 0.0
@@ -86,10 +88,8 @@ class _Filling:
         )
         self.room = np.array([min(cap.amount, 2**62) for cap in counts.limits], np.int64)
         empty = counts.count.copy()
-        for c, packing, planned in start:
-            takes = self.use @ np.array(packing, np.int64)
-            number = int((self.room // np.maximum(takes, 1))[takes > 0].min(initial=planned))
-            self.room -= number * takes
+        for c, packing, number in self._to_begin_with(start):
+            self.room -= number * (self.use @ np.array(packing, np.int64))
             self._add(c, packing, number)
             empty[c] -= number
             row = np.array(packing, np.int64)
@@ -99,6 +99,24 @@ class _Filling:
             self._add(c, (0,) * jobs, int(empty[c]))
         # What a machine is worth filling: each resource in parts of the machine.
         self.size = np.where(counts.capacity > 0, counts.capacity, 1).astype(np.float64)
+
+    def _to_begin_with(
+        self, start: Sequence[tuple[int, Packing, int]]
+    ) -> Sequence[tuple[int, Packing, int]]:
+        """The packings on so many machines as the limits allow, without parts of gangs."""
+        room, has = self.room.copy(), np.zeros_like(self.has)
+        found: list[tuple[int, Packing, int]] = []
+        for c, packing, planned in start:
+            takes = self.use @ np.array(packing, np.int64)
+            number = int((room // np.maximum(takes, 1))[takes > 0].min(initial=planned))
+            room -= number * takes
+            has += number * np.array(packing, np.int64)
+            found.append((c, packing, number))
+        gang = self.counts.gang
+        if (gang == 1).all():
+            return found
+        kept = map(whole_gangs, gang.tolist(), has.tolist(), self.counts.tasks.tolist())
+        return trim(found, list(kept))
 
     def _add(self, c: int, packing: Packing, number: int) -> None:
         at = self.known.get((c, packing))
@@ -117,40 +135,63 @@ class _Filling:
         self.left[at] = self.counts.capacity[c] - self.rows[at] @ self.counts.demand
 
     def run(self) -> None:
-        """Gives out one task after the other until nothing fits any more."""
+        """Gives out one task, or gang, after the other until nothing fits any more."""
         waiting = self.unit > 0
+        tasks, gang = self.counts.tasks, self.counts.gang
         while True:
-            waiting &= self.has < self.counts.tasks
+            waiting &= self.has < tasks
             if not waiting.any():
                 return
             share = self.has / np.where(waiting, self.unit, 1.0)
             # Below what it should have: by the part of it that it has. Everybody else afterwards.
-            short = waiting & (self.has + 1 <= self.exact)
+            together = np.where(tasks - self.has >= gang, gang, 1)
+            short = waiting & (self.has + together <= self.exact)
             if short.any():
                 order = np.where(short, self.has / self.exact, np.inf)
             else:
                 order = np.where(waiting, share, np.inf)
             j = int(order.argmin())
-            at = self._place(j) if (self.use[:, j] <= self.room).all() else None
-            if at is None:
+            if not self._hold(j, int(together[j])):
                 waiting[j] = False  # what is full does not empty again
                 continue
-            c, packing = self.keys[at]
-            self.number[at] -= 1
-            more = (*packing[:j], packing[j] + 1, *packing[j + 1 :])
-            self._add(c, more, 1)
-            self.room -= self.use[:, j]
-            self.has[j] += 1
-            self.missing[j, c] -= 1
+            for _ in range(int(together[j])):
+                self._start(j)
 
-    def _place(self, j: int) -> int | None:
-        """The group of machines for one more task of j; None if there is none."""
-        demand = self.counts.demand[j]
+    def _hold(self, j: int, tasks: int) -> bool:
+        """Whether limits and machines have room for so many more tasks of j."""
+        used = self.use[:, j] > 0
+        if (self.room[used] // self.use[used, j] < tasks).any():
+            return False
+        found = self._fits(j)
+        if tasks == 1 or not len(found):
+            return bool(len(found))
+        needs = self.counts.demand[j] > 0
+        each = self.counts.most[j, self.of[found]] - self.rows[found, j]
+        fit = self.left[found][:, needs] // self.counts.demand[j, needs]
+        fit = np.minimum(fit.min(axis=1, initial=tasks), np.minimum(each, tasks))
+        return int(fit @ np.minimum(self.number[found], tasks)) >= tasks
+
+    def _start(self, j: int) -> None:
+        """Gives j one task more, for which there is room."""
+        at = self._place(j)
+        c, packing = self.keys[at]
+        self.number[at] -= 1
+        more = (*packing[:j], packing[j] + 1, *packing[j + 1 :])
+        self._add(c, more, 1)
+        self.room -= self.use[:, j]
+        self.has[j] += 1
+        self.missing[j, c] -= 1
+
+    def _fits(self, j: int) -> Ints:
+        """The groups of machines with room for one more task of j."""
         fits = (self.number > 0) & (self.rows[:, j] < self.counts.most[j, self.of])
-        fits &= (self.left >= demand).all(axis=1)
-        found = np.flatnonzero(fits)
-        if not len(found):
-            return None
+        fits &= (self.left >= self.counts.demand[j]).all(axis=1)
+        return np.flatnonzero(fits)
+
+    def _place(self, j: int) -> int:
+        """The group of machines for one more task of j."""
+        demand = self.counts.demand[j]
+        found = self._fits(j)
         of = self.of[found]
         missing = np.maximum(self.missing[j, of], 0.0)
         after = ((self.left[found] - demand) / self.size[of]).sum(axis=1)

@@ -275,15 +275,13 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The same line in few points: means of as many neighbours as needed."""
+    """The same samples in few points: means of as many neighbours as needed, each from the moment
+    of the first of them, and the last sample."""
     if len(x) <= POINTS:
         return x, y
     edges = np.linspace(0, len(x), POINTS + 1).astype(np.int64)
-    count = np.diff(edges)
-    return (
-        np.add.reduceat(x, edges[:-1]) / count,
-        np.add.reduceat(y, edges[:-1]) / count,
-    )
+    means = np.add.reduceat(y, edges[:-1]) / np.diff(edges)
+    return np.append(x[edges[:-1]], x[-1]), np.append(means, y[-1])
 
 
 def utilisation_of(run: Run, resource: str, until: float) -> Curve | None:

@@ -95,13 +95,14 @@ def lines(
     y_most: float | None = None,
     names: str | None = None,
 ) -> Plot:
-    """Curves over time (seconds); by its place in the order each name looks the same everywhere.
+    """Samples over time (seconds), each until the next one: what is between them is not known to
+    rise or fall. By its place in the order each name looks the same everywhere.
     `names` says what they are names of, if that is not clear."""
 
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         for curve in curves:
-            axes.plot(curve.x, curve.y, **look(order, curve.name), label=curve.name)
+            axes.step(curve.x, curve.y, where="post", **look(order, curve.name), label=curve.name)
         axes.set_title(title)
         axes.set_ylabel(y_label)
         axes.set_ylim(0, y_most)
@@ -167,7 +168,7 @@ def bars(name: str, title: str, caption: str, found: SpeedUps, order: Sequence[s
         axes.set_xlabel("tasks of the job")
         axes.set_ylabel(f"time to the end ÷ under {short(found.first)}")
         axes.set_title(title)
-        axes.margins(y=0.15)
+        axes.set_ylim(*around_one([part for _, parts in found.others for part in parts]))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))
         legend(figure, [other for other, _ in found.others])
 
@@ -188,6 +189,18 @@ UNITS = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "second
 STEPS = (1, 2, 5, 6, 10, 12, 15, 20, 24, 30, 50, 60, 100, 200, 500, 1000)
 MOST_MARKS = 7
 MOST_LETTERS = 18
+
+
+LEAST_SEEN = 0.1
+"""Less than a tenth of difference looks like little: no axis of factors is narrower than that."""
+
+
+def around_one(factors: Sequence[float]) -> tuple[float, float]:
+    """The ends of an axis of factors: all are on it, and so is a tenth more or less than 1."""
+    known = [factor for factor in factors if not isnan(factor)]
+    least, most = min([1.0, *known]), max([1.0, *known])
+    margin = 0.15 * (most - least)
+    return min(1.0 - LEAST_SEEN, least - margin), max(1.0 + LEAST_SEEN, most + margin)
 
 
 def look(order: Sequence[str], name: str) -> dict[str, Any]:

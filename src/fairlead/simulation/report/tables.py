@@ -29,7 +29,17 @@ def main_table(rows: tuple[Row, ...], until: float) -> Table:
     measured = any(row.rmse is not None for row in rows)
     resources = tuple(dict.fromkeys(name for row in rows for name, _ in row.used))
     header = (
-        *("policy", "runs", "jobs", "over", "delay", "90%", "to end", "90%", "slowdown"),
+        *(
+            "policy",
+            "runs",
+            "jobs",
+            "over",
+            "delay",
+            "delay 90%",
+            "to end",
+            "to end 90%",
+            "slowdown",
+        ),
         *(f"{name} used" for name in resources),
         *(("RMSE", "shortfall") if measured else ()),
     )
@@ -53,7 +63,7 @@ def main_table(rows: tuple[Row, ...], until: float) -> Table:
         title="Policies",
         caption=(
             "delay: from submission to the first start, the mean of all jobs and what nine in ten"
-            " stay below; to end: from submission to completion; slowdown: that ÷ the longest"
+            " stay below (90%); to end: from submission to completion; slowdown: that ÷ the longest"
             " task; used: the part of the resource, mean over the samples"
             + (
                 f" until {MOST:.0%} of the jobs of all runs are over, {duration(until)}"
