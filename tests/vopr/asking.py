@@ -43,7 +43,8 @@ def call_of(request: Request, token: str) -> Call:
         case SubmitJobs():
             key = () if request.key is None else (("Idempotency-Key", request.key),)
             body = _json(jobs=[plain_job(job) for job in request.jobs])
-            return Call("POST", "/v1/jobs", token, body=body, headers=key)
+            query = "?strict=true" if request.strict else ""
+            return Call("POST", f"/v1/jobs{query}", token, body=body, headers=key)
         case ChangeJob():
             return Call("PATCH", f"/v1/jobs/{request.job}", token, body=_json(tasks=request.tasks))
         case CancelJob():

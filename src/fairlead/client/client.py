@@ -80,26 +80,32 @@ class Client:
 
     # Jobs
 
-    def submit(self, *jobs: Job | Plain, key: str | None = None) -> Submitted:
+    def submit(self, *jobs: Job | Plain, key: str | None = None, strict: bool = False) -> Submitted:
         """Submits jobs: all of them are accepted, or none. With the same `key` once more, nothing
         new is accepted; without one, a key is made, so that a lost answer can be asked for again.
-        """
-        return self._submit([_tree(job) for job in jobs], key or new_key())
+        `warnings` of the answer are of jobs that can never run as things are now; with `strict`
+        these are refused, and all others with them."""
+        return self._submit([_tree(job) for job in jobs], key or new_key(), strict)
 
     def submit_all(
-        self, jobs: Iterable[Job | Plain], key: str | None = None, size: int = BATCH
+        self,
+        jobs: Iterable[Job | Plain],
+        key: str | None = None,
+        size: int = BATCH,
+        strict: bool = False,
     ) -> Iterator[Submitted]:
         """Submits any number of jobs, at most `size` in a request: all of a request are accepted,
-        or none. What was accepted comes as it is; the same `key` with the same jobs goes on where
-        it stopped."""
+        or none; with `strict` none where one of them can never run as things are now. What was
+        accepted comes as it is; the same `key` with the same jobs goes on where it stopped."""
         key = key or new_key()
         for number, batch in enumerate(batches(map(_tree, jobs), size)):
-            yield self._submit(batch, f"{key}-{number}")
+            yield self._submit(batch, f"{key}-{number}", strict)
 
-    def _submit(self, jobs: list[Plain], key: str) -> Submitted:
+    def _submit(self, jobs: list[Plain], key: str, strict: bool) -> Submitted:
         if not jobs:
             raise InputError("there is no job to submit", "give one or more")
-        return self._ask(Submitted, "POST", "/v1/jobs", body={"jobs": jobs}, key=key)
+        query = {"strict": strict or None}
+        return self._ask(Submitted, "POST", "/v1/jobs", query=query, body={"jobs": jobs}, key=key)
 
     def jobs(
         self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from fairlead.model.constraint import Operator, Requirement
 from fairlead.model.hints import Known
@@ -11,48 +12,78 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 
 NAMED = 5
-"""So many of the names that there are stand in a sentence."""
+"""So many of the names that there are stand in a sentence, and so many machines of a list that are
+not there get a sentence each."""
 
 
-def slips(machines: Sequence[Machine], job: Job) -> Iterator[str]:
-    """What the job names that none of these machines has, with the nearest name or with those that
-    there are."""
-    resources = {name for machine in machines for name in machine.capacity}
-    for name in job.demand:
-        if job.demand[name] and name not in resources:
-            yield _slip(f"no machine has any {name}", name, resources)
-    keys = {key for machine in machines for key in machine.labels}
-    for each in job.where.requirements:
-        if each.matches({}):  # what no machine has excludes none here
-            continue
-        if each.key not in keys:
-            yield _slip(f"no machine has the label {each.key}", each.key, keys)
-        elif each.operator in (Operator.EQUAL, Operator.IN):
-            yield from _values(machines, each)
-    if job.machines is not None:
-        names = {machine.name for machine in machines}
-        for name in job.machines:
-            if name not in names:
-                yield _slip(f'there is no machine "{name}"', name, names)
+class Slips:
+    """What these machines have, looked up once for all jobs that are compared with it."""
+
+    def __init__(self, machines: Iterable[Machine]) -> None:
+        names: set[str] = set()
+        resources: set[str] = set()
+        self._values: dict[str, set[str]] = {}
+        for machine in machines:
+            names.add(machine.name)
+            resources.update(machine.capacity)
+            for key, value in machine.labels.items():
+                self._values.setdefault(key, set()).add(str(value))
+        self._names = _Names(names)
+        self._resources = _Names(resources)
+        self._keys = _Names(self._values)
+
+    def of(self, job: Job) -> Iterator[str]:
+        """What the job names that no machine has, with the nearest name or with those that there
+        are."""
+        for name in job.demand:
+            if job.demand[name] and name not in self._resources:
+                yield self._resources.slip(f"no machine has any {name}", name)
+        for each in job.where.requirements:
+            if each.matches({}):  # what no machine has excludes none here
+                continue
+            if each.key not in self._keys:
+                yield self._keys.slip(f"no machine has the label {each.key}", each.key)
+            elif each.operator in (Operator.EQUAL, Operator.IN):
+                yield from self._values_of(each)
+        if job.machines is not None:
+            missing = [name for name in job.machines if name not in self._names]
+            for name in missing[:NAMED]:
+                yield self._names.slip(f'there is no machine "{name}"', name)
+            if missing[NAMED:]:
+                yield f"{len(missing) - NAMED} more machines of its list are not there"
+
+    def _values_of(self, each: Requirement) -> Iterator[str]:
+        values = self._values[each.key]
+        for value in each.values:
+            if value not in values:
+                # A model of another number, or of another letter before it, is another model.
+                alike = [one for one in values if _model(one) == _model(value)]
+                yield _Names(values).slip(f"no machine has {each.key} = {value}", value, alike)
 
 
-def _values(machines: Iterable[Machine], each: Requirement) -> Iterator[str]:
-    values = {str(m.labels[each.key]) for m in machines if each.key in m.labels}
-    for value in each.values:
-        if value not in values:
-            # A model of another number, or of another letter before it, is another model.
-            alike = [one for one in values if _model(one) == _model(value)]
-            yield _slip(f"no machine has {each.key} = {value}", value, alike, values)
+class _Names:
+    """Names that there are."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._there = frozenset(names)
+        self._known = Known(self._there)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._there
+
+    def slip(self, what: str, word: str, near: Iterable[str] | None = None) -> str:
+        """The sentence with a hint at the nearest name, of those that come into question."""
+        known = self._known if near is None else Known(near)
+        hint = known.hint(word, self._otherwise)
+        return f"{what}; {hint}" if hint else what
+
+    @cached_property
+    def _otherwise(self) -> str:
+        names = sorted(self._there)
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return f"there is {', '.join(names[:NAMED])}{more}" if names else ""
 
 
 def _model(value: str) -> tuple[str, ...]:
     """The numbers in a value, each with the letter before it."""
     return tuple(re.findall(r".?[0-9]+", value.lower()))
-
-
-def _slip(what: str, word: str, near: Collection[str], there: Collection[str] | None = None) -> str:
-    names = sorted(near if there is None else there)
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    otherwise = f"there is {', '.join(names[:NAMED])}{more}" if names else ""
-    hint = Known(near).hint(word, otherwise)
-    return f"{what}; {hint}" if hint else what

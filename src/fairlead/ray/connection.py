@@ -71,6 +71,7 @@ class Connection:
         self._portions: WeakSet[Portions] = WeakSet()
         self._new: SimpleQueue[Job] = SimpleQueue()
         self._open: dict[str, Job] = {}
+        self._warned: set[str] = set()  # what was said once of calls that can never run
         self._wake = threading.Event()
         self._submitted = threading.Event()
         self._results = Results(self._client, self._drop_done)
@@ -224,6 +225,10 @@ class Connection:
             for job in batch:
                 self._refuse(job, CallError(f"it could not be submitted: {error}"))
             return
+        for each in answer.warnings:
+            if each.sentence not in self._warned:
+                self._warned.add(each.sentence)
+                logger.warning("job %s: %s", each.job, each.sentence)
         with self._lock:
             self._unsent -= len(batch)
             for job, row in zip(batch, answer.jobs, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -19,7 +19,8 @@ from fairlead.scheduling.preemption.picture import pieces_of
 from fairlead.scheduling.slot_core import SlotCore
 from fairlead.scheduling.state.ids import Ids, Unit
 from fairlead.scheduling.why.collect import why
-from fairlead.scheduling.why.values import Why
+from fairlead.scheduling.why.lasting import Prospects
+from fairlead.scheduling.why.values import Reason, Why
 from fairlead.sharing.policy import Policy
 
 
@@ -116,6 +117,12 @@ class Core(SlotCore):
     def why(self, job: str) -> Why:
         """Why tasks of the job wait."""
         return why(self.state, self.ids, job)
+
+    def never(self, jobs: Iterable[Job]) -> list[tuple[Reason, ...]]:
+        """For each of these jobs, of which `check_job` has nothing to say, why it could never run
+        on the machines that are there; nothing where it could."""
+        prospects = Prospects(self.book)
+        return [prospects.never(job) for job in jobs]
 
     def _named(self) -> list[Decision]:
         """The decisions that the kernels wrote down, in names."""

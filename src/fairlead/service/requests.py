@@ -34,6 +34,7 @@ JobKey = int | str
 @dataclass(frozen=True, slots=True)
 class SubmitJobs:
     """Take these jobs, all of them or none. A job that names no tenant is of the caller's.
+    `strict`: none, if one of them could never run on the machines and limits that are there.
 
     `key`: the caller's own name for this request. Asked again with the same key, by the same
     token, the same jobs give the same answer and other jobs are refused. Done: SubmittedJobs."""
@@ -41,16 +42,26 @@ class SubmitJobs:
     caller: Caller
     jobs: tuple[Job, ...]
     key: str | None = None
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A job that was taken, and a sentence on why it can never run as things are."""
+
+    job: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class SubmittedJobs:
     """The numbers and names of the jobs, in the order in which they were given. `again`: they were
-    there already, by the same key."""
+    there already, by the same key. `warnings` are of now, then too."""
 
     ids: tuple[int, ...]
     names: tuple[str, ...]
     again: bool = False
+    warnings: tuple[Warned, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

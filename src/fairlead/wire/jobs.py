@@ -76,6 +76,13 @@ class JobDetail(JobRow):
     by: str | None = Field(default=None, description="the name of the token that submitted it")
 
 
+class SubmissionWarning(ResponseBody):
+    """A job that was accepted and can never run on the machines and limits that are there."""
+
+    job: str
+    sentence: str
+
+
 class Submitted(ResponseBody):
     """The jobs that were accepted, in their order: all of a request, or none."""
 
@@ -83,6 +90,9 @@ class Submitted(ResponseBody):
     jobs: list[JobRow]
     repeated: bool = Field(
         default=False, description="this Idempotency-Key was used before: nothing new was accepted"
+    )
+    warnings: list[SubmissionWarning] = Field(
+        default_factory=list, description="of jobs that can never run as things are now"
     )
 
 

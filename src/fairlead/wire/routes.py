@@ -47,6 +47,7 @@ ROUTES: tuple[Route, ...] = (
         jobs.Submitted,
         jobs.Submission,
         status=201,
+        query=("strict",),
         owned="body",
     ),
     Route(

@@ -62,6 +62,25 @@ def shell(
 # Submitting
 
 
+def test_a_job_that_can_never_run_is_warned_of_or_strictly_refused(shell: Terminal) -> None:
+    words = ("submit", "--name", "never", "--cpu", "1000", *ENDLESS)
+    code, out, err = shell(*words[:1], "--strict", *words[1:])
+    assert (code, out) == (Exit.BAD_INPUT, "")
+    assert 'job "never": it can never run, because ' in err
+    assert "too little cpu" in err
+    assert shell.json("jobs")["jobs"] == []
+    code, out, err = shell(*words)
+    assert (code, out) == (0, "never: submitted, 1 task\n")
+    assert err.startswith("warning: never: it can never run, because ")
+    assert shell("why", "never")[1].count("can never run") == 1
+    shell.good("cancel", "never")
+    code, out, err = shell("submit", "--json", "--name", "far", "--where", "zne = a", *ENDLESS)
+    (warning,) = json.loads(out)["warnings"]
+    assert warning["job"] == "far"
+    assert "no machine has the label zne" in warning["sentence"]
+    assert err == f"warning: far: {warning['sentence']}\n"
+
+
 def test_a_command_runs_and_its_end_is_the_exit_code(shell: Terminal) -> None:
     code, out, err = shell("submit", "--name", "good", "--wait", "--", "true")
     assert (code, out) == (0, "good: finished, 1/1 tasks done\n")

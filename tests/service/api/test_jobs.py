@@ -325,3 +325,20 @@ def test_a_what_if_of_another_tenants_job_is_refused(stage: Stage) -> None:
     answer = stage.ask("POST", "/v1/whatif", "vision", asked)
     assert answer.status == 200, answer.body
     assert answer.tree["whatif"]["schema"] == "fairlead.whatif/1"
+
+
+def test_jobs_that_can_never_run_are_warned_of_or_strictly_refused(stage: Stage) -> None:
+    body = {"jobs": [job("fine", "vision"), job("huge", "vision", demand={"cpu": 5})]}
+    sentence = (
+        "it can never run, because 2 machines satisfy its constraint but are too small even when"
+        " empty: 2 have too little cpu"
+    )
+    refused = stage.ask("POST", "/v1/jobs?strict=true", "vision", body)
+    assert (refused.status, refused.kind) == (422, "invalid")
+    assert refused.messages == [f'job "huge": {sentence}']
+    assert names(stage) == []
+    taken = stage.ask("POST", "/v1/jobs", "vision", body)
+    assert taken.status == 201
+    assert taken.tree["warnings"] == [{"job": "huge", "sentence": sentence}]
+    assert names(stage) == ["fine", "huge"]
+    assert stage.get("/v1/jobs/huge/why").tree["reasons"][0]["sentence"] == sentence

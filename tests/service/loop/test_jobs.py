@@ -335,3 +335,72 @@ def test_a_cancel_in_the_step_in_which_the_last_task_ends() -> None:
     assert refused.wrong is Wrong.CONFLICT
     assert state(stage, "x") is JobState.FINISHED
     stage.restart()
+
+
+# Jobs that can never run
+
+HUGE = "it can never run, because 2 machines satisfy its constraint but are too small even when"
+
+
+def test_a_job_that_can_never_run_is_taken_with_a_warning_though_others_wait_before_it() -> None:
+    stage = Stage(settings=Settings(tenants=(Tenant("t", limit={"cpu": 1}),)))
+    stage.submit(job("before", 62))
+    submitted = stage.submit(
+        job("fine"),
+        job("huge", demand={"cpu": 3}),
+        job("limited", 2, demand={"cpu": 1}, gang=2, tenant="t"),
+        job("gang", 5, gang=5),
+    )
+    said = {each.job: each.sentence for each in submitted.warnings}
+    assert list(said) == ["huge", "limited", "gang"]
+    assert said["huge"] == f"{HUGE} empty: 2 have too little cpu"
+    assert said["limited"] == (
+        "it can never run, because its 2 tasks that start together need 2 cpu,"
+        " and tenant t may hold 1"
+    )
+    assert said["gang"] == (
+        "it can never run, because 5 tasks start together, and all 2 machines that could run one"
+        " have room for 4 when empty"
+    )
+    core = stage.service.core
+    assert core is not None
+    for name, sentence in said.items():
+        assert [str(reason) for reason in core.why(name).reasons] == [sentence]
+
+
+def test_strictly_nothing_is_taken_where_a_job_can_never_run() -> None:
+    stage = Stage()
+    jobs = (job("fine"), job("huge", demand={"cpu": 3}), job("far", where="zone = east"))
+    refused = stage.refused(SubmitJobs(ADMIN, jobs, "k", strict=True))
+    assert refused.wrong is Wrong.INPUT
+    first, second = refused.what.splitlines()
+    assert first == f'job "huge": {HUGE} empty: 2 have too little cpu'
+    assert second == (
+        'job "far": it can never run, because none of 2 machines satisfies its constraint:'
+        " `zone = east` excludes 2; no machine has the label zone"
+    )
+    # What was refused used no key and no name.
+    submitted = stage.submit(*jobs, key="k")
+    assert not submitted.again
+    assert [each.job for each in submitted.warnings] == ["huge", "far"]
+
+
+def test_strictly_jobs_that_can_run_are_taken() -> None:
+    stage = Stage()
+    (reply,) = stage.step(SubmitJobs(ADMIN, (job("x", 9),), strict=True))
+    assert isinstance(reply, Done)
+
+
+def test_the_same_key_again_warns_of_what_is_still_there() -> None:
+    stage = Stage()
+    jobs = (job("huge", demand={"cpu": 3}), job("gone", demand={"cpu": 4}))
+    first = stage.submit(*jobs, key="k")
+    assert [each.job for each in first.warnings] == ["huge", "gone"]
+    stage.step(CancelJob(ADMIN, "gone"))
+    again = stage.submit(*jobs, key="k")
+    assert (again.again, again.ids) == (True, first.ids)
+    assert [each.job for each in again.warnings] == ["huge"]
+    # It was accepted before: to ask strictly for the same changes nothing.
+    (reply,) = stage.step(SubmitJobs(ADMIN, jobs, "k", strict=True))
+    assert isinstance(reply, Done)
+    assert reply.value == again

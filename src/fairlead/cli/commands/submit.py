@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fairlead.client.client import Client
     from fairlead.model.job import Job
-    from fairlead.wire.jobs import JobRow
+    from fairlead.wire.jobs import JobRow, SubmissionWarning
 
 EPILOG = """\
 examples:
@@ -103,6 +103,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="KEY",
         help="submitting the same with the same key once more changes nothing",
     )
+    how.add_argument(
+        "--strict",
+        action="store_true",
+        help="submit nothing if a job can never run on the machines and limits that are there",
+    )
     how.add_argument("--wait", action="store_true", help="until all is over; the exit code tells")
     how.add_argument("--timeout", metavar="TIME", help="with --wait: no longer than this")
     add_service(how)
@@ -129,10 +134,13 @@ def run(args: argparse.Namespace) -> int:
         import fairlead.client.waiting  # noqa: F401  the same
     # A service that restarts while somebody waits for hours is no reason to give up.
     with service_of(args, patience=120.0 if args.wait else PATIENCE) as service:
-        accepted = submit_jobs(service, jobs, args)
+        accepted, warnings = submit_jobs(service, jobs, args)
+        for each in warnings:
+            complain(f"warning: {escaped(each.job)}: {escaped(each.sentence)}")
         if not args.wait:
             if args.json:
-                _say_rows("fairlead.submitted/1", accepted)
+                warned = [each.model_dump(mode="json") for each in warnings]
+                _say_rows("fairlead.submitted/1", accepted, warnings=warned)
             else:
                 say(f"{_called(row)}: submitted, {_tasks(row)}" for row in accepted)
             return 0
@@ -151,23 +159,27 @@ def run(args: argparse.Namespace) -> int:
     return code_of(rows)
 
 
-def submit_jobs(service: Client, jobs: Sequence[Job], args: argparse.Namespace) -> list[JobRow]:
-    """Submits the jobs, and returns the rows of those accepted. Raises ServiceError; where some
-    of very many were accepted, a remark says how to go on."""
+def submit_jobs(
+    service: Client, jobs: Sequence[Job], args: argparse.Namespace
+) -> tuple[list[JobRow], list[SubmissionWarning]]:
+    """Submits the jobs, and returns the rows of those accepted with the service's warnings. Raises
+    ServiceError; where some of very many were accepted, a remark says how to go on."""
     from fairlead.client.client import BATCH, batches, new_key
     from fairlead.client.errors import ServiceError
     from fairlead.model.plain import plain_job
 
     key = args.key or new_key()
     if len(list(batches(map(plain_job, jobs), BATCH))) == 1:
-        answer = service.submit(*jobs, key=key)
+        answer = service.submit(*jobs, key=key, strict=args.strict)
         if answer.repeated and args.key is not None:
             complain(f"this was submitted before with the key {key}: nothing new was")
-        return list(answer.jobs)
+        return answer.jobs, answer.warnings
     accepted: list[JobRow] = []
+    warnings: list[SubmissionWarning] = []
     try:
-        for answer in service.submit_all(jobs, key=key, size=BATCH):
+        for answer in service.submit_all(jobs, key=key, size=BATCH, strict=args.strict):
             accepted += answer.jobs
+            warnings += answer.warnings
     except ServiceError:
         if accepted:
             complain(
@@ -175,7 +187,7 @@ def submit_jobs(service: Client, jobs: Sequence[Job], args: argparse.Namespace) 
                 f" --key {key} goes on there"
             )
         raise
-    return accepted
+    return accepted, warnings
 
 
 def wait_for_jobs(service: Client, names: Sequence[str], timeout: float | None) -> list[JobRow]:
@@ -214,8 +226,8 @@ def code_of(rows: Sequence[JobRow]) -> int:
     return Exit.OK if states <= OVER else Exit.LATER
 
 
-def _say_rows(schema: str, rows: Sequence[JobRow]) -> None:
-    say_json({"schema": schema, "jobs": [row.model_dump(mode="json") for row in rows]})
+def _say_rows(schema: str, rows: Sequence[JobRow], **more: object) -> None:
+    say_json({"schema": schema, "jobs": [row.model_dump(mode="json") for row in rows], **more})
 
 
 def _called(row: JobRow) -> str:

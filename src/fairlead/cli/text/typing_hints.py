@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
 from fairlead.model.shares import JobShare
-from fairlead.model.slips import slips
+from fairlead.model.slips import Slips
 
 
 def typing_hints(
@@ -15,6 +15,9 @@ def typing_hints(
 ) -> Iterator[str]:
     """For each job that can run nowhere: what it names that no machine has."""
     nowhere = {share.name for share in shares if share.nowhere is not None}
-    for job in jobs if nowhere else ():
+    if not nowhere:
+        return
+    slips = Slips(cluster.machines)
+    for job in jobs:
         if job.name in nowhere:
-            yield from (f"job {job.name}: {hint}" for hint in slips(cluster.machines, job))
+            yield from (f"job {job.name}: {hint}" for hint in slips.of(job))

@@ -26,7 +26,7 @@ from fairlead.scheduling.state.ids import Ids, Unit, unit_names
 from fairlead.scheduling.state.pools import pool_weights
 from fairlead.scheduling.state.scales import Classes, Scaled, Scaler, classes
 from fairlead.scheduling.state.slots import online
-from fairlead.scheduling.state.terms import Term, needed_by, satisfies, terms_of
+from fairlead.scheduling.state.terms import Listed, NotListed, Term, needed_by, satisfies, terms_of
 from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
 from fairlead.sharing.problem.problem import Bools
@@ -59,6 +59,7 @@ class Book:
         self.rejected: list[tuple[str, str]] = []
         self._classes: Classes | None = None
         self._fitted: dict[tuple[bytes, bytes, bool], Fitted] = {}
+        self._labels: list[tuple[Machine, Ints]] | None = None
         self.stale = False
         self.pools_changed = False
 
@@ -108,13 +109,13 @@ class Book:
 
     def machines_changed(self) -> None:
         """The scales are computed again before the next decision."""
-        self._classes = None
+        self._classes = self._labels = None
         self._fitted.clear()
         self.stale = self.pools_changed = True
 
     def forget_sums(self) -> None:
         """What is kept to be looked up is made anew when it is needed, in tables of one's own."""
-        self._classes, self._fitted = None, {}
+        self._classes, self._fitted, self._labels = None, {}, None
 
     def room_for(self, full: Full, slots: int = 1) -> None:
         """Make a table larger, if it has fewer free slots than that."""
@@ -146,21 +147,32 @@ class Book:
 
     def holders(self, terms: Iterable[Term]) -> dict[Term, Bools]:
         """Which machines satisfy each of the terms that nobody has needed so far."""
-        found: dict[Term, Bools] = {}
+        ids, found = self.ids, dict[Term, Bools]()
         for term in dict.fromkeys(terms):
-            if term not in self.ids.terms:
-                holds = np.zeros(int(self.state.header[0]["machines"]), bool)
-                known: dict[int, bool] = {}  # by the labels, equal ones of which are one object
-                for m, machine in self.ids.machine_at.items():
-                    if not isinstance(term, Requirement):
-                        holds[m] = satisfies(machine, term)
-                        continue
-                    key = id(machine.labels)
-                    if key not in known:
-                        known[key] = satisfies(machine, term)
-                    holds[m] = known[key]
-                found[term] = holds
+            if term in ids.terms:
+                continue
+            holds = found[term] = np.zeros(int(self.state.header[0]["machines"]), bool)
+            if isinstance(term, Requirement):
+                for machine, slots in self._alike_in_labels():
+                    holds[slots] = satisfies(machine, term)
+            else:
+                named = [ids.machines[name] for name in term.machines if name in ids.machines]
+                if isinstance(term, NotListed):
+                    holds[list(ids.machine_at)] = True
+                holds[named] = isinstance(term, Listed)
         return found
+
+    def _alike_in_labels(self) -> list[tuple[Machine, Ints]]:
+        """The machines by their labels, equal ones of which are one object: one machine each, and
+        the slots of all."""
+        if self._labels is None:
+            slots: dict[int, list[int]] = {}
+            for m, machine in self.ids.machine_at.items():
+                slots.setdefault(id(machine.labels), []).append(m)
+            self._labels = [
+                (self.ids.machine_at[each[0]], np.array(each)) for each in slots.values()
+            ]
+        return self._labels
 
     def bits(self, terms: Iterable[Term], holders: dict[Term, Bools]) -> Words:
         """The words in which these terms are set; each has one user more."""

@@ -3,16 +3,18 @@ of one that is about to be submitted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from fairlead.model.job import Job
-from fairlead.model.slips import slips
+from fairlead.model.slips import Slips
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.state.book import Book
+from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.ids import Ids
 from fairlead.scheduling.state.terms import Term, written_term
 from fairlead.scheduling.transitions import MachineState
@@ -25,6 +27,9 @@ from fairlead.scheduling.why.values import (
     TooSmall,
 )
 from fairlead.sharing.problem.problem import Bools, Ints
+
+MOST = 1 << 32
+"""So many tasks on a machine are counted at most, that a sum over machines fits into a word."""
 
 
 @dataclass(frozen=True)
@@ -39,25 +44,67 @@ class Wanted:
     tenant: int
     holders: Mapping[Term, Bools]
 
+    def allowed(self, machines: Ints) -> Bools:
+        """Which of these machines, those of its holders, satisfy the whole constraint."""
+        allowed = np.ones(len(machines), bool)
+        for holds in self.holders.values():
+            allowed &= holds
+        return allowed
 
-def never(book: Book, job: Job) -> tuple[Reason, ...]:
-    """Why the job could never run on the machines that are there, if it were submitted now. It is
-    legal by itself."""
-    machines = there(book.state)
-    if not len(machines):
-        return ()  # they are to come
-    needed, _ = book.terms_of(job)
-    size = job.gang if job.tasks is None or job.tasks >= job.gang else 1
-    wanted = Wanted(
-        job=job,
-        demand=np.array(book.ids.demand(job), np.int64),
-        size=size,
-        spread=job.spread,
-        tenant=-1 if job.tenant is None else book.ids.tenants[job.tenant],
-        holders=holders_of(book.state, book.ids, needed)
-        | {term: holds[machines] for term, holds in book.holders(needed).items()},
-    )
-    return lasting(book.state, book.ids, machines, wanted)
+
+class Prospects:
+    """Whether jobs that are submitted now could ever run on the machines that are there. It is
+    asked of many jobs at once: what those that are alike have in common is looked at once."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._machines = there(book.state)
+        examples, self._kind = alike(book.state.capacity[self._machines])
+        self._examples = self._machines[examples]
+        self._counts: dict[bytes, Ints] = {}
+        self._holders: dict[Term, Bools] = {}
+        self._found: dict[tuple[object, ...], tuple[Reason, ...]] = {}
+
+    def never(self, job: Job) -> tuple[Reason, ...]:
+        """Why the job, which is legal by itself, could never run; nothing where it could, or where
+        the machines are to come."""
+        if not len(self._machines):
+            return ()
+        ids = self._book.ids
+        needed, _ = self._book.terms_of(job)
+        demand = np.array(ids.demand(job), np.int64)
+        size = job.gang if job.tasks is None or job.tasks >= job.gang else 1
+        tenant = -1 if job.tenant is None else ids.tenants[job.tenant]
+        key = (demand.tobytes(), needed, size, job.spread, tenant)
+        if key not in self._found:
+            wanted = Wanted(job, demand, size, job.spread, tenant, self._holders_of(needed))
+            self._found[key] = self._look(wanted)
+        return self._found[key]
+
+    def _look(self, wanted: Wanted) -> tuple[Reason, ...]:
+        state, ids = self._book.state, self._book.ids
+        key = wanted.demand.tobytes()
+        if key not in self._counts:
+            self._counts[key] = counts(state, self._examples, wanted.demand, empty=True)
+        allowed = np.bincount(
+            self._kind[wanted.allowed(self._machines)], minlength=len(self._examples)
+        )
+        small = too_little(wanted, allowed, self._counts[key], ids, lambda: self._slips)
+        return (*small, *over_limit(state, ids, wanted))
+
+    def _holders_of(self, needed: tuple[Term, ...]) -> dict[Term, Bools]:
+        """Of each of these terms, which of the machines that are there satisfy it."""
+        new = [term for term in needed if term not in self._holders]
+        if new:
+            book = self._book
+            self._holders |= holders_of(book.state, book.ids, tuple(new))
+            fresh = book.holders(new)
+            self._holders |= {term: holds[self._machines] for term, holds in fresh.items()}
+        return {term: self._holders[term] for term in needed}
+
+    @cached_property
+    def _slips(self) -> Slips:
+        return slips_of(self._book.ids, self._machines)
 
 
 def there(state: State) -> Ints:
@@ -79,23 +126,34 @@ def holders_of(state: State, ids: Ids, terms: tuple[Term, ...]) -> dict[Term, Bo
 
 def lasting(state: State, ids: Ids, machines: Ints, wanted: Wanted) -> tuple[Reason, ...]:
     """Why it could not run even if nothing else did: machines and limits are too small."""
-    found: list[Reason] = []
-    allowed = np.ones(len(machines), bool)
-    for holds in wanted.holders.values():
-        allowed &= holds
     least = counts(state, machines, wanted.demand, empty=True)
-    able = allowed & (least.min(axis=1) > 0)
-    if not allowed.any():
-        parts = tuple((written_term(term), int((~h).sum())) for term, h in wanted.holders.items())
-        named = [ids.machine_at[m] for m in machines.tolist() if m in ids.machine_at]
+    allowed = wanted.allowed(machines).astype(np.int64)
+    small = too_little(wanted, allowed, least, ids, lambda: slips_of(ids, machines))
+    return (*small, *over_limit(state, ids, wanted))
+
+
+def too_little(
+    wanted: Wanted, allowed: Ints, room: Ints, ids: Ids, slips: Callable[[], Slips]
+) -> tuple[Reason, ...]:
+    """Why machines could not run it if they were empty. Of each kind of them, so many satisfy the
+    constraint (`allowed`) and have room for so many tasks, by resources (`room`)."""
+    count = int(allowed.sum())
+    if not count:
+        parts = [(written_term(term), int((~h).sum())) for term, h in wanted.holders.items()]
+        machines = len(next(iter(wanted.holders.values())))
         excluding = tuple(part for part in parts if part[1])
-        found.append(Excluded(len(machines), excluding, tuple(slips(named, wanted.job))))
-    elif not able.any():
-        found.append(TooSmall(int(allowed.sum()), lacking(ids, least[allowed])))
-    else:
-        fit = fit_together(least.min(axis=1)[able], wanted.spread)
-        if fit < wanted.size:
-            found.append(GangTooLarge(wanted.size, fit, int(able.sum())))
+        return (Excluded(machines, excluding, tuple(slips().of(wanted.job))),)
+    least = room.min(axis=1)
+    able = int(allowed[least > 0].sum())
+    if not able:
+        return (TooSmall(count, lacking(ids, room, allowed)),)
+    fit = fit_together(least, wanted.spread, allowed)
+    return (GangTooLarge(wanted.size, fit, able),) if fit < wanted.size else ()
+
+
+def over_limit(state: State, ids: Ids, wanted: Wanted) -> tuple[Reason, ...]:
+    """The limits of its tenant, and of those above it, that tasks which start together exceed."""
+    found = []
     for tenant, r, _, limit in limits(state, ids, wanted.tenant, wanted.demand):
         unit, need = ids.units[r], wanted.size * int(wanted.demand[r])
         if need > limit:
@@ -104,9 +162,15 @@ def lasting(state: State, ids: Ids, machines: Ints, wanted: Wanted) -> tuple[Rea
     return tuple(found)
 
 
-def fit_together(least: Ints, spread: bool) -> int:
-    """How many tasks machines hold that have room for so many each."""
-    return int((np.minimum(least, 1) if spread else least).sum())
+def slips_of(ids: Ids, machines: Ints) -> Slips:
+    """What the machines in these slots have, by name."""
+    return Slips(ids.machine_at[m] for m in machines.tolist() if m in ids.machine_at)
+
+
+def fit_together(least: Ints, spread: bool, many: Ints | int = 1) -> int:
+    """How many tasks machines hold of which so `many` each have room for so many tasks."""
+    each = np.minimum(least, 1) if spread else np.minimum(least, MOST)
+    return int((each * many).sum())
 
 
 def limits(
@@ -123,9 +187,10 @@ def limits(
         t = int(state.tenant[t]["parent"])
 
 
-def lacking(ids: Ids, least: Ints) -> Counts:
-    """How many of these machines (rows) have too little of each resource for a task."""
-    short = (least == 0).sum(axis=0).tolist()
+def lacking(ids: Ids, least: Ints, many: Ints | int = 1) -> Counts:
+    """How many machines, of which so `many` are of each kind (row), have too little of each
+    resource for a task."""
+    short = ((least == 0).T * many).sum(axis=1).tolist()
     names = [unit.name for unit in ids.units]
     return tuple((name, count) for name, count in zip(names, short, strict=True) if count)
 

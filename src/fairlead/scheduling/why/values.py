@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -338,6 +339,12 @@ class Why:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
+
+
+def never_runs(reasons: Sequence[Reason]) -> str:
+    """All that keeps a job from ever running, in one sentence."""
+    begin, *others = map(str, reasons)
+    return "; and ".join((begin, *(each.removeprefix(f"{NEVER} ") for each in others)))
 
 
 def machines(count: int) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import fields
 
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.plain import plain_job
 from fairlead.scheduling.events import JobCancelled, JobSubmitted
+from fairlead.scheduling.why.values import never_runs
 from fairlead.service.journal.codec import to_text
 from fairlead.service.loop.refusals import refuse
 from fairlead.service.loop.step import Step
 from fairlead.service.records.people import KeyRecord
-from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, Wrong
+from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, Warned, Wrong
 from fairlead.service.settings import Limits
 
 LONGEST_KEY = 255
@@ -37,8 +39,11 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
         asked = _hash(jobs)
         before = _known(step, caller.token, request.key)
         if before is not None:
-            return _again(step, before, asked, request.key)
+            return _again(step, before, asked, request.key, jobs)
     _check(step, limits, jobs)
+    warnings = _warnings(step, jobs)
+    if request.strict and warnings:
+        raise InputError([Mistake(each.sentence, about=("job", each.job)) for each in warnings])
     ids: list[int] = []
     try:
         for job in jobs:
@@ -60,7 +65,14 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
         taken = step.additions.setdefault(_tenant(job), [0, 0])
         taken[0] += 1
         taken[1] += int(job.tasks or 0)
-    return SubmittedJobs(tuple(ids), tuple(job.name for job in jobs))
+    return SubmittedJobs(tuple(ids), tuple(job.name for job in jobs), warnings=warnings)
+
+
+def _warnings(step: Step, jobs: Iterable[Job]) -> tuple[Warned, ...]:
+    """Of those of the jobs that could never run, why."""
+    jobs = list(jobs)
+    reasons = zip(jobs, step.core.never(jobs), strict=True)
+    return tuple(Warned(job.name, never_runs(each)) for job, each in reasons if each)
 
 
 def _owned(job: Job, caller: Caller) -> Job:
@@ -93,7 +105,11 @@ def _known(step: Step, token: str | None, key: str) -> KeyRecord | None:
     return step.keys.get((token, key)) or step.records.keys.get((token, key))
 
 
-def _again(step: Step, before: KeyRecord, asked: str, key: str) -> SubmittedJobs:
+def _again(
+    step: Step, before: KeyRecord, asked: str, key: str, jobs: tuple[Job, ...]
+) -> SubmittedJobs:
+    """The answer to what was accepted before, strictly or not: nothing is new. It warns of those
+    that are still there."""
     if before.request != asked:
         refuse(
             Wrong.CONFLICT,
@@ -103,7 +119,8 @@ def _again(step: Step, before: KeyRecord, asked: str, key: str) -> SubmittedJobs
     names = {number: name for name, number in step.submissions.items()}
     records = step.records
     found = tuple(names[i] if i in names else records.jobs[i].name for i in before.ids)
-    return SubmittedJobs(before.ids, found, again=True)
+    present = (job for job in jobs if job.name in step.core.ids.jobs)
+    return SubmittedJobs(before.ids, found, again=True, warnings=_warnings(step, present))
 
 
 def _check(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:

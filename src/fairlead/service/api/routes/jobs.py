@@ -34,6 +34,7 @@ from fairlead.wire.jobs import (
     JobRow,
     Jobs,
     JobState,
+    SubmissionWarning,
     Submitted,
     TaskCounts,
 )
@@ -58,7 +59,12 @@ class Row:
     by: str | None = None
 
 
-async def submit(context: Enter) -> Response:
+async def submit(
+    context: Enter,
+    strict: Annotated[
+        bool, Query(description="accept nothing if one of the jobs can never run as things are now")
+    ] = False,
+) -> Response:
     """Takes jobs, all of them or none."""
     media = media_of(context.request.headers.get("content-type", ""))
     key = context.request.headers.get(KEY_HEADER)
@@ -71,12 +77,19 @@ async def submit(context: Enter) -> Response:
         )
     body = await context.body()
     jobs = await context.api.compute(len(body), jobs_of, body, media, context.api.settings)
-    done = await context.ask(SubmitJobs(context.caller, jobs, key))
+    done = await context.ask(SubmitJobs(context.caller, jobs, key, strict))
     accepted = done.value
     if not isinstance(accepted, SubmittedJobs):
         raise TypeError(f"jobs were submitted, and the reply is {accepted!r}")
     rows = await context.read(lambda view: _rows_of(view, accepted.ids))
-    return context.answer(Submitted(jobs=[to_wire(row) for row in rows], repeated=accepted.again))
+    answer = Submitted(
+        jobs=[to_wire(row) for row in rows],
+        repeated=accepted.again,
+        warnings=[
+            SubmissionWarning(job=each.job, sentence=each.sentence) for each in accepted.warnings
+        ],
+    )
+    return context.answer(answer)
 
 
 async def list_jobs(
