@@ -16,7 +16,7 @@ from pathlib import Path
 # The checkout's own: Fairlead may not be installed yet.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from fairlead.compiled import SERVICE, SIMULATION, first_time, note
+from fairlead.compiled import SIMULATION, first_time, note
 from fairlead.scheduling.placement.registry import placement_names
 from fairlead.scheduling.warming import warm, warm_events
 
@@ -31,11 +31,10 @@ def warm_simulation() -> None:
         simulate(generate("table-ii", 0), placement=name)
 
 
-if first_time(SERVICE) and "events" in sys.argv[1:]:
+if "events" in sys.argv[1:]:
     warm_events()
-elif first_time(SERVICE):
+else:
     warm(lambda done, total: print(done, total, flush=True))
-    note(SERVICE)
 if "tests" in sys.argv[1:] and first_time(SIMULATION):
     warm_simulation()
     note(SIMULATION)

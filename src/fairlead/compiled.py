@@ -8,7 +8,9 @@ swapped fields of one type: so the folder is named by a hash of all sources that
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from functools import cache
@@ -21,8 +23,8 @@ COMPILED = ("kernels", "placement")
 NUMBERS = "scheduling/transitions.py"
 """The states whose numbers are compiled with them."""
 
-SERVICE, SIMULATION = "service", "simulation"
-"""Sets of functions that are compiled together: for a service, or for simulations."""
+SIMULATION = "simulation"
+"""The functions that are compiled together for simulations."""
 
 VARIABLE = "FAIRLEAD_CACHE"
 """The environment variable that names another folder than the user's usual one."""
@@ -66,4 +68,9 @@ def note(what: str) -> None:
 
 
 def _note(what: str) -> Path:
-    return folder() / f"{what}.compiled"
+    """The file of the note. What Numba keeps is of this installation, as it was made, and of the
+    Python and the Numba that compiled it: so is the note."""
+    made = [(str(path), path.stat().st_mtime_ns) for path in sources()]
+    by = sys.implementation.cache_tag, importlib.metadata.version("numba")
+    digest = hashlib.blake2b(repr((made, by)).encode(), digest_size=6).hexdigest()
+    return folder() / f"{what}-{digest}.compiled"

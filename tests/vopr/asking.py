@@ -8,12 +8,16 @@ from typing import Any
 from fairlead.model.plain import plain_job, plain_tenant
 from fairlead.service.requests import (
     CancelJob,
+    CancelJobs,
     ChangeJob,
     Done,
     DrainMachine,
+    DrainMachines,
     ForgetJob,
+    ForgetJobs,
     MakeToken,
     PutTenant,
+    PutTenants,
     Refused,
     Reply,
     Request,
@@ -64,6 +68,8 @@ def call_of(request: Request, token: str) -> Call:
             return Call("POST", "/v1/tokens", token, body=_json(**tree))
         case RevokeToken():
             return Call("DELETE", f"/v1/tokens/{request.name}", token)
+        case CancelJobs() | ForgetJobs() | PutTenants() | DrainMachines():
+            raise ValueError(f"no plan asks for several at once: {request}")
 
 
 def reply_of(request: Request, answer: Answer) -> Reply:

@@ -61,7 +61,7 @@ SERVICE = {
     "job": "one job with its tasks",
     "why": "why a job waits, and what would start it",
     "logs": "what the tasks of a job wrote",
-    "cancel": "drop what waits of jobs, stop what runs",
+    "cancel": "cancel jobs: drop waiting tasks, stop running ones",
     "forget": "forget jobs that are over; their names are free again",
     "top": "shares, machines and who waits, live in the terminal",
     "shares": "what each tenant has now, and what would be fair",

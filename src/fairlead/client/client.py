@@ -20,7 +20,18 @@ from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
 from fairlead.wire.events import LAST_ID_HEADER, ServerEvent
 from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, WhatIfAnswer, WhyAnswer
-from fairlead.wire.jobs import JobDetail, JobRow, Jobs, JobState, Submitted, Task, Tasks, TaskState
+from fairlead.wire.jobs import (
+    Cancelled,
+    Forgotten,
+    JobDetail,
+    JobRow,
+    Jobs,
+    JobState,
+    Submitted,
+    Task,
+    Tasks,
+    TaskState,
+)
 from fairlead.wire.machines import MachineDetail, MachineRow, Machines
 from fairlead.wire.status import Ready, Version
 from fairlead.wire.tenants import TenantDetail, TenantRow, Tenants
@@ -139,6 +150,12 @@ class Client:
         """Cancels a job: what waits is dropped, what runs is told to stop."""
         return self._ask(JobDetail, "POST", address("jobs", job, "cancel"), again=True)
 
+    def cancel_jobs(self, *jobs: str, tenant: str | None = None) -> Cancelled:
+        """Cancels all of these jobs, or none; or all of a tenant that are not over. Those that are
+        over, or cancelled already, are told of and stay as they are."""
+        body = {"jobs": list(jobs)} if tenant is None else {"tenant": tenant}
+        return self._ask(Cancelled, "POST", "/v1/cancel", body=body, again=True)
+
     def grow(self, job: str, tasks: int) -> JobDetail:
         """Gives a job another number of tasks."""
         path = address("jobs", job)
@@ -147,6 +164,10 @@ class Client:
     def forget(self, job: str) -> None:
         """Forgets a job that is over, with its outputs; its name is free again."""
         self._transport.ask("DELETE", address("jobs", job))
+
+    def forget_jobs(self, *jobs: str) -> Forgotten:
+        """Forgets all of these jobs, which are over, or none."""
+        return self._ask(Forgotten, "POST", "/v1/forget", body={"jobs": list(jobs)})
 
     def why(self, job: str) -> WhyAnswer:
         """Why a job waits, how far it is from its fair share, and what would start it."""
@@ -213,6 +234,12 @@ class Client:
             body["limit"] = dict(limit)
         return self._ask(TenantDetail, "PUT", address("tenants", name), body=body)
 
+    def put_tenants(self, *tenants: Mapping[str, Any]) -> list[TenantRow]:
+        """Makes or changes all of these tenants, or none; all that there are then. Each is as
+        `put_tenant` takes it, with its `name`."""
+        body = {"tenants": [dict(each) for each in tenants]}
+        return self._ask(Tenants, "PUT", "/v1/tenants", body=body).tenants
+
     def machines(self, prefix: str | None = None) -> Iterator[MachineRow]:
         """The machines that are there, by name."""
         for page in self._pages(Machines, "/v1/machines", {"prefix": prefix}):
@@ -230,6 +257,16 @@ class Client:
         """Lets a machine take tasks again; this ends its quarantine, too."""
         path = address("machines", machine, "undrain")
         return self._ask(MachineDetail, "POST", path, again=True)
+
+    def drain_machines(self, *machines: str) -> list[MachineRow]:
+        """Gives all of these machines nothing new, or none."""
+        body = {"machines": list(machines)}
+        return self._ask(Machines, "POST", "/v1/drain", body=body, again=True).machines
+
+    def undrain_machines(self, *machines: str) -> list[MachineRow]:
+        """Lets all of these machines take tasks again, or none."""
+        body = {"machines": list(machines)}
+        return self._ask(Machines, "POST", "/v1/undrain", body=body, again=True).machines
 
     def shares(self, *, jobs: bool = False) -> Shares:
         """Each tenant's share now and its fair one; with `jobs`, of each job, too."""

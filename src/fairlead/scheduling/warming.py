@@ -9,24 +9,32 @@ from contextlib import contextmanager
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.decisions import Stop
 from fairlead.scheduling.events import Event
 from fairlead.scheduling.kernels.memory.compiling import report_compiling
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.placement.registry import DEFAULT
+from fairlead.scheduling.reconfigure import changed
 from fairlead.scheduling.state.ids import Unit
 
 
 def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
-    """Compiles, or loads, all kernels that events and decisions meet with this rule; rare ones
-    apart. `told` hears again and again how many of about how many functions are there."""
+    """Compiles, or loads, every kernel that a core with this rule can meet: nobody waits for one
+    later, whatever happens (tests/scheduling/test_warming.py). `told` hears before and after each
+    function that is compiled how many of about how many are there."""
     with _quickly(), report_compiling(told):
         core = _core(placement)
         core.decide()  # two thirds of it all, while `warm_events` may do the rest elsewhere
         for event in (*_beginning(), *_work(), *_end()):
             core.handle(event)
+        core.wake()
         core.why("long")
+        _give_advice(core)
+        _stop_for_guarantee(_core(placement))
+        _reconfigure(core)
 
 
 def warm_events() -> None:
@@ -37,6 +45,7 @@ def warm_events() -> None:
         # Being told of advice weighs the tenants, as a decision does.
         for event in (*_beginning(), events.AdviceChanged(4, ()), *_end()):
             core.apply(event)
+        core.wake()
 
 
 def _core(placement: str) -> Core:
@@ -66,6 +75,7 @@ def _beginning() -> list[Event]:
         events.MachineJoined(1, Machine("two", capacity)),
         events.JobSubmitted(2, Job("long", {"cpu": 2}, tenant="person", tasks=9)),
         events.JobSubmitted(3, Job("short", {"cpu": 1, "gpu": 1}, tasks=1)),
+        events.JobSubmitted(3, Job("huge", {"cpu": 99}, tasks=1)),
     ]
 
 
@@ -85,6 +95,32 @@ def _end() -> list[Event]:
         events.JobChanged(6, "long", 12),
         events.MachineDrained(7, "two"),
         events.MachineDrained(8, "two", back=True),
+        events.MachineChanged(8, Machine("two", {"cpu": 6, "gpu": 1})),
+        events.MachineLeft(8, "two"),
         events.JobCancelled(9, "short"),
+        events.JobCancelled(9, "huge"),  # nothing of it runs: it is forgotten
         events.TimePassed(10),
     ]
+
+
+def _give_advice(core: Core) -> None:
+    """What a rule that follows advice decides by; one that does not hears of it, too."""
+    target = events.Advice("long", ("one",), 0, 1_000_000)
+    core.handle(events.AdviceChanged(11, (target,)))
+
+
+def _stop_for_guarantee(core: Core) -> None:
+    """A task is stopped for a job that is below its guarantee, whose place is kept until then."""
+    core.apply(events.MachineJoined(0, Machine("one", {"cpu": 2})))
+    core.handle(events.JobSubmitted(0, Job("greedy", {"cpu": 1}, tasks=2)))
+    for task in range(2):
+        core.apply(events.TaskStarted(1, "greedy", task))
+    core.apply(events.JobSubmitted(2, Job("owed", {"cpu": 1}, tasks=1)))
+    core.handle(events.GuaranteesChanged(3, FrozenMap({"owed": 1})))
+    [stop] = [each for each in core.handle(events.TimePassed(9)) if isinstance(each, Stop)]
+    core.handle(events.TaskStopped(10, stop.job, stop.task))
+
+
+def _reconfigure(core: Core) -> None:
+    """The core goes on under another policy, as after a start with other settings."""
+    changed(core, 12, "drf", core.placement.name, core.options).decide()

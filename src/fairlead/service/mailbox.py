@@ -9,7 +9,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-from fairlead.service.requests import Refused, Reply, Request, SubmitJobs, Wrong
+from fairlead.service.requests import (
+    CancelJobs,
+    ForgetJobs,
+    Refused,
+    Reply,
+    Request,
+    SubmitJobs,
+    Wrong,
+)
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -82,7 +90,7 @@ class Mailbox(Generic[S]):
 
     def take(self, most: int) -> list[tuple[Request, Future[Reply]]]:
         """Requests, oldest first, each with where its reply goes: as long as they are not more
-        than so many, each job of a submission counted; at least one, if there is any."""
+        than so many, each job that a request names counted; at least one, if there is any."""
         taken: list[tuple[Request, Future[Reply]]] = []
         with self._wake:
             while self._requests and (not taken or most >= _weight(self._requests[0][0])):
@@ -141,7 +149,9 @@ class Mailbox(Generic[S]):
 
 
 def _weight(request: Request) -> int:
-    return max(1, len(request.jobs)) if isinstance(request, SubmitJobs) else 1
+    if isinstance(request, SubmitJobs | CancelJobs | ForgetJobs):
+        return max(1, len(request.jobs))
+    return 1
 
 
 def answer(future: Future[Reply], reply: Reply) -> None:

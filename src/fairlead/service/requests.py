@@ -83,12 +83,40 @@ class CancelJob:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelJobs:
+    """The same for all of these jobs, or for all of a tenant and those below it that are not over;
+    for none of them where one is not known or another's. One that is over is left as it is.
+    Done: CancelledJobs."""
+
+    caller: Caller
+    jobs: tuple[str, ...] = ()
+    tenant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelledJobs:
+    """The numbers of the jobs that were named, and of those that this request cancelled: the
+    others were over, or cancelled before."""
+
+    ids: tuple[int, ...]
+    cancelled: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class ForgetJob:
     """Forget a job that is over, its outcomes and outputs; its name is free again.
     Done: its number."""
 
     caller: Caller
     job: JobKey
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetJobs:
+    """The same for all of these jobs, or for none. Done: None."""
+
+    caller: Caller
+    jobs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +128,28 @@ class PutTenant:
 
 
 @dataclass(frozen=True, slots=True)
+class PutTenants:
+    """The same for all of these tenants, one after the other, or for none. Done: None."""
+
+    caller: Caller
+    tenants: tuple[Tenant, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DrainMachine:
     """A machine gets no more tasks; `back`: it gets tasks again. Done: None."""
 
     caller: Caller
     machine: str
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DrainMachines:
+    """The same for all of these machines, or for none. Done: None."""
+
+    caller: Caller
+    machines: tuple[str, ...]
     back: bool = False
 
 
@@ -132,9 +177,13 @@ Request = (
     SubmitJobs
     | ChangeJob
     | CancelJob
+    | CancelJobs
     | ForgetJob
+    | ForgetJobs
     | PutTenant
+    | PutTenants
     | DrainMachine
+    | DrainMachines
     | MakeToken
     | RevokeToken
 )
@@ -155,7 +204,7 @@ class Wrong(Enum):
 class Done:
     """It was done, and is durable. `seq`: the last entry of the journal by then."""
 
-    value: SubmittedJobs | int | None
+    value: SubmittedJobs | CancelledJobs | int | None
     seq: int
 
 

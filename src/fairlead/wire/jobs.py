@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -107,6 +107,46 @@ class Grow(RequestBody):
     """How many tasks a job has in all from now on. Those that never started can be taken back."""
 
     tasks: int = Field(ge=1, le=2**53 - 1)
+
+
+Names = Annotated[list[str], Field(min_length=1)]
+"""Jobs by their names, at least one."""
+
+
+class CancelJobs(RequestBody):
+    """Which jobs are cancelled: those of these names, or all of a tenant and of those below it that
+    are not over. One of the two is given."""
+
+    jobs: Names | None = None
+    tenant: str | None = None
+
+
+class CancelledJob(JobRow):
+    """A job that was to be cancelled, as it is then."""
+
+    changed: bool = Field(
+        description="this request cancelled it; otherwise it was over or cancelled before"
+    )
+
+
+class Cancelled(ResponseBody):
+    """The jobs that were named, in their order, or those of the tenant, oldest first."""
+
+    schema_: Literal["fairlead.cancelled/1"] = Field(default="fairlead.cancelled/1", alias="schema")
+    jobs: list[CancelledJob]
+
+
+class ForgetJobs(RequestBody):
+    """Which jobs are forgotten. All of them are over."""
+
+    jobs: Names
+
+
+class Forgotten(ResponseBody):
+    """The names that are free again, in the order in which they were given."""
+
+    schema_: Literal["fairlead.forgotten/1"] = Field(default="fairlead.forgotten/1", alias="schema")
+    jobs: list[str]
 
 
 class TaskAttempt(ResponseBody):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from fairlead.wire.shape import Amounts, Count, Moment, ResponseBody
+from fairlead.wire.shape import Amounts, Count, Moment, RequestBody, ResponseBody
 
 
 class MachineState(Enum):
@@ -48,6 +48,12 @@ class Machines(ResponseBody):
     schema_: Literal["fairlead.machines/1"] = Field(default="fairlead.machines/1", alias="schema")
     machines: list[MachineRow]
     next: str | None = None
+
+
+class MachineNames(RequestBody):
+    """Which machines, by their names, at least one."""
+
+    machines: list[str] = Field(min_length=1)
 
 
 class MachineDetail(MachineRow):

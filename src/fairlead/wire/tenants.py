@@ -44,3 +44,15 @@ class PutTenant(RequestBody):
     pool: list[str] | None = None
     limit: dict[str, int | float | str] = Field(default_factory=dict)
     user: str | None = None
+
+
+class NamedTenant(PutTenant):
+    """A tenant with its name."""
+
+    name: str
+
+
+class PutTenants(RequestBody):
+    """Tenants, each after the one that it is below where both are new."""
+
+    tenants: list[NamedTenant] = Field(min_length=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -88,9 +89,14 @@ def test_the_folder_follows_the_sources(tmp_path: Path, monkeypatch: pytest.Monk
 def test_nothing_is_compiled_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "folder", lambda: tmp_path)
     (tmp_path / "kernel.nbi").touch()  # one is not all
-    assert compiled.first_time(compiled.SERVICE)
-    compiled.note(compiled.SERVICE)
-    assert not compiled.first_time(compiled.SERVICE)
+    source = tmp_path / "kernel.py"
+    source.touch()
+    monkeypatch.setattr(compiled, "sources", lambda: (source,))
+    assert compiled.first_time(compiled.SIMULATION)
+    compiled.note(compiled.SIMULATION)
+    assert not compiled.first_time(compiled.SIMULATION)
+    # Installed anew, with the same text: Numba does not take what it kept for it.
+    os.utime(source, ns=(1, 1))
     assert compiled.first_time(compiled.SIMULATION)
 
 

@@ -17,7 +17,14 @@ IN_PATHS = {"job": "mine", "task": "0", "tenant": "sales", "machine": "m0", "tok
 BODIES: dict[str, object] = {
     "submit": {"jobs": [job("another", "vision")]},
     "grow_job": {"tasks": 7},
+    "cancel_jobs": {"jobs": ["mine"]},
+    "forget_jobs": {"jobs": ["mine"]},
     "put_tenant": {"weight": 3},
+    "put_tenants": {
+        "tenants": [{"name": "sales", "weight": 3}, {"name": "new", "parent": "sales"}]
+    },
+    "drain_machines": {"machines": ["m0", "m1"]},
+    "undrain_machines": {"machines": ["m0", "m1"]},
     "whatif": {"remove": ["m1"]},
     "make_token": {"name": "fresh", "role": "viewer"},
 }
@@ -59,7 +66,7 @@ def prepare(stage: Stage, route: Route) -> None:
     spare = {"name": "spare", "role": "viewer"}
     assert stage.ask("POST", "/v1/tokens", body=spare).status == 201
     stage.step()
-    if route.name == "forget_job":
+    if route.name in ("forget_job", "forget_jobs"):
         assert stage.ask("POST", "/v1/jobs/mine/cancel").status == 200
         for _ in range(3):
             stage.step()

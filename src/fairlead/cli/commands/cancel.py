@@ -1,18 +1,24 @@
-"""`fairlead cancel`: drop what waits of a job, stop what runs."""
+"""`fairlead cancel`: drop the waiting tasks of jobs, stop the running ones."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import add_service, check_tenant, say_answer, service_of
 from fairlead.cli.common.screen import escaped
 from fairlead.model.errors import InputError
+
+if TYPE_CHECKING:
+    from fairlead.wire.jobs import CancelledJob
 
 EPILOG = """\
 examples:
   fairlead cancel train
   fairlead cancel sweep-1 sweep-2
   fairlead cancel --all --tenant vision    everything of a tenant that is not over
+
+All of them are cancelled, or none where one is not known. Doing it again changes nothing.
 """
 
 
@@ -28,18 +34,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Cancels the jobs, and says of each how it stands."""
     if args.all != (args.tenant is not None) or args.all == bool(args.jobs):
+        both = bool(args.jobs) and (args.all or args.tenant is not None)
         raise InputError(
-            "fairlead cancel: it is not said what to cancel",
-            "name jobs, or everything of a tenant: --all --tenant TENANT",
+            f"fairlead cancel: {'both jobs and a tenant are' if both else 'no job is'} named",
+            "name the jobs to cancel, or all of a tenant: --all --tenant TENANT",
         )
     with service_of(args) as service:
-        names = args.jobs or [job.name for job in service.jobs(tenant=args.tenant)]
-        if not names:
+        if args.tenant is not None:
             check_tenant(service, args.tenant)
-        for name in args.jobs:
-            service.job(name)  # a name that is not known: before anything is cancelled
-        found = [service.cancel(name) for name in names]
-    jobs = [job.model_dump(mode="json", by_alias=True, exclude={"schema_"}) for job in found]
-    tree = {"schema": "fairlead.jobs/1", "jobs": jobs}
-    say_answer(args, tree, lambda _: (f"{escaped(job.name)}: {job.state.value}" for job in found))
+        found = service.cancel_jobs(*args.jobs, tenant=args.tenant)
+    say_answer(args, found, lambda _: map(_line, found.jobs))
     return 0
+
+
+def _line(job: CancelledJob) -> str:
+    """The job, and how it stands."""
+    was = "" if job.changed else ", and was before"
+    return f"{escaped(job.name)}: {job.state.value}{was}"

@@ -23,15 +23,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Drains the machines, or takes them back, and shows them."""
+    """Drains the machines, or takes them back: all of them, or none. Shows them."""
     from fairlead.cli.text.machines import lines
 
     names = names_of(args.machines)
     with service_of(args) as service:
-        for name in names:
-            service.machine(name)  # a name that is not known: before anything is changed
-        found = [service.undrain(name) if args.back else service.drain(name) for name in names]
-    rows = [each.model_dump(mode="json", by_alias=True, exclude={"schema_"}) for each in found]
+        change = service.undrain_machines if args.back else service.drain_machines
+        found = change(*names)
+    rows = [each.model_dump(mode="json", by_alias=True) for each in found]
     tree = {"schema": "fairlead.machines/1", "machines": rows}
     say_answer(args, tree, lambda screen: lines(found, screen))
     return 0

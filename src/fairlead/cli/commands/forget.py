@@ -21,12 +21,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Forgets the jobs, in their order."""
+    """Forgets the jobs: all of them, or none."""
     with service_of(args) as service:
-        for name in args.jobs:
-            service.job(name)  # a name that is not known: before anything is forgotten
-        for name in args.jobs:
-            service.forget(name)
-    tree = {"schema": "fairlead.forgotten/1", "jobs": args.jobs}
-    say_answer(args, tree, lambda _: (f"{escaped(name)}: forgotten" for name in args.jobs))
+        found = service.forget_jobs(*args.jobs)
+    say_answer(args, found, lambda _: (f"{escaped(name)}: forgotten" for name in found.jobs))
     return 0

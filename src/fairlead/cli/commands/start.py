@@ -223,8 +223,8 @@ def _cancel_all(place: Place) -> int:
     from fairlead.client.client import Client
 
     with Client(place=place, patience=5.0) as client:
-        for job in client.jobs():
-            client.cancel(job.name)
+        if names := [job.name for job in client.jobs()]:
+            client.cancel_jobs(*names)
         until = time.monotonic() + END_PATIENCE
         while time.monotonic() < until and next(client.jobs(), None) is not None:
             time.sleep(0.1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import add_service, count, rows_or, say_answer, service_of
 from fairlead.cli.common.screen import Screen, escaped
@@ -37,23 +37,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Changes what is to be changed, then prints the tenants."""
+    """Changes all that is to be changed, or nothing, and prints the tenants."""
     from fairlead.wire.tenants import Tenants
 
     wanted = read_tenants(args.apply) if args.apply else ()
     with service_of(args) as service:
-        for tenant in wanted:
-            service.put_tenant(
-                tenant.name,
-                parent=tenant.parent,
-                weight=None if tenant.weight is None else str(tenant.weight),
-                pool=None if tenant.pool is None else list(tenant.pool),
-                limit={name: str(amount) for name, amount in tenant.limit.items()},
-                user=tenant.user,
-            )
-        found = service.tenants()
+        found = service.put_tenants(*map(plain, wanted)) if wanted else service.tenants()
     say_answer(args, Tenants(tenants=found), lambda screen: lines(found, screen))
     return 0
+
+
+def plain(tenant: Tenant) -> dict[str, Any]:
+    """The tenant as the service takes it: amounts as text, which is exact."""
+    fields = {
+        "name": tenant.name,
+        "parent": tenant.parent,
+        "weight": None if tenant.weight is None else str(tenant.weight),
+        "pool": None if tenant.pool is None else list(tenant.pool),
+        "limit": {name: str(amount) for name, amount in tenant.limit.items()},
+        "user": tenant.user,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def read_tenants(files: Sequence[str]) -> tuple[Tenant, ...]:

@@ -8,47 +8,60 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from fairlead.cli.common.remote import complain
-from fairlead.compiled import SERVICE, first_time, note
 
 SAID = "compiling the scheduler, once"
 LINE_EVERY = 10.0
 """Seconds between lines where there is no terminal."""
 
+Show = Callable[[int, int], None]
+"""Hears how many of about how many functions are there."""
+
 
 def compile_first(placement: str | None = None) -> None:
-    """Compiles what a service with this placement rule needs, where that was not done yet."""
-    if not first_time(SERVICE):
-        return
+    """Compiles what a service with this placement rule needs, as far as it is not kept.
+
+    It looks itself instead of believing a note that all was compiled before: what is kept is of
+    one processor, one Python, one Numba and one place and time of installation."""
     from fairlead.scheduling.placement.registry import DEFAULT
     from fairlead.scheduling.warming import warm
 
     with _progress() as show:
         warm(show, placement or DEFAULT)
-    note(SERVICE)
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Yields a function that shows how far the compiler is: on one line, or now and then."""
+def _progress() -> Iterator[Show]:
+    """Yields a function that shows how far the compiler is: on one line, or now and then. Nothing
+    is shown where it is never called: all was kept."""
     if not sys.stderr.isatty():
-        complain(f"{SAID}: about half a minute")
-        next_line = time.monotonic() + LINE_EVERY
+        next_line: float | None = None
 
         def show(done: int, total: int) -> None:
             nonlocal next_line
-            if time.monotonic() >= next_line:
-                next_line += LINE_EVERY
+            if next_line is None:
+                complain(f"{SAID}: about half a minute")
+            elif time.monotonic() < next_line:
+                return
+            else:
                 complain(f"{SAID}: {done} of about {total} functions")
+            next_line = time.monotonic() + LINE_EVERY
 
         yield show
         return
     from tqdm import tqdm
 
     form = f"{SAID}: {{n_fmt}} of about {{total_fmt}} functions, {{elapsed}}"
-    with tqdm(bar_format=form, leave=False, dynamic_ncols=True, file=sys.stderr) as bar:
+    bar = None
 
-        def draw(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
+    def draw(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            bar = tqdm(bar_format=form, leave=False, dynamic_ncols=True, file=sys.stderr)
+        bar.total = total
+        bar.update(done - bar.n)
 
+    try:
         yield draw
+    finally:
+        if bar is not None:
+            bar.close()

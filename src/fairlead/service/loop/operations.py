@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 from fairlead.model.errors import InputError
+from fairlead.model.tenant import Tenant
 from fairlead.model.values import plain_name
 from fairlead.scheduling.events import JobCancelled, JobChanged, MachineDrained, TenantChanged
+from fairlead.scheduling.reading.core_copy import copy_core
 from fairlead.scheduling.reading.lookup import is_cancelled, machine_state
 from fairlead.scheduling.transitions import MachineState
 from fairlead.service.loop.refusals import RefusedError, only_admin, refuse
 from fairlead.service.loop.step import Step
 from fairlead.service.loop.submitting import submit
 from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.people import MachineRecord
 from fairlead.service.requests import (
     Caller,
     CancelJob,
+    CancelJobs,
+    CancelledJobs,
     ChangeJob,
     DrainMachine,
+    DrainMachines,
     ForgetJob,
+    ForgetJobs,
     JobKey,
     MakeToken,
     PutTenant,
+    PutTenants,
     Refused,
     Request,
     RevokeToken,
@@ -30,7 +41,9 @@ from fairlead.service.requests import (
 )
 from fairlead.service.settings import Limits
 
-Value = SubmittedJobs | int | None
+T = TypeVar("T")
+
+Value = SubmittedJobs | CancelledJobs | int | None
 
 
 def take_request(step: Step, limits: Limits, request: Request) -> Value | Refused:
@@ -43,12 +56,20 @@ def take_request(step: Step, limits: Limits, request: Request) -> Value | Refuse
                 return _change(step, limits, request)
             case CancelJob():
                 return _cancel(step, request)
+            case CancelJobs():
+                return _cancel_jobs(step, limits, request)
             case ForgetJob():
                 return _forget(step, request)
+            case ForgetJobs():
+                return _forget_jobs(step, limits, request)
             case PutTenant():
-                return _put_tenant(step, request)
+                return _put_tenants(step, request.caller, (request.tenant,))
+            case PutTenants():
+                return _put_tenants(step, request.caller, request.tenants)
             case DrainMachine():
-                return _drain(step, request)
+                return _drain(step, request.caller, (request.machine,), request.back)
+            case DrainMachines():
+                return _drain(step, request.caller, request.machines, request.back)
             case MakeToken():
                 return _make_token(step, request)
             case RevokeToken():
@@ -63,7 +84,7 @@ def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
     """The job, if there is one on which the caller may act."""
     job = step.records.job(key)
     if job is None or job.id in step.removals:
-        named = f'named "{key}"' if isinstance(key, str) else f"number {key}"
+        named = f'"{key}"' if isinstance(key, str) else f"number {key}"
         refuse(Wrong.NOT_FOUND, f"there is no job {named}", "it may have been forgotten")
     if caller.role is Role.ADMIN:
         return job
@@ -71,6 +92,30 @@ def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
     if caller.role is not Role.TENANT or not below:
         refuse(Wrong.FORBIDDEN, "this token may not act on it", about=("job", job.name))
     return job
+
+
+def _own_jobs(step: Step, limits: Limits, caller: Caller, names: Sequence[str]) -> list[JobRecord]:
+    """The jobs, each once. Refuses all where one is not known, or the caller may not act on it,
+    with a sentence on each such one."""
+    if not 0 < len(names) <= limits.jobs_per_request:
+        refuse(Wrong.INPUT, f"{len(names)} jobs at once", f"name 1 to {limits.jobs_per_request}")
+    return _each(lambda name: _own_job(step, caller, name), names)
+
+
+def _each(function: Callable[[str], T], names: Sequence[str]) -> list[T]:
+    """What the function returns for each name. Where it refuses some, one refusal says so of all
+    of them."""
+    found: list[T] = []
+    refusals: list[Refused] = []
+    for name in dict.fromkeys(names):
+        try:
+            found.append(function(name))
+        except RefusedError as error:
+            refusals.append(error.refused)
+    if refusals:
+        what = "\n".join(dict.fromkeys(each.what for each in refusals))
+        raise RefusedError(refusals[0].wrong, what)
+    return found
 
 
 def _change(step: Step, limits: Limits, request: ChangeJob) -> int:
@@ -112,8 +157,62 @@ def _cancel(step: Step, request: CancelJob) -> int:
     return job.id
 
 
+def _cancel_jobs(step: Step, limits: Limits, request: CancelJobs) -> CancelledJobs:
+    if (request.tenant is None) is not bool(request.jobs):
+        refuse(Wrong.INPUT, "the jobs to cancel are named, or a tenant is", "write one of the two")
+    if request.tenant is None:
+        jobs = _own_jobs(step, limits, request.caller, request.jobs)
+    else:
+        jobs = _jobs_of(step, request.caller, request.tenant)
+    present = [
+        job
+        for job in jobs
+        if not job.cancelled
+        and job.name in step.core.ids.jobs
+        and not is_cancelled(step.core, job.name)
+    ]
+    for job in present:
+        step.apply(JobCancelled(step.time, job.name))
+    return CancelledJobs(tuple(job.id for job in jobs), frozenset(job.id for job in present))
+
+
+def _jobs_of(step: Step, caller: Caller, tenant: str) -> list[JobRecord]:
+    """The jobs of the tenant and of those below it that are not over, oldest first."""
+    records = step.records
+    if caller.role is not Role.ADMIN and not (
+        caller.tenant is not None and _is_below(step, tenant, caller.tenant)
+    ):
+        refuse(Wrong.FORBIDDEN, "this token may not act for it", about=("tenant", tenant))
+    if tenant not in records.tenants and tenant not in records.totals:
+        refuse(Wrong.NOT_FOUND, f'there is no tenant "{tenant}"')
+    known = (records.job(name) for name in step.core.ids.jobs)
+    jobs = [job for job in known if job is not None and _is_below(step, job.tenant, tenant)]
+    return sorted(jobs, key=lambda job: job.id)
+
+
+def _is_below(step: Step, tenant: str, above: str) -> bool:
+    """Whether a tenant is that one, or below it. A job without a tenant is its own."""
+    return tenant == above or step.records.is_below(tenant, above)
+
+
 def _forget(step: Step, request: ForgetJob) -> int:
     job = _own_job(step, request.caller, request.job)
+    _check_over(step, job)
+    step.forget(job)
+    return job.id
+
+
+def _forget_jobs(step: Step, limits: Limits, request: ForgetJobs) -> Value:
+    jobs = _own_jobs(step, limits, request.caller, request.jobs)
+    named = {job.name: job for job in jobs}
+    _each(lambda name: _check_over(step, named[name]), list(named))
+    for job in jobs:
+        step.forget(job)
+    return None
+
+
+def _check_over(step: Step, job: JobRecord) -> None:
+    """Refuses to forget a job that is not over, or of which something may still run."""
     if not job.over:
         refuse(Wrong.CONFLICT, "it is not over", "cancel it first", ("job", job.name))
     away = step.records.away.get(job.id)
@@ -124,27 +223,46 @@ def _forget(step: Step, request: ForgetJob) -> int:
             "wait until these are back, or for a day",
             ("job", job.name),
         )
-    step.forget(job)
-    return job.id
 
 
-def _put_tenant(step: Step, request: PutTenant) -> Value:
-    only_admin(request.caller)
-    step.apply(TenantChanged(step.time, request.tenant))
+def _put_tenants(step: Step, caller: Caller, tenants: Sequence[Tenant]) -> Value:
+    only_admin(caller)
+    changes = [TenantChanged(step.time, tenant) for tenant in tenants]
+    if not changes:
+        refuse(Wrong.INPUT, "there is no tenant", "write at least one")
+    if len(changes) > 1:  # each by what those before it made: tried where nothing is kept
+        trial = copy_core(step.core)
+        for change in changes:
+            trial.apply(change)
+    for change in changes:
+        step.apply(change)
     return None
 
 
-def _drain(step: Step, request: DrainMachine) -> Value:
-    only_admin(request.caller)
-    name, back = request.machine, request.back
+def _drain(step: Step, caller: Caller, names: Sequence[str], back: bool) -> Value:
+    only_admin(caller)
+    if not names:
+        refuse(Wrong.INPUT, "there is no machine", "name at least one")
+    for record in _each(lambda name: _machine(step, name), names):
+        _drain_one(step, record, back)
+    return None
+
+
+def _machine(step: Step, name: str) -> MachineRecord:
+    """The machine, if it is there or was drained before it went."""
     record = step.records.machines.get(name)
     state = machine_state(step.core, name)
     left = record is not None and record.machine is not None and state is MachineState.ABSENT
     if record is None or left or (record.machine is None and not record.drained):
         refuse(Wrong.NOT_FOUND, f'there is no machine "{name}"')
+    return record
+
+
+def _drain_one(step: Step, record: MachineRecord, back: bool) -> None:
+    name, state = record.name, machine_state(step.core, record.name)
     drained = step.drains.get(name, record.drained)
     if drained is not back:
-        return None  # it is as it is wished to be
+        return  # it is as it is wished to be
     step.note("drain_asked", machine=name, back=back)
     step.drains[name] = not back
     if back and state is MachineState.DRAINING:
@@ -153,7 +271,6 @@ def _drain(step: Step, request: DrainMachine) -> Value:
             step.apply(MachineDrained(step.time, name, back=True), why="admin")
     elif not back and state is MachineState.UP:
         step.apply(MachineDrained(step.time, name), why="admin")
-    return None
 
 
 def _make_token(step: Step, request: MakeToken) -> Value:

@@ -137,21 +137,26 @@ def _wide(kind: Any) -> Any:
 
 
 class _Listener(event.Listener):  # type: ignore[misc]  # Numba has no types
-    """Tells after each function how many of how many are there."""
+    """Tells before and after each function how many of how many are there."""
 
     def __init__(self, report: Callable[[int, int], None]) -> None:
         self._report = report
 
-    def on_start(self, event: object) -> None:
-        """Nothing: a function begins to be compiled."""
+    def on_start(self, event: object) -> None:  # noqa: ARG002  Numba's signature
+        """A function begins to be compiled: it was not kept."""
+        self._tell()
 
     def on_end(self, event: object) -> None:  # noqa: ARG002  Numba's signature
-        """A function was compiled, or loaded."""
+        """A function was compiled."""
+        self._tell()
+
+    def _tell(self) -> None:
         self._report(sum(bool(each.overloads) for each in _decorated), len(_decorated))
 
 
 @contextmanager
 def report_compiling(report: Callable[[int, int], None]) -> Iterator[None]:
-    """Within, `report` hears after each compilation how many of how many functions are compiled."""
+    """Within, `report` hears before and after each compilation how many of how many functions are
+    there; nothing where all that is met was kept."""
     with event.install_listener("numba:compile", _Listener(report)):
         yield

@@ -21,11 +21,15 @@ from fairlead.service.records.jobs import JobRecord
 from fairlead.service.requests import (
     Caller,
     CancelJob,
+    CancelJobs,
+    CancelledJobs,
     ChangeJob,
     ForgetJob,
+    ForgetJobs,
     SubmitJobs,
     SubmittedJobs,
 )
+from fairlead.wire import jobs as wire
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.jobs import (
     KEY_HEADER,
@@ -128,10 +132,41 @@ async def cancel_job(context: Enter, job: Name) -> Response:
     return await _show(context, job)
 
 
+async def cancel_jobs(context: Enter) -> Response:
+    """Cancels several jobs, or all of a tenant."""
+    asked = await context.read_body(wire.CancelJobs)
+    if (asked.jobs is None) is (asked.tenant is None):
+        raise RefusalError(
+            ErrorKind.INVALID,
+            "the jobs to cancel are named, or a tenant is",
+            "write one of the two",
+        )
+    change = CancelJobs(context.caller, tuple(asked.jobs or ()), asked.tenant)
+    value = (await context.ask(change)).value
+    if not isinstance(value, CancelledJobs):
+        raise TypeError(f"jobs were cancelled, and the reply is {value!r}")
+    rows = await context.read(lambda view: _rows_of(view, value.ids))
+    return context.answer(
+        wire.Cancelled(
+            jobs=[
+                wire.CancelledJob(**to_wire(row).model_dump(), changed=row.id in value.cancelled)
+                for row in rows
+            ]
+        )
+    )
+
+
 async def forget_job(context: Enter, job: Name) -> Response:
     """Forgets a job that is over."""
     await context.ask(ForgetJob(context.caller, job))
     return Response(None, context.route.status)
+
+
+async def forget_jobs(context: Enter) -> Response:
+    """Forgets several jobs that are over."""
+    asked = await context.read_body(wire.ForgetJobs)
+    await context.ask(ForgetJobs(context.caller, tuple(asked.jobs)))
+    return context.answer(wire.Forgotten(jobs=list(dict.fromkeys(asked.jobs))))
 
 
 def find_job(view: ServiceView, name: str) -> JobRecord:

@@ -22,9 +22,16 @@ from fairlead.service.api.request_context import Enter
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.records.people import MachineRecord
 from fairlead.service.records.people import Quarantine as Rest
-from fairlead.service.requests import DrainMachine
+from fairlead.service.requests import DrainMachine, DrainMachines
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.machines import MachineDetail, MachineRow, Machines, MachineState, Quarantine
+from fairlead.wire.machines import (
+    MachineDetail,
+    MachineNames,
+    MachineRow,
+    Machines,
+    MachineState,
+    Quarantine,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,24 @@ async def undrain_machine(context: Enter, machine: Name) -> Response:
     return await _show(context, machine)
 
 
+async def drain_machines(context: Enter) -> Response:
+    """Gives several machines nothing new."""
+    return await _drain(context, back=False)
+
+
+async def undrain_machines(context: Enter) -> Response:
+    """Lets several machines take tasks again."""
+    return await _drain(context, back=True)
+
+
+async def _drain(context: Enter, *, back: bool) -> Response:
+    asked = await context.read_body(MachineNames)
+    names = tuple(dict.fromkeys(asked.machines))
+    await context.ask(DrainMachines(context.caller, names, back))
+    rows = await context.read(lambda view: _those(view, names))
+    return context.answer(Machines(machines=[_to_wire(row) for row in rows]))
+
+
 async def _show(context: Enter, name: str) -> Response:
     row = await context.read(lambda view: _one(view, name))
     return context.answer(MachineDetail(**_to_wire(row).model_dump()))
@@ -107,6 +132,13 @@ def _rows(
     shown = names[first : first + most]
     rows = [row for name in shown if (row := _row(view, machines[name])) is not None]
     return rows, shown[-1] if first + most < len(names) else None
+
+
+def _those(view: ServiceView, names: tuple[str, ...]) -> list[Row]:
+    """The machines of these names that are there."""
+    found = (view.records.machines.get(name) for name in names)
+    rows = (_row(view, record) for record in found if record is not None)
+    return [row for row in rows if row is not None]
 
 
 def _one(view: ServiceView, name: str) -> Row:

@@ -16,9 +16,10 @@ from fairlead.service.api.request_context import Enter
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.strict import meant_by_all, refuse_names
 from fairlead.service.requests import PutTenant as Put
+from fairlead.service.requests import PutTenants as PutAll
 from fairlead.service.requests import Role
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.tenants import PutTenant, TenantDetail, TenantRow, Tenants
+from fairlead.wire.tenants import PutTenant, PutTenants, TenantDetail, TenantRow, Tenants
 
 Known = tuple[Tenant, int]
 """A tenant, and its jobs that are not over."""
@@ -38,19 +39,31 @@ async def show_tenant(context: Enter, tenant: Name) -> Response:
 async def put_tenant(context: Enter, tenant: Name) -> Response:
     """Makes a tenant, or changes it."""
     asked = await context.read_body(PutTenant)
+    await context.ask(Put(context.caller, _made(context, tenant, asked)))
+    return await _show(context, tenant)
+
+
+async def put_tenants(context: Enter) -> Response:
+    """Makes or changes several tenants, and shows all."""
+    asked = await context.read_body(PutTenants)
+    made = tuple(_made(context, each.name, each) for each in asked.tenants)
+    await context.ask(PutAll(context.caller, made))
+    return await list_tenants(context)
+
+
+def _made(context: Enter, name: str, asked: PutTenant) -> Tenant:
+    """The tenant that a body means. Raises RefusalError and InputError."""
     most = context.api.settings.listed_names
     if asked.pool is not None and meant_by_all(asked.pool) > most:
         raise refuse_names(most)
-    made = Tenant(
-        tenant,
+    return Tenant(
+        name,
         weight=asked.weight,
         pool=asked.pool,
         parent=asked.parent,
         limit=asked.limit,
         user=asked.user,
     )
-    await context.ask(Put(context.caller, made))
-    return await _show(context, tenant)
 
 
 async def _show(context: Enter, name: str) -> Response:

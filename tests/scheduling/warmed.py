@@ -1,0 +1,57 @@
+"""Prints the kernels that Python calls and `warm` left out: a process of its own, in which nothing
+else was compiled."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+from types import ModuleType
+from typing import Any
+
+from numba.core.dispatcher import Dispatcher
+
+import fairlead.scheduling
+from fairlead.scheduling.warming import warm
+
+KERNELS = ("fairlead.scheduling.kernels.", "fairlead.scheduling.placement.")
+
+
+def modules() -> list[ModuleType]:
+    """All of the core, with `State`, which is Python among the kernels."""
+    found = pkgutil.walk_packages(fairlead.scheduling.__path__, "fairlead.scheduling.")
+    names = [each.name for each in found if not f"{each.name}.".startswith(KERNELS)]
+    names.append("fairlead.scheduling.kernels.memory.state")
+    return [importlib.import_module(name) for name in names]
+
+
+def called() -> dict[str, Any]:
+    """The compiled functions that Python names there, by their names."""
+    found: dict[str, Any] = {}
+    for module in modules():
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            value: object = None
+            if isinstance(node, ast.Name):
+                value = getattr(module, node.id, None)
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                owner = getattr(module, node.value.id, None)
+                value = getattr(owner, node.attr, None) if isinstance(owner, ModuleType) else None
+            if isinstance(value, Dispatcher):
+                found[value.py_func.__name__] = value
+    return found
+
+
+def main() -> None:
+    """Warms by the rule that the command line names."""
+    functions = called()
+    sys.stdout.write(f"called {len(functions)}\n")
+    warm(lambda _done, _total: None, sys.argv[1])
+    for name, function in sorted(functions.items()):
+        if not function.overloads:
+            sys.stdout.write(f"missing {name}\n")
+
+
+if __name__ == "__main__":
+    main()
