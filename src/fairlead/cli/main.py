@@ -91,7 +91,10 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are sentences with a hint where something is close."""
+    """An argument parser whose errors are sentences with a hint where something is close.
+    `runs_command`: the words after `--` are a command."""
+
+    runs_command = False
 
     def error(self, message: str) -> NoReturn:
         """Raises InputError: nothing is printed from here."""
@@ -101,6 +104,8 @@ class Parser(argparse.ArgumentParser):
             first = word.split()[0]
             known = [option for action in self._actions for option in action.option_strings]
             message = f"{self.prog} does not know {first!r}"
+            if self.runs_command:
+                hint = "if it is an option of the command, put -- before the command"
             hint = close_match(first.partition("=")[0], known) or hint
         else:
             message = f"{self.prog}: {message}"
@@ -181,7 +186,7 @@ def run(words: list[str]) -> int:
         raise InputError(f"fairlead has no {kind} {name!r}", hint)
     parser, command = parser_of(name)
     after = None
-    if getattr(command, "COMMAND_AFTER_DASHES", False) and "--" in rest:
+    if parser.runs_command and "--" in rest:
         at = rest.index("--")
         rest, after = rest[:at], rest[at + 1 :]
     try:
@@ -202,6 +207,7 @@ def parser_of(name: str) -> tuple[Parser, ModuleType]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.runs_command = getattr(command, "COMMAND_AFTER_DASHES", False)
     command.configure(parser)
     parser.add_argument("--debug", action="store_true", help="show where an internal error arose")
     return parser, command

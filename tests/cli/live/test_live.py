@@ -207,6 +207,16 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["submit", "x.yaml", "--", "true"], "'x.yaml' stands before -- where options stand"),
         (["submit", "x.yaml"], "x.yaml cannot be read: No such file"),
         (["submit", "--cpu", "2", "x.yaml"], "--cpu is about the job of a command"),
+        (
+            ["submit", "--tenant", "sales", "echo", "hi there"],
+            "there is no file 'echo'; put -- before the command: -- echo 'hi there'",
+        ),
+        (["submit", "python", "x.py", "--epochs", "3"], "put -- before the command"),
+        (["submit", "--follow", "--", "true"], "write --wait, too"),
+        (
+            ["submit", "--wait", "--follow", "-n", "101", "--", "true"],
+            "at most 100 can be followed",
+        ),
         (["submit", "--cpu", "two", "--", "true"], 'demand, cpu: "two" is not'),
         (["submit", "--cpu", "0", "--", "true"], "needs nothing at all has no share"),
         (["submit", "-n", "0", "--", "true"], "0 is not a number of tasks"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 from fractions import Fraction
@@ -221,6 +222,9 @@ def test_who_takes_more_memory_than_its_demand_is_stopped(bed: LocalBed) -> None
     end, _ = bed.run(assign(A, ("python3", "-c", TAKES.format(1000)), demand=demand))
     assert isinstance(end, Ended)
     assert end.cause is Cause.MEMORY
+    found = re.fullmatch(r"it took ([0-9.]+)Mi of memory, and asked for 40Mi", end.message)
+    assert found is not None, end.message
+    assert 64 <= float(found[1]) < 200
 
 
 def two_that_take(seconds: int) -> str:

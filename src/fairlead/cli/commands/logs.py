@@ -8,8 +8,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.remote import add_service, service_of
+from fairlead.cli.common.remote import add_service, complain, service_of
+from fairlead.cli.common.screen import escaped
 from fairlead.model.errors import InputError
+from fairlead.model.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,32 +63,56 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Copies what was written: as bytes, or line by line as JSON."""
-    from fairlead.wire.jobs import TaskState
-
-    over = {TaskState.FINISHED, TaskState.FAILED, TaskState.DROPPED}
     for name in ("task", "tail"):
         if getattr(args, name) is not None and getattr(args, name) < 0:
             raise InputError(f"--{name} {getattr(args, name)} is below 0", "write 0 or more")
+    with service_of(args, patience=60.0 if args.follow else 10.0) as service:
+        copy_outputs(service, args.job, args)
+    return 0
+
+
+def copy_outputs(
+    service: Client, job: str, args: argparse.Namespace, until: float | None = None
+) -> None:
+    """Copies what the tasks of the job wrote, as `args` say: `task`, `stream`, `tail`, `json`. With
+    `follow` until all are over, or until that moment of the steady clock."""
+    from fairlead.wire.jobs import TaskState
+
+    over = {TaskState.FINISHED, TaskState.FAILED, TaskState.DROPPED}
     streams = [args.stream] if args.stream else list(STREAMS)
     read: dict[tuple[int, int, str], Reading] = {}
     begun = False
-    with service_of(args, patience=60.0 if args.follow else 10.0) as service:
-        while True:
-            tasks = select_tasks(service, args.job, args.task, args.follow)
-            if args.json and not begun:
-                _say_line({"schema": SCHEMA, "job": args.job})
-            begun = True
-            for task in tasks:
-                for attempt in task.attempts:
-                    for stream in streams:
-                        key = (task.task, attempt.number, stream)
-                        put = in_json(*key) if args.json else in_bytes(*key, len(tasks) > 1)
-                        one = read.setdefault(key, Reading(put))
-                        ended = attempt.ended is not None or attempt is not task.attempts[-1]
-                        one.copy(service, args.job, *key, args.tail, ended or not args.follow)
-            if not args.follow or all(task.state in over for task in tasks):
-                return 0
-            time.sleep(PAUSE)
+    while True:
+        tasks = select_tasks(service, job, args.task, args.follow)
+        if args.json and not begun:
+            _say_line({"schema": SCHEMA, "job": job})
+        for task in tasks:
+            for attempt in task.attempts:
+                for stream in streams:
+                    key = (task.task, attempt.number, stream)
+                    put = in_json(*key) if args.json else in_bytes(*key, len(tasks) > 1)
+                    one = read.setdefault(key, Reading(put))
+                    ended = attempt.ended is not None or attempt is not task.attempts[-1]
+                    one.copy(service, job, *key, args.tail, ended or not args.follow)
+        done = all(task.state in over for task in tasks)
+        if not begun and not any(task.attempts for task in tasks):
+            complain(_nothing_yet(job, tasks, done))
+        begun = True
+        late = until is not None and time.monotonic() >= until
+        if not args.follow or done or late:
+            return
+        time.sleep(PAUSE)
+
+
+def _nothing_yet(job: str, tasks: Sequence[Task], done: bool) -> str:
+    """Why there is no output: nothing has run."""
+    name = escaped(job)
+    if done:
+        return f"{name}: nothing of it ever ran"
+    return (
+        f"{name}: nothing ran yet, {counted(len(tasks), 'task')} waiting (`fairlead why {name}`"
+        " says why)"
+    )
 
 
 def select_tasks(service: Client, job: str, number: int | None, follow: bool) -> Sequence[Task]:

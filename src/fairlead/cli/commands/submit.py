@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
@@ -34,6 +35,7 @@ EPILOG = """\
 examples:
   fairlead submit jobs.yaml
   fairlead submit --wait --tenant vision --gpu 1 -- python train.py --epochs 3
+  fairlead submit --wait --follow -- make test     as if it ran here: its output, its exit code
   fairlead submit --name sweep --tasks 100 -- 'python fit.py --seed "$FAIRLEAD_TASK"'
   fairlead submit --cpu 4 --memory 8GiB --where "zone = east" --time-limit 2h -- make test
 
@@ -109,6 +111,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="submit nothing if a job can never run on the machines and limits that are there",
     )
     how.add_argument("--wait", action="store_true", help="until all is over; the exit code tells")
+    how.add_argument(
+        "--follow", action="store_true", help="with --wait: show what the job's tasks write"
+    )
     how.add_argument("--timeout", metavar="TIME", help="with --wait: no longer than this")
     add_service(how)
 
@@ -124,7 +129,13 @@ def run(args: argparse.Namespace) -> int:
         if not args.wait:
             raise InputError("--timeout says how long to wait", "write --wait, too")
         timeout = float(read_duration(args.timeout))
+    if args.follow and not args.wait:
+        raise InputError("--follow shows the output while it is waited for", "write --wait, too")
+    if args.follow and args.json:
+        raise InputError("--json prints one answer, and --follow what is written", "choose one")
     jobs = jobs_of_files(args) if args.command is None else [job_of_command(args)]
+    if args.follow:
+        check_follow(jobs)
     if args.again:
         jobs = rename_jobs(jobs)
     if args.wait:
@@ -148,22 +159,51 @@ def run(args: argparse.Namespace) -> int:
             if not args.json:
                 for row in accepted:
                     complain(f"{_called(row)}: submitted, {_tasks(row)}")
-            rows = wait_for_jobs(service, [row.name for row in accepted], timeout)
+            until = None if timeout is None else time.monotonic() + timeout
+            if args.follow:
+                follow(service, accepted[0].name, until)
+            left = None if until is None else max(0.0, until - time.monotonic())
+            rows = wait_for_jobs(service, [row.name for row in accepted], left)
         except KeyboardInterrupt:
             complain("no longer waiting: the jobs go on (`fairlead cancel` stops them)")
             raise
+    ends = [f"{_called(row)}: {row.state.value}, {_ended(row)}" for row in rows]
     if args.json:
         _say_rows("fairlead.jobs/1", rows)
+    elif args.follow:  # the output alone is what others read of this
+        complain("\n".join(ends))
     else:
-        say(f"{_called(row)}: {row.state.value}, {_ended(row)}" for row in rows)
+        say(ends)
     return code_of(rows)
 
 
-def submit_jobs(
-    service: Client, jobs: Sequence[Job], args: argparse.Namespace
-) -> tuple[list[JobRow], list[SubmissionWarning]]:
-    """Submits the jobs, and returns the rows of those accepted with the service's warnings. Raises
-    ServiceError; where some of very many were accepted, a remark says how to go on."""
+def check_follow(jobs: Sequence[Job]) -> None:
+    """Raises InputError where the outputs of what is submitted cannot be followed."""
+    from fairlead.cli.commands.logs import MOST_FOLLOWED
+
+    if len(jobs) != 1:
+        raise InputError(
+            f"--follow shows the output of one job, and there are {len(jobs)}",
+            "submit them, and follow each with `fairlead logs -f`",
+        )
+    if jobs[0].tasks is not None and jobs[0].tasks > MOST_FOLLOWED:
+        raise InputError(
+            f"the job has {jobs[0].tasks} tasks, and at most {MOST_FOLLOWED} can be followed",
+            "leave --follow out, and follow some with `fairlead logs -f --task N`",
+        )
+
+
+def follow(service: Client, job: str, until: float | None) -> None:
+    """Copies what the tasks of the job write, as `fairlead logs -f` does, until all are over."""
+    from fairlead.cli.commands.logs import copy_outputs
+
+    how = argparse.Namespace(task=None, stream=None, tail=None, json=False, follow=True)
+    copy_outputs(service, job, how, until)
+
+
+def submit_jobs(service: Client, jobs: Sequence[Job], args: argparse.Namespace) -> list[JobRow]:
+    """Submits the jobs, and returns the rows of those accepted. Raises ServiceError; where some
+    of very many were accepted, a remark says how to go on."""
     from fairlead.client.client import BATCH, batches, new_key
     from fairlead.client.errors import ServiceError
     from fairlead.model.plain import plain_job

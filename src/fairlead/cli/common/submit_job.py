@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import secrets
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -48,11 +49,12 @@ def jobs_of_files(args: argparse.Namespace) -> list[Job]:
             "fairlead submit: there is nothing to submit",
             "name files of jobs, or write a command after --",
         )
+    _check_command(args.files)
     said = [option for name, option in _FOR_COMMANDS.items() if getattr(args, name)]
     if said:
         raise InputError(
             f"{said[0]} is about the job of a command, and files are given",
-            "write it into the file",
+            "write it into the file; or, if this is a command, put -- before it",
         )
     cluster, jobs = read_parts(texts(args.files))
     if cluster.machines or cluster.tenants or cluster.devices:
@@ -64,6 +66,18 @@ def jobs_of_files(args: argparse.Namespace) -> list[Job]:
     if not jobs:
         raise InputError("the files hold no job", "write some under `jobs:`")
     return list(jobs)
+
+
+def _check_command(words: Sequence[str]) -> None:
+    """Refuses words of which the first is no file and does not look like one: a command."""
+    from fairlead.files import ENDINGS, STANDARD_INPUT
+
+    first = words[0]
+    named = first in ("", STANDARD_INPUT) or first.endswith(ENDINGS)
+    if not named and not os.path.lexists(first):
+        raise InputError(
+            f"there is no file {first!r}", f"put -- before the command: -- {shlex.join(words)}"
+        )
 
 
 def job_of_command(args: argparse.Namespace) -> Job:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost
 from fairlead.engines.local.environment import RUN
+from fairlead.engines.local.memory import limit_of
 from fairlead.engines.local.processes import (
     Process,
     children,
@@ -19,6 +20,7 @@ from fairlead.engines.local.processes import (
 )
 from fairlead.engines.local.records import Claim, Status
 from fairlead.engines.local.shim import CANNOT_RUN, NO_FOLDER
+from fairlead.model.words import amounts
 
 SIGNALS = 64
 """A shell says 128 and the signal of a task that was killed by one of these."""
@@ -55,6 +57,16 @@ def end(
         name = signal.Signals(killed).name if killed in set(signal.Signals) else str(killed)
         return Ended(attempt, Cause.SIGNALLED, killed, time, claim.time, f"killed by {name}")
     return Ended(attempt, Cause.EXITED, status.code, time, claim.time)
+
+
+def memory_message(assignment: Assignment | None, used: int | None) -> str:
+    """How much memory a task took that was stopped for it, and how much it had asked for; `used` is
+    not known where the engine was started anew meanwhile."""
+    asked = limit_of(assignment)
+    if used is None or asked is None:
+        return "it took more memory than it asked for"
+    took, had = amounts([used, asked], 4)
+    return f"it took {took} of memory, and asked for {had}"
 
 
 def _signal(code: int) -> int:

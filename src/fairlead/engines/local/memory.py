@@ -38,7 +38,7 @@ class MemoryWatch:
 
     def __init__(self) -> None:
         self._asked: SimpleQueue[Limits | None] = SimpleQueue()
-        self._found: SimpleQueue[Attempt] = SimpleQueue()
+        self._found: SimpleQueue[tuple[Attempt, int]] = SimpleQueue()
         self._thread: Thread | None = None
         self._next = 0.0
 
@@ -54,8 +54,9 @@ class MemoryWatch:
             self._thread.start()
         self._asked.put(limits)
 
-    def take_exceeding(self) -> Iterator[Attempt]:
-        """The attempts that were seen to take more memory than they asked for."""
+    def take_exceeding(self) -> Iterator[tuple[Attempt, int]]:
+        """The attempts that were seen to take more memory than they asked for, and the bytes that
+        they took."""
         with contextlib.suppress(Empty):
             while True:
                 yield self._found.get_nowait()
@@ -71,24 +72,23 @@ class MemoryWatch:
         while (limits := self._asked.get()) is not None:
             begin = time.thread_time()
             if limits:
-                for attempt in above(limits):
-                    self._found.put(attempt)
+                for found in above(limits):
+                    self._found.put(found)
             took = time.thread_time() - begin
             self._next = time.monotonic() + max(INTERVAL, PART * took)
 
 
-def above(limits: Limits) -> list[Attempt]:
-    """Those that take more memory than their limits now."""
+def above(limits: Limits) -> list[tuple[Attempt, int]]:
+    """Those that take more memory than their limits now, and the bytes that they take."""
     found = []
     for shim, members in _members(limits).items():
         most, attempt = limits[shim]
         # Pages that processes share are counted in each of them at first, which is quick, and in
         # parts only where it matters.
-        if (
-            sum(one.resident for one in members) > most
-            and sum(_proportional(one) for one in members) > most
-        ):
-            found.append(attempt)
+        if sum(one.resident for one in members) > most:
+            used = sum(_proportional(one) for one in members)
+            if used > most:
+                found.append((attempt, used))
     return found
 
 

@@ -10,12 +10,12 @@ import select
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import islice
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Report, Started
-from fairlead.engines.local.ending import Remnants, end
+from fairlead.engines.local.ending import Remnants, end, memory_message
 from fairlead.engines.local.memory import MemoryWatch, limit_of
 from fairlead.engines.local.processes import alive, descendants, kill, process
 from fairlead.engines.local.records import Claim, Records, Unclaimed
@@ -65,6 +65,7 @@ class Task:
     time: int = 0  # in microseconds since 1970
     start_reported: bool = False
     stopping: Cause | None = None
+    used: int | None = None  # bytes of memory, where it was stopped for these
     stopped: int = 0  # since when, in nanoseconds since 1970
     over: Ended | Lost | None = None
 
@@ -229,6 +230,8 @@ class Supervisor:
                 stopped = task.stopping, task.stopped
             status = self._records.status(attempt)
             over = end(attempt, task.assignment, claim, status, stopped, code, now)
+            if isinstance(over, Ended) and over.cause is Cause.MEMORY:
+                over = replace(over, message=memory_message(task.assignment, task.used))
         task.phase, task.over = Phase.CLEARING, over
         self._clearing[attempt] = task
         return None
@@ -294,9 +297,10 @@ class Supervisor:
     def _watch_memory(self) -> None:
         if self._memory is None:
             return
-        for attempt in self._memory.take_exceeding():
+        for attempt, used in self._memory.take_exceeding():
             task = self.tasks.get(attempt)
             if task is not None:
+                task.used = task.used or used
                 self.stop(task, Cause.MEMORY)
         if self._memory.due():
             self._memory.look(
