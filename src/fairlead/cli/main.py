@@ -75,6 +75,9 @@ SERVICE = {
 }
 
 COMMANDS = {**SHARING, **SERVICE}
+
+FILES = {"undrain": "drain"}
+"""The files of commands that have not their own names."""
 """Summary of each command. Its file in `commands` has its name; `undrain` is in that of `drain`."""
 
 EPILOG = """\
@@ -200,7 +203,7 @@ def run(words: list[str]) -> int:
 def parser_of(name: str) -> tuple[Parser, ModuleType]:
     """The parser of a command, and its module."""
     summary = COMMANDS[name]
-    command = import_module(f"fairlead.cli.commands.{name.removeprefix('un')}")
+    command = import_module(f"fairlead.cli.commands.{FILES.get(name, name)}")
     parser = Parser(
         prog=f"fairlead {name}",
         description=f"{summary[:1].upper()}{summary[1:]}.",

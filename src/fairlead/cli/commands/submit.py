@@ -201,9 +201,11 @@ def follow(service: Client, job: str, until: float | None) -> None:
     copy_outputs(service, job, how, until)
 
 
-def submit_jobs(service: Client, jobs: Sequence[Job], args: argparse.Namespace) -> list[JobRow]:
-    """Submits the jobs, and returns the rows of those accepted. Raises ServiceError; where some
-    of very many were accepted, a remark says how to go on."""
+def submit_jobs(
+    service: Client, jobs: Sequence[Job], args: argparse.Namespace
+) -> tuple[list[JobRow], list[SubmissionWarning]]:
+    """Submits the jobs, and returns the rows of those accepted with the service's warnings. Raises
+    ServiceError; where some of very many were accepted, a remark says how to go on."""
     from fairlead.client.client import BATCH, batches, new_key
     from fairlead.client.errors import ServiceError
     from fairlead.model.plain import plain_job

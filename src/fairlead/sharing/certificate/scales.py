@@ -66,8 +66,10 @@ class Rule:
         elif self.name == "cmmf":
             resource = self._resource(seen)
             cost = [row[resource] for row in part]
-        else:
+        elif self.name in ("kdf", "2df"):
             cost = self._product(seen, part)
+        else:
+            raise CertificateError(f"the check does not know the scale of {self.name}")
         return [1 / each if each > 0 else NONE for each in cost]
 
     def _resource(self, seen: Seen) -> int:
@@ -133,6 +135,7 @@ def held(
 
 
 # The parameters that each takes; `*` stands for a weight for any resource.
+# A new parameter stands in `_NEEDED`, `_takes` and `_written`, too.
 _KNOWN = {
     "tsf": (),
     "cdrf": (),
