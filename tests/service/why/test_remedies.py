@@ -85,6 +85,21 @@ def test_how_much_less_a_task_would_have_to_ask_for() -> None:
     assert found.sentence == "a task would start now if a task asked for 3 cpu instead of 4"
 
 
+def test_what_the_job_runs_is_not_stopped_for_it() -> None:
+    # Two tasks run, and what stops the others is the limit: no smaller task would start.
+    core = core_of({"m1": {"cpu": 16}}, (Tenant("a", limit={"cpu": 4}), Tenant("b")))
+    submit(core, Job("x", {"cpu": 2}, tenant="a", tasks=4))
+    assert set(changes(core, "x")) == {ChangeKind.LIMIT}
+    # Its own task fills the machine that it could run on: without its constraint none would start.
+    core = core_of({"m1": {"cpu": 2}, "m2": {"cpu": 2}}, TWO)
+    submit(
+        core,
+        Job("x", {"cpu": 2}, tenant="a", tasks=2, machines=["m1"]),
+        Job("y", {"cpu": 2}, tenant="b", tasks=1, machines=["m2"]),
+    )
+    assert ChangeKind.CONSTRAINT not in changes(core, "x")
+
+
 def test_a_limit_that_is_in_the_way() -> None:
     core = core_of({"m1": {"cpu": 8}}, (Tenant("a", limit={"cpu": 3}), Tenant("b")))
     submit(core, Job("x", {"cpu": 2}, tenant="a", tasks=2))

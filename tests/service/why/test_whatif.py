@@ -50,6 +50,22 @@ def test_it_is_what_the_command_says_of_a_file() -> None:
     assert found.sentences
 
 
+def test_a_job_that_no_machine_holds_runs_nothing_until_one_does() -> None:
+    live = stand()
+    live.submit(runs("large", {"cpu": 6}, tenant="language", tasks=1))
+    given = taken(live)
+    found = answer_what_if(live.now, given, {"weight": ["vision=3"]}, "tsf")
+    jobs = {job["job"]: job for job in found.whatif["jobs"]}
+    assert (jobs["large"]["before"], jobs["large"]["after"]) == (0, 0)
+    (warning,) = found.whatif["warnings_before"]
+    assert warning.startswith("job large: no machine that it may use holds a whole task")
+    small = answer_what_if(live.now, given, {"set_demand": ["large:cpu=4"]}, "tsf")
+    jobs = {job["job"]: job for job in small.whatif["jobs"]}
+    assert jobs["large"]["before"] == 0
+    assert jobs["large"]["after"] > 0
+    assert any("large +" in text for text in small.sentences)
+
+
 def test_what_is_over_counts_no_more_and_secrets_stay_here() -> None:
     live = stand()
     live.drain("m2")

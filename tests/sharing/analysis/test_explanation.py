@@ -13,6 +13,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
+from fairlead.sharing.analysis.alike import stops_together
 from fairlead.sharing.analysis.explanation import Explanation, explain, stops_of
 from fairlead.sharing.analysis.improvements import Again, Change, Kind, apply, counterfactuals
 from tests.tolerances import close
@@ -394,3 +395,33 @@ def test_changes_that_were_tried_raise_the_job(instance: tuple[Cluster, list[Job
             again = allocate(*apply(cluster, jobs, job, change))
             assert again.job(job.name).tasks == change.tasks
             assert again.job(job.name).tasks > why.share.tasks
+
+
+def test_what_more_would_bring_is_asked_of_what_a_task_takes() -> None:
+    cluster = Cluster(machines(2, nvme=1000))
+    found = advice(cluster, [Job("a", {"nvme": 250})], "a")
+    (more,) = [change for change in found if change.kind is Kind.RESOURCE]
+    assert (more.amount, more.tasks) == (Fraction(250), 9.0)
+    tenants = [Tenant("t", limit={"nvme": 500})]
+    limited = advice(
+        Cluster(machines(2, nvme=1000), tenants), [Job("a", {"nvme": 250}, tenant="t")], "a"
+    )
+    (limit,) = [change for change in limited if change.kind is Kind.LIMIT]
+    assert (limit.amount, limit.tasks) == (Fraction(250), 3.0)
+
+
+def test_machines_that_only_names_tell_apart_are_one_place() -> None:
+    cluster = Cluster(machines(4, gpu=2))
+    jobs = [Job("a", {"gpu": 1}), Job("b", {"gpu": 1}, machines=["m3", "m4"], tasks=1)]
+    why = explained(cluster, jobs, "a")
+    assert len(why.allocation.classes) == 2
+    ((stop, where),) = stops_together(cluster, why)
+    assert where is not None
+    assert where.machines == ("m1", "m2", "m3", "m4")
+    assert stop.total == 8
+    assert close(sum(holder.amount for holder in stop.holders), 8)
+    assert [holder.job for holder in stop.holders] == ["a", "b"]
+    (more,) = [each for each in advice(cluster, jobs, "a") if each.kind is Kind.RESOURCE]
+    assert more.machines == where
+    assert more.tasks is not None
+    assert close(more.tasks, 8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -92,13 +92,18 @@ class WhatIf:
     bottlenecks: tuple[Bottleneck, ...]
 
 
-def what_if(given: Input, edits: Iterable[Edit], rule: str | Rule) -> WhatIf:
-    """The input beside the input with the changes, each solved. Raises InputError where a change
-    cannot be made, or the policy refuses one of the two."""
+def what_if(
+    given: Input,
+    edits: Iterable[Edit],
+    rule: str | Rule,
+    seen_as: Callable[[Input], Input] = lambda given: given,
+) -> WhatIf:
+    """The input beside the input with the changes, each solved as it is `seen_as`. Raises
+    InputError where a change cannot be made, or the policy refuses one of the two."""
     edits = tuple(edits)
     made = apply_edits(given, edits)
-    before = solve(given, rule)
-    return _compare(before, solve(made.input, before.rule), made, edits)
+    before = solve(seen_as(given), rule)
+    return _compare(before, solve(seen_as(made.input), before.rule), made, edits)
 
 
 def compare(before: Outcome, after: Outcome) -> WhatIf:

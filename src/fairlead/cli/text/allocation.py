@@ -186,12 +186,6 @@ def stop_name(stop: Stop, ranges: Ranges, waiting: Set[str] = frozenset()) -> st
     return f"{stop.resource} on {ranges([stop.machine_class])}"
 
 
-def machines_of(index: int, classes: Sequence[MachineClass]) -> str:
-    """The machines of a class as a few ranges."""
-    group = next(group for group in classes if group.index == index)
-    return listing(compress(group.machines), most=_MOST)
-
-
 class Ranges:
     """The machines of classes as a few ranges of names. It remembers what it found."""
 

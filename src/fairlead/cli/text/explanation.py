@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairlead.cli.common.screen import Screen, escaped, wrapped
-from fairlead.cli.text.allocation import machines_of
 from fairlead.cli.text.typing_hints import typing_hints
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
 from fairlead.model.report import LISTS, exclusions, nowhere_sentence
+from fairlead.model.shares import MachineClass
 from fairlead.model.words import (
     amount,
     amounts,
@@ -20,6 +20,7 @@ from fairlead.model.words import (
     plural,
     sentence,
 )
+from fairlead.sharing.analysis.alike import stops_together
 from fairlead.sharing.analysis.explanation import Explanation, Scarce
 from fairlead.sharing.analysis.improvements import Change, Kind
 from fairlead.sharing.analysis.input_changes import SPREAD
@@ -27,6 +28,7 @@ from fairlead.sharing.analysis.input_changes import SPREAD
 _DIGITS = 4  # significant digits of what is held and of what would be gained
 _STOPS = 6  # stops that are told one by one
 _NAMES = 4  # names that a list shows before it counts the rest
+_RANGES = 2  # ranges of machines, likewise
 
 
 def explanation_lines(
@@ -44,7 +46,11 @@ def explanation_lines(
         yield screen.bold("What stopped it")
         yield from wrapped(stopped(why), screen, "  ")
         own = [scarce for scarce in why.scarce if scarce.own and not why.satisfied]
-        texts = [_scarce(why, scarce) for scarce in own if not _spreads(scarce)]
+        texts = [
+            _scarce(why, scarce, machines)
+            for scarce, machines in stops_together(cluster, why)
+            if scarce.own and not why.satisfied and not _spreads(scarce)
+        ]
         if spread := [scarce for scarce in own if _spreads(scarce)]:
             texts.append(_spread(why, spread))
         for text in texts[:_STOPS]:
@@ -52,7 +58,11 @@ def explanation_lines(
         if len(texts) > _STOPS:
             more = counted(len(texts) - _STOPS, "more place")
             yield from _bullet(f"The same is so in {more}", screen)
-        if others := [_what(why, scarce) for scarce in why.scarce if not scarce.own]:
+        if others := [
+            _what(why, scarce, machines)
+            for scarce, machines in stops_together(cluster, why)
+            if not scarce.own
+        ]:
             yield from _bullet(
                 f"It does not use {listing(others, most=3)} itself, but who does would leave it"
                 " room if there were more",
@@ -160,7 +170,7 @@ def _spread(why: Explanation, scarce: Sequence[Scarce]) -> str:
     return f"It has a task on {each}{on}, and `spread` allows no second one there"
 
 
-def _scarce(why: Explanation, scarce: Scarce) -> str:
+def _scarce(why: Explanation, scarce: Scarce, machines: MachineClass | None) -> str:
     stop = scarce.stop
     if stop.job is not None:
         return (
@@ -171,7 +181,7 @@ def _scarce(why: Explanation, scarce: Scarce) -> str:
     if stop.tenant is not None:
         reached = f"Tenant {escaped(stop.tenant)} has reached its limit of {stop.resource}"
         return f"{reached}: of {total}, {holders}" if holders else f"{reached}, which is {total}"
-    return f"No {stop.resource} is left {_on(why, scarce)}: of {total}, {holders}"
+    return f"No {stop.resource} is left {_on(why, machines)}: of {total}, {holders}"
 
 
 def _holders(why: Explanation, scarce: Scarce) -> tuple[str, str]:
@@ -194,20 +204,20 @@ def _holders(why: Explanation, scarce: Scarce) -> tuple[str, str]:
     return total, listing(parts)
 
 
-def _what(why: Explanation, scarce: Scarce) -> str:
+def _what(why: Explanation, scarce: Scarce, machines: MachineClass | None) -> str:
     stop = scarce.stop
     if stop.tenant is not None:
         return f"the limit of {escaped(stop.tenant)} ({stop.resource})"
     if stop.job is not None:
         what = "tasks of" if stop.machine_class is None else "machines for the spread of"
         return f"the {what} {escaped(stop.job)}"
-    return f"the {stop.resource} {_on(why, scarce)}"
+    return f"the {stop.resource} {_on(why, machines)}"
 
 
-def _on(why: Explanation, scarce: Scarce) -> str:
-    if scarce.stop.machine_class is None or why.share.placements is None:
+def _on(why: Explanation, machines: MachineClass | None) -> str:
+    if machines is None or why.share.placements is None:
         return "in the whole cluster"
-    return f"on {machines_of(scarce.stop.machine_class, why.allocation.classes)}"
+    return f"on {listing(compress(machines.machines), most=_RANGES)}"
 
 
 def advice(

@@ -247,6 +247,8 @@ def _demand(trials: Trials, why: Why) -> Iterator[Change]:
             for r, each in enumerate(core.ids.units)
             if amounts[r] < demand[r]
         }
+        if not asked:  # there is room for a task as it is: something else stops it
+            continue
         starts = trials.change(replace(job, demand=FrozenMap({**job.demand, **asked})))
         if starts:
             amounts_text = ", ".join(

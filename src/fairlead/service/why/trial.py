@@ -39,7 +39,8 @@ class Trials:
     def change(self, job: Job) -> int:
         """Counts the tasks that the core launches of a job like this one but for what changed,
         submitted now in its place. Nobody else can use the room that is free now (it would have
-        been used), so that the place of the job in the order does not matter."""
+        been used), so that the place of the job in the order does not matter. What the job itself
+        runs goes on, and holds its room and its part of the limits."""
         name = STAND_IN
         while name in self.core.ids.jobs:
             name += "-"
@@ -51,12 +52,15 @@ class Trials:
         gang = job.gang if waiting is None or waiting >= job.gang else 1
         there = replace(there, name=name, tasks=waiting, gang=gang)
         now = self.core.now
-        events = [JobSubmitted(now, there)]
+        events: list[Event] = [JobSubmitted(now, there)]
         if not self.counts.cancelled:
-            return len(self._launches([JobCancelled(now, self.job), *events], name))
+            events = [JobCancelled(now, self.job), *events]
+            return len(self._launches(events, name, running=self.job))
         return len(self._launches(events, name))
 
-    def _launches(self, events: Sequence[Event], name: str) -> list[Launch]:
+    def _launches(
+        self, events: Sequence[Event], name: str, running: str | None = None
+    ) -> list[Launch]:
         if self._left <= 0:
             return []
         self._left -= 1
@@ -66,17 +70,18 @@ class Trials:
                 core.apply(event)
         except InputError:  # it cannot happen: that is an answer
             return []
-        decisions = decide_fully(core)
+        decisions = decide_fully(core, running)
         return [each for each in decisions if isinstance(each, Launch) and each.job == name]
 
 
-def decide_fully(core: Core) -> list[Decision]:
-    """All decisions of this moment, if what is told to stop stops at once."""
+def decide_fully(core: Core, running: str | None = None) -> list[Decision]:
+    """All decisions of this moment, if what is told to stop stops at once, but for the tasks of the
+    job that goes on `running`."""
     made: list[Decision] = []
     while True:
         new = core.decide()
         made += new
-        stops = [each for each in new if isinstance(each, Stop)]
+        stops = [each for each in new if isinstance(each, Stop) and each.job != running]
         if not stops:
             return made
         for stop in stops:

@@ -10,9 +10,11 @@ from itertools import compress
 import numpy as np
 
 from fairlead.audit.finding import Input
+from fairlead.audit.outcome import Outcome
 from fairlead.audit.whatif.as_data import tree
 from fairlead.audit.whatif.compare import Moved, WhatIf, what_if
 from fairlead.audit.whatif.parse import read_edits
+from fairlead.model.eligibility import nowhere
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
@@ -118,6 +120,57 @@ def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:
     )
 
 
+def in_whole_tasks(given: Input) -> Input:
+    """The input where jobs use only machines that hold a whole task, as in the service's exact
+    shares: a task in parts on machines that are too small would be counted, and never starts."""
+    kinds: dict[FrozenMap[Fraction], list[str]] = {}
+    for machine in given.cluster.machines:
+        kinds.setdefault(machine.capacity, []).append(machine.name)
+    small: dict[FrozenMap[Fraction], list[str]] = {}
+    jobs = []
+    for job in given.jobs:
+        if job.demand not in small:
+            small[job.demand] = [
+                name
+                for capacity, names in kinds.items()
+                if any(capacity.get(r, 0) < need for r, need in job.demand.items())
+                # One without any of a resource holds no part of a task either.
+                and all(capacity.get(r, 0) > 0 for r, need in job.demand.items() if need)
+                for name in names
+            ]
+        more = [name for name in small[job.demand] if name not in job.exclude]
+        jobs.append(replace(job, exclude=(*job.exclude, *more)) if more else job)
+    return replace(given, jobs=tuple(jobs))
+
+
+def _with_reasons(outcome: Outcome, given: Input) -> Outcome:
+    """The outcome with a sentence of its own for each job that its constraint lets run somewhere,
+    and of which no machine there holds a whole task."""
+    allocation = outcome.allocation
+    jobs = {job.name: job for job in given.jobs}
+    small = [
+        share.name
+        for share in allocation.jobs
+        if share.nowhere is not None and nowhere(given.cluster, jobs[share.name]) is None
+    ]
+    if not small:
+        return outcome
+    return replace(
+        outcome,
+        allocation=replace(
+            allocation,
+            jobs=tuple(
+                replace(share, nowhere=None) if share.name in small else share
+                for share in allocation.jobs
+            ),
+            warnings=(
+                *allocation.warnings,
+                *(f"job {name}: no machine that it may use holds a whole task" for name in small),
+            ),
+        ),
+    )
+
+
 def answer_what_if(
     time: int, given: Input, asked: Mapping[str, Sequence[str]], policy: str
 ) -> WhatIfAnswer:
@@ -142,7 +195,12 @@ def answer_what_if(
         set_demand=texts["set_demand"],
         set_limit=texts["set_limit"],
     )
-    found = what_if(given, edits, policy)
+    found = what_if(given, edits, policy, in_whole_tasks)
+    found = replace(
+        found,
+        before=_with_reasons(found.before, given),
+        after=_with_reasons(found.after, found.made.input),
+    )
     return WhatIfAnswer(time=time, whatif=tree(found), sentences=list(_sentences(found)))
 
 

@@ -14,7 +14,8 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.shares import MachineClass
 from fairlead.model.unrounded import compared
-from fairlead.sharing.analysis.explanation import Explanation, fits
+from fairlead.sharing.analysis.alike import stops_together
+from fairlead.sharing.analysis.explanation import Explanation, Scarce, fits
 from fairlead.sharing.analysis.input_changes import (
     SPREAD,
     parts,
@@ -38,7 +39,7 @@ the same. What a change brings is decided by sharing again, in rationals."""
 class Kind(Enum):
     """The thing that a change is about."""
 
-    RESOURCE = "resource"  # one more unit of a resource on machines
+    RESOURCE = "resource"  # as much more of a resource on machines as a task takes
     MACHINE = "machine"  # one more machine
     LIMIT = "limit"  # a higher limit of a tenant
     CONSTRAINT = "constraint"  # a constraint without one of its parts, or none at all
@@ -81,7 +82,7 @@ def counterfactuals(
     tried = again is not None
     found: list[Change] = []
     for kind, candidates in (
-        (Kind.RESOURCE, _more_of_a_resource(why)),
+        (Kind.RESOURCE, _more_of_a_resource(cluster, why)),
         (Kind.MACHINE, _more_machines(cluster, why)),
         (Kind.LIMIT, _higher_limits(why)),
         (Kind.CONSTRAINT, _fewer_constraints(cluster, why, every=tried)),
@@ -105,14 +106,19 @@ def unit(total: float) -> Fraction:
     return Fraction(1)
 
 
-def _more_of_a_resource(why: Explanation) -> Iterator[Change]:
-    for scarce in why.scarce:
+def _step(why: Explanation, scarce: Scarce) -> Fraction:
+    """As much as a task of the job takes, or of what it does not use itself one unit."""
+    return why.job.demand.get(scarce.stop.resource or "") or unit(scarce.total)
+
+
+def _more_of_a_resource(cluster: Cluster, why: Explanation) -> Iterator[Change]:
+    for scarce, machines in stops_together(cluster, why):
         stop = scarce.stop
         if stop.resource is not None and stop.tenant is None:
-            by = unit(scarce.total)
+            by = _step(why, scarce)
             yield Change(
                 Kind.RESOURCE,
-                _class(why, stop.machine_class),
+                machines,
                 stop.resource,
                 by,
                 "",
@@ -147,7 +153,7 @@ def _more_machines(cluster: Cluster, why: Explanation) -> Iterator[Change]:
 def _higher_limits(why: Explanation) -> Iterator[Change]:
     for scarce in why.scarce:
         if scarce.stop.tenant is not None:
-            by = unit(scarce.total)
+            by = _step(why, scarce)
             yield Change(
                 Kind.LIMIT,
                 None,
@@ -220,10 +226,6 @@ def _cost(why: Explanation, index: int) -> float:
         if scarce.stop.job == why.job.name and scarce.stop.machine_class == index
     )
     return resources + spread
-
-
-def _class(why: Explanation, index: int | None) -> MachineClass | None:
-    return next((group for group in why.allocation.classes if group.index == index), None)
 
 
 def _tasks(why: Explanation, rise: float) -> float | None:
