@@ -19,7 +19,7 @@ class EngineKind:
 
     `opener`: what opens it, as module:function. `supervised`: it does so in a child process of its
     own, and takes plain settings, `state` and `address`; others take the state folder and the
-    machines of the cluster file, and have `notes`.
+    machines of the cluster file, and have `notes` and `warnings`.
     """
 
     name: str
@@ -51,13 +51,14 @@ ENGINES = {
 
 def open_engine(
     kind: EngineKind, state: Path, cluster: Cluster | None, address: str | None
-) -> tuple[Engine, list[str]]:
-    """The engine, and what is to be said of it. Raises InputError and EngineError."""
+) -> tuple[Engine, list[str], list[str]]:
+    """The engine, what is to be said of it, and what to warn of. Raises InputError and
+    EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
 
-        return RemoteEngine(kind.opener, {"state": str(state), "address": address}), []
+        return RemoteEngine(kind.opener, {"state": str(state), "address": address}), [], []
     module, _, name = kind.opener.partition(":")
     machines = cluster if cluster is not None and cluster.machines else None
     engine = getattr(import_module(module), name)(state, machines)
-    return engine, list(engine.notes)
+    return engine, list(engine.notes), list(engine.warnings)

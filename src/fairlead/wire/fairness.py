@@ -167,8 +167,23 @@ class Shortfall(ResponseBody):
     sentence: str = ""
 
 
+class BelowFair(ResponseBody):
+    """A tenant that has what is guaranteed, in whole tasks, and less than its fair share, which is
+    divisible."""
+
+    tenant: str
+    fair: float = Field(description="as a share, divided by its weight")
+    has: float
+    gap: float
+    fair_tasks: float = Field(description="exact tasks of its jobs together, not whole")
+    guaranteed: Count = Field(description="tasks of its jobs together")
+    job: str = Field(description="its job that is furthest from its exact tasks")
+    cause: str = Field(description="a word: what keeps more tasks of that job from starting")
+    sentence: str = ""
+
+
 class LiveAudit(ResponseBody):
-    """What each tenant is short of now, and how long; nothing in it: everyone has what was
+    """What each tenant is short of now, and how long; no shortfall: everyone has what was
     promised."""
 
     schema_: Literal["fairlead.live-audit/1"] = Field(
@@ -180,6 +195,11 @@ class LiveAudit(ResponseBody):
     tenants: Count = Field(description="how many were looked at")
     shortfalls: list[Shortfall] = Field(description="most first")
     more: Count = Field(default=0, description="shortfalls that are not listed")
+    below_fair: list[BelowFair] = Field(
+        default_factory=list,
+        description="who is below its fair share and short of nothing, furthest below first",
+    )
+    below_fair_more: Count = Field(default=0, description="of these, how many are not listed")
     problem: str | None = Field(
         default=None, description="why there is no newer exact allocation, where there is none"
     )

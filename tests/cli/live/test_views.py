@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from fairlead.cli.commands import jobs
+from fairlead.cli.commands import audit_live, jobs
 from fairlead.cli.commands.job import demand_text, ending
 from fairlead.cli.commands.logs import start_of_tail
 from fairlead.cli.common.remote import ago, lasting
@@ -19,7 +19,7 @@ from fairlead.cli.common.screen import Screen, columns
 from fairlead.cli.text import machines, shares
 from fairlead.cli.text.top import Look, picture
 from fairlead.client import Client, Output
-from fairlead.wire.fairness import JobShareNow, Shares, TenantShare
+from fairlead.wire.fairness import BelowFair, JobShareNow, LiveAudit, Shares, TenantShare
 from fairlead.wire.jobs import JobRow, JobState, TaskAttempt, TaskCounts
 from fairlead.wire.machines import MachineRow, MachineState, Quarantine
 
@@ -227,3 +227,50 @@ def test_a_tail_begins_where_so_many_lines_are_left(
     start = start_of_tail(Written(data), "j", 0, 1, "stdout", wanted)
     pieces = data.splitlines(keepends=True)
     assert data[start:] == b"".join(pieces[len(pieces) - min(wanted, len(pieces)) :])
+
+
+def test_the_gap_to_the_fair_share_is_shown_though_nothing_is_lacking_of_what_is_guaranteed() -> (
+    None
+):
+    found = Shares(
+        time=NOW,
+        policy="tsf",
+        exact=NOW,
+        tenants=[
+            TenantShare(
+                name="language", weight=1, running=8, share=0.208, fair=1 / 3, shortfall=0.0
+            ),
+            TenantShare(
+                name="vision", weight=1, running=9, share=0.1 + 0.2, fair=0.3, shortfall=0.0
+            ),
+            TenantShare(name="nobody", weight=1, running=0),
+        ],
+    )
+    header, *rows = list(shares.lines(found, Screen(), jobs=False))[2:]
+    assert header.split()[-4:] == ["below", "fair", "short", "of"]
+    assert [row.split()[-2:] for row in rows] == [["0.1253", "-"], ["-", "-"], ["-", "-"]]
+
+
+def test_the_audit_says_who_is_below_the_fair_share_with_all_that_is_guaranteed() -> None:
+    below = BelowFair(
+        tenant="language",
+        fair=0.333,
+        has=0.208,
+        gap=0.125,
+        fair_tasks=13.3,
+        guaranteed=8,
+        job="j1",
+        cause="pieces",
+        sentence="language has a share of 0.208, 0.125 below its fair share",
+    )
+    found = LiveAudit(
+        time=NOW, exact=NOW, policy="tsf", tenants=9, shortfalls=[], below_fair=[below],
+        below_fair_more=2,
+    )  # fmt: skip
+    assert list(audit_live.lines(found, Screen()))[2:] == [
+        "Everybody has what the exact allocation of the present demand guarantees.",
+        "",
+        "language has a share of 0.208, 0.125 below its fair share.",
+        "",
+        "2 tenants more below the fair share, by less",
+    ]

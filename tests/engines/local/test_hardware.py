@@ -93,15 +93,32 @@ def test_limits_of_control_groups_count(
     assert limit("cpu.max", tmp_path / "absent", tmp_path / "fs") is None
 
 
-def test_more_than_there_is_is_said() -> None:
+def test_that_several_machines_are_this_one_is_said_with_what_it_lacks() -> None:
     none = Gpus(Maker.NONE, 0, "", "")
-    hardware = Hardware(4, 1 << 30, none, ())
+    hardware = Hardware(4, 8 << 30, none, ())
     fits = Cluster([Machine("a", {"cpu": 2, "memory": 1 << 29}), Machine("b", {"cpu": 2})])
-    assert compare(fits, hardware) == ()
-    large = Cluster([Machine("a", {"cpu": 2}), Machine("b", {"cpu": 3, "gpu": 1})])
-    cpu, gpu = compare(large, hardware)
-    assert "5 of cpu together, this machine has 4" in cpu
-    assert "1 of gpu together, this machine has 0" in gpu
+    (said,) = compare(fits, hardware)
+    assert said == "the local engine runs the tasks of both machines on this machine"
+    memory = 12 << 30
+    large = Cluster([Machine(f"a{i}", {"cpu": 16, "memory": memory, "gpu": 1}) for i in range(8)])
+    (said,) = compare(large, hardware)
+    assert said == (
+        "the local engine runs the tasks of all 8 machines on this machine; together they have"
+        " 128 cpu, 96Gi memory and 8 gpu, and this machine has 4 cpu, 8Gi memory and 0 gpu: tasks"
+        " share what there is. Other machines run tasks with `--engine ray`; `fairlead simulate`"
+        " runs none"
+    )
+
+
+def test_of_one_machine_only_what_it_lacks_is_said() -> None:
+    none = Gpus(Maker.NONE, 0, "", "")
+    hardware = Hardware(4, 8 << 30, none, ())
+    assert compare(Cluster([Machine("a", {"cpu": 4})]), hardware) == ()
+    (said,) = compare(Cluster([Machine("a", {"cpu": 4, "memory": 103079215104})]), hardware)
+    assert (
+        "tasks of a on this machine; it is declared with 96Gi memory, and this machine has 8Gi"
+        in said
+    )
 
 
 def test_the_machine_is_taken_whole_or_divided(tmp_path: Path) -> None:

@@ -123,3 +123,48 @@ def test_without_an_adviser_shares_are_still_told() -> None:
     assert all(row.fair is None for row in found.tenants)
     assert live_audit(live.now, core, None).problem == "nobody computes the exact allocation here"
     assert history(live.now, None).tenants == []
+
+
+def test_who_has_what_is_guaranteed_and_less_than_is_fair_is_named_with_the_reason() -> None:
+    """Five CPUs for tasks of two: 2.5 tasks are fair, and 2 are whole."""
+    live = Live([Machine("m1", {"cpu": 5, "memory": 8})], TENANTS)
+    live.submit(runs("train", {"cpu": 2}, tenant="vision", tasks=4))
+    for _ in range(3):
+        live.step(seconds=1)
+    core = live.service.core
+    assert core is not None
+    found = live_audit(live.now, core, live.service.watch)
+    assert (found.shortfalls, found.below_fair_more) == ([], 0)
+    (below,) = found.below_fair
+    assert (below.tenant, below.job, below.guaranteed, below.fair_tasks) == (
+        "vision", "train", 2, 2.5,
+    )  # fmt: skip
+    assert below.gap == below.fair - below.has > 0
+    assert below.cause == "pieces"
+    assert below.sentence == (
+        "vision has a share of 1, 0.25 below its fair share of 1.25, and all that is guaranteed:"
+        " the fair share is of 2.5 tasks in parts, of which 2 can be whole; no more of train start"
+        " now: 1 machine is open to it and nobody on them has more than is guaranteed; what is left"
+        " is in parts that hold no whole task"
+    )
+
+
+def test_a_job_without_a_tenant_is_named_as_well() -> None:
+    live = Live([Machine("m1", {"cpu": 5, "memory": 8})], ())
+    live.submit(runs("train", {"cpu": 2}, tasks=4))
+    for _ in range(3):
+        live.step(seconds=1)
+    core = live.service.core
+    assert core is not None
+    (below,) = live_audit(live.now, core, live.service.watch).below_fair
+    assert (below.tenant, below.job, below.guaranteed) == ("train", "train", 2)
+
+
+def test_who_has_no_task_that_waits_is_not_below_its_fair_share() -> None:
+    live = Live([Machine("m1", {"cpu": 5, "memory": 8})], TENANTS)
+    live.submit(runs("train", {"cpu": 2}, tenant="vision", tasks=2))
+    for _ in range(3):
+        live.step(seconds=1)
+    core = live.service.core
+    assert core is not None
+    assert live_audit(live.now, core, live.service.watch).below_fair == []

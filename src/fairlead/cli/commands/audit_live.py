@@ -38,6 +38,7 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
     if not found.shortfalls:
         if found.exact is not None:
             yield "Everybody has what the exact allocation of the present demand guarantees."
+        yield from _below_fair(found, screen)
         return
     rows = [
         [
@@ -57,3 +58,14 @@ def lines(found: LiveAudit, screen: Screen) -> Iterator[str]:
     yield ""
     for short in found.shortfalls:
         yield from wrapped(f"{escaped(short.sentence)}.", screen)
+    yield from _below_fair(found, screen)
+
+
+def _below_fair(found: LiveAudit, screen: Screen) -> Iterator[str]:
+    """A sentence for each tenant that is below its fair share and short of nothing."""
+    for below in found.below_fair:
+        yield ""
+        yield from wrapped(f"{escaped(below.sentence)}.", screen)
+    if found.below_fair_more:
+        yield ""
+        yield f"{counted(found.below_fair_more, 'tenant')} more below the fair share, by less"

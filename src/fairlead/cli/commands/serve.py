@@ -28,6 +28,9 @@ Ctrl-C stops the service and no task: with the same state it goes on where it wa
 START_PATIENCE = 300.0
 """Seconds that a service in the background has to start: the first start compiles the core."""
 
+LONGEST = 20_000
+"""Bytes of the log of a start that are shown, or looked through for warnings."""
+
 SILENT = 5.0
 """Seconds after which it says on a terminal that it waits."""
 
@@ -119,7 +122,7 @@ def detach(plan: Plan, words: list[str]) -> int:
     import subprocess
     import time
 
-    from fairlead.cli.serving.process import running
+    from fairlead.cli.serving.process import WARNING, running
     from fairlead.client.places import ADDRESS
 
     already = running(plan.state)
@@ -154,9 +157,14 @@ def detach(plan: Plan, words: list[str]) -> int:
             process.terminate()
             with log.open("rb") as out:
                 out.seek(start)
-                sys.stderr.write(out.read(20_000).decode("utf-8", "replace"))
+                sys.stderr.write(out.read(LONGEST).decode("utf-8", "replace"))
             return code or 70
         time.sleep(0.05)
+    with log.open("rb") as out:
+        out.seek(start)
+        for line in out.read(LONGEST).decode("utf-8", "replace").splitlines():
+            if line.startswith(WARNING):
+                complain(line)
     url = (plan.state / ADDRESS).read_text(encoding="ascii").strip()
     say(
         [

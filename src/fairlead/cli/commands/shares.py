@@ -14,7 +14,8 @@ examples:
   fairlead shares --over 6h                  what they were in the last six hours
 
 A share is of the tasks that a tenant could run alone in the cluster, divided by its weight. `fair`
-is what the exact allocation of the present demand gives it.
+is what the exact allocation of the present demand gives it, `below fair` the gap to that, and
+`short of` what it lacks of the whole tasks that it is guaranteed.
 """
 
 

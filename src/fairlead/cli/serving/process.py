@@ -13,6 +13,10 @@ PAUSE = 0.05
 PROCESS = "process"
 """The file in the state folder that says which process the service is."""
 
+WARNING = "warning: "
+"""So begin the lines of a service that is about to serve which whoever starts it must read; from a
+service in the background they come through its log."""
+
 
 def stop(process: int, folder: Path) -> None:
     """Tells a service to stop and returns when it has. Raises BusyError where it takes too long."""

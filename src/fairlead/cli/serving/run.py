@@ -14,7 +14,7 @@ from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.plan import Plan
-from fairlead.cli.serving.process import forget_process, note_process
+from fairlead.cli.serving.process import WARNING, forget_process, note_process
 from fairlead.engines.interface import Engine, EngineError
 from fairlead.engines.registry import ENGINES, open_engine
 from fairlead.model.errors import InputError, OutputError
@@ -62,8 +62,10 @@ def serve_now(plan: Plan) -> int:
         try:
             store = open_store(plan.journal or plan.state, plan.state / HEAD)
             open_.callback(store.close)
-            engine, notes = engine_of(plan, cluster)
+            engine, notes, warnings = engine_of(plan, cluster)
             open_.callback(engine.close)
+            for each in warnings:
+                complain(f"{WARNING}{each}")
             compile_first(settings.placement)
             adviser = WorkerAdviser()
             open_.callback(adviser.close)
@@ -157,8 +159,9 @@ def cluster_of(plan: Plan) -> Cluster | None:
     return cluster
 
 
-def engine_of(plan: Plan, cluster: Cluster | None) -> tuple[Engine, list[str]]:
-    """The engine, and what is to be said of it. Raises InputError and EngineError."""
+def engine_of(plan: Plan, cluster: Cluster | None) -> tuple[Engine, list[str], list[str]]:
+    """The engine, what is to be said of it, and what to warn of. Raises InputError and
+    EngineError."""
     kind = ENGINES[plan.engine]
     if kind.package:
         from fairlead.extras import need

@@ -9,6 +9,9 @@ from fairlead.cli.common.screen import Screen, escaped, table
 from fairlead.model.words import number
 from fairlead.wire.fairness import Shares, SharesHistory, TenantShare
 
+CLOSE = 1e-9
+"""Shares that differ by less, relative, are equal: they are doubles."""
+
 
 def over_lines(found: SharesHistory, screen: Screen) -> Iterator[str]:
     """A line for each tenant: how much it had at least, on the average and at most, what would have
@@ -72,12 +75,13 @@ def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
             count(tenant.waiting),
             number(tenant.share, 4),
             number(tenant.fair, 4),
+            _gap(tenant),
             number(tenant.shortfall, 4) if tenant.shortfall else "-",
         ]
         rows.append([*row, screen.bar(tenant.share or 0, most, 20)] if screen.blocks else row)
-    header = ["tenant", "weight", "running", "waiting", "share", "fair", "short of"]
+    header = ["tenant", "weight", "running", "waiting", "share", "fair", "below fair", "short of"]
     header += [""] if screen.blocks else []
-    right = "<>>>>>>" + ("<" if screen.blocks else "")
+    right = "<>>>>>>>" + ("<" if screen.blocks else "")
     yield from table(header, rows, right, screen) if rows else ["no tenant"]
     if jobs and shares.jobs:
         yield ""
@@ -96,6 +100,14 @@ def lines(shares: Shares, screen: Screen, jobs: bool) -> Iterator[str]:
         ]
         header = ["job", "tenant", "running", "waiting", "fair tasks", "whole", "share", "fair"]
         yield from table(header, rows, "<<>>>>>>", screen)
+
+
+def _gap(tenant: TenantShare) -> str:
+    """How far the share is below the fair one, beyond what doubles are wrong by."""
+    share, fair = tenant.share, tenant.fair
+    if share is None or fair is None or fair - share <= CLOSE * (fair + share):
+        return "-"
+    return number(fair - share, 4)
 
 
 def everybody(shares: Shares) -> list[TenantShare]:

@@ -56,7 +56,8 @@ class LocalEngine:
 
     `state`: the service's folder, in which the engine has its own. `grace`: seconds between the
     gentle signal and the force. `limit_memory`: whether tasks that take more memory than their
-    demand are stopped. `notes`: what was found on this machine, in sentences."""
+    demand are stopped. `notes`: what was found on this machine, in sentences; `warnings`: what is
+    otherwise than who describes a cluster may expect."""
 
     name = "local"
 
@@ -69,11 +70,12 @@ class LocalEngine:
     ) -> None:
         found = hardware.find()
         self.notes = list(found.notes)
+        self.warnings: list[str] = []
         if cluster is None:
             machines: tuple[Machine, ...] = (found.machine(),)
         else:
             machines = cluster.machines
-            self.notes += hardware.compare(cluster, found)
+            self.warnings = list(hardware.compare(cluster, found))
         self._nodes = {machine.name: Node(machine) for machine in machines}
         state = state.absolute()
         state.mkdir(mode=0o700, parents=True, exist_ok=True)

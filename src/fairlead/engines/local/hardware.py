@@ -15,6 +15,7 @@ import psutil
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Cluster, Machine
+from fairlead.model.words import amount, amounts, listing
 
 PATIENCE = 20.0
 """Seconds that nvidia-smi may take: it is slow where nothing holds its driver awake."""
@@ -83,7 +84,8 @@ def find() -> Hardware:
     total = psutil.virtual_memory().total
     most = limit("memory.max")
     if most is not None and most < total:
-        notes.append(f"{int(most)} of {total} bytes of memory: a control group allows no more")
+        allowed_memory, of = amounts([most, total], 3)
+        notes.append(f"{allowed_memory} of {of} memory: a control group allows no more")
         total = int(most)
     gpus = find_gpus()
     notes.append(gpus.how)
@@ -164,15 +166,27 @@ def _simds(node: Path) -> int:
 
 
 def compare(cluster: Cluster, hardware: Hardware) -> tuple[str, ...]:
-    """A sentence for every resource of which the machines of a cluster file have more, together,
-    than this machine has."""
+    """That this machine runs the tasks of all machines of a cluster file, and what it lacks of
+    what they have together; nothing where that is as it would be expected."""
     has = {"cpu": hardware.cores, "memory": hardware.memory, "gpu": hardware.gpus.number}
-    notes = []
-    for resource, amount in has.items():
-        total = sum(machine.capacity.get(resource, 0) for machine in cluster.machines)
-        if total > amount:
-            notes.append(
-                f"the cluster's machines have {float(total):g} of {resource} together, this"
-                f" machine has {amount}: tasks share what there is"
-            )
-    return tuple(notes)
+    total = {
+        resource: sum(machine.capacity.get(resource, 0) for machine in cluster.machines)
+        for resource in has
+    }
+    more = [resource for resource in has if total[resource] > has[resource]]
+    count = len(cluster.machines)
+    if not more and count <= 1:
+        return ()
+    whose = {1: cluster.machines[0].name, 2: "both machines"}.get(count, f"all {count} machines")
+    said = f"the local engine runs the tasks of {whose} on this machine"
+    if more:
+        listed, there = (
+            listing(amount(float(each[resource]), resource, 3) for resource in more)
+            for each in (total, has)
+        )
+        have = "it is declared with" if count == 1 else "together they have"
+        said += (
+            f"; {have} {listed}, and this machine has {there}: tasks share what there is. Other"
+            " machines run tasks with `--engine ray`; `fairlead simulate` runs none"
+        )
+    return (said,)

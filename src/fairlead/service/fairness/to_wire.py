@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+from fairlead.model.words import counted, number
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.lookup import is_fifo
+from fairlead.service.fairness.below_fair import Below, find_below
 from fairlead.service.fairness.history import Point
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import Audit, Measured, Short, measure
@@ -125,6 +127,7 @@ def live_audit(
             problem="nobody computes the exact allocation here",
         )  # fmt: skip
     found = watch.audit(time, core, quarantined)
+    below, more_below = find_below(core, watch.measure(core), quarantined)
     return wire.LiveAudit(
         time=time,
         exact=found.exact,
@@ -132,7 +135,29 @@ def live_audit(
         tenants=found.looked_at,
         shortfalls=[_short(short, found) for short in found.short],
         more=found.more,
+        below_fair=[_below(each) for each in below],
+        below_fair_more=more_below,
         problem=watch.problem or None,
+    )
+
+
+def _below(below: Below) -> wire.BelowFair:
+    has, gap, fair = (number(each, 4) for each in (below.has, below.gap, below.fair))
+    return wire.BelowFair(
+        tenant=below.tenant,
+        fair=below.fair,
+        has=below.has,
+        gap=below.gap,
+        fair_tasks=below.tasks,
+        guaranteed=below.whole,
+        job=below.job,
+        cause=below.cause.kind.value,
+        sentence=(
+            f"{below.tenant} has a share of {has}, {gap} below its fair share of {fair}, and all"
+            f" that is guaranteed: the fair share is of {counted(below.tasks, 'task')} in parts, of"
+            f" which {below.whole} can be whole; no more of {below.job} start now:"
+            f" {below.cause.sentence}"
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Query
 from starlette.responses import Response
@@ -23,7 +23,16 @@ from fairlead.service.why.answer import Taken, explained, take
 from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, input_of, take_present
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, WhatIfAsked
+from fairlead.wire.fairness import (
+    BelowFair,
+    LiveAudit,
+    Shares,
+    SharesHistory,
+    Shortfall,
+    WhatIfAsked,
+)
+
+Row = TypeVar("Row", Shortfall, BelowFair)
 
 HIDDEN = "no machine can run its job any more"
 """Of others: the whole sentence quotes the constraint, which is its owner's."""
@@ -121,13 +130,18 @@ def _get_input(view: ServiceView, caller: Caller, asked: WhatIfAsked) -> tuple[P
 def _audit(view: ServiceView, caller: Caller, now: int) -> LiveAudit:
     resting = {name for name, one in view.records.machines.items() if one.quarantine is not None}
     found = to_wire.live_audit(_time(view, now), _core(view), view.watch, frozenset(resting))
-    shown = [
-        short
-        if short.cause != CauseKind.NOWHERE.value or may_see(view, caller, short.tenant)
-        else short.model_copy(update={"sentence": HIDDEN})
-        for short in found.shortfalls
-    ]
-    return found.model_copy(update={"shortfalls": shown})
+
+    def shown(rows: list[Row]) -> list[Row]:
+        return [
+            row
+            if row.cause != CauseKind.NOWHERE.value or may_see(view, caller, row.tenant)
+            else row.model_copy(update={"sentence": HIDDEN})
+            for row in rows
+        ]
+
+    return found.model_copy(
+        update={"shortfalls": shown(found.shortfalls), "below_fair": shown(found.below_fair)}
+    )
 
 
 def _core(view: ServiceView) -> Core:

@@ -1,0 +1,97 @@
+"""Who is below its fair share though it has what it is guaranteed: shares are divisible, and tasks
+are whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.present import Jobs
+from fairlead.service.fairness.causes import Cause, cause_of
+from fairlead.service.fairness.shortfalls import CLOSE, Measured
+from fairlead.sharing.problem.problem import Bools, Floats, Ints
+
+LISTED = 5
+"""So many are listed, with a cause each; to be below by part of a task is common."""
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A tenant (or a job that is its own) with tasks that wait, which has less than its fair share
+    and all that it is guaranteed.
+
+    Shares are divided by the weight. `tasks`: what the exact allocation gives its jobs, divisible;
+    `whole`: what is guaranteed of that. `job` is the one that is furthest from its exact tasks,
+    `cause` why no more tasks of it start."""
+
+    tenant: str
+    fair: float
+    has: float
+    tasks: float
+    whole: int
+    job: str
+    cause: Cause
+
+    @property
+    def gap(self) -> float:
+        """The share between what it has and what is fair."""
+        return self.fair - self.has
+
+
+def find_below(
+    core: Core, found: Measured, quarantined: frozenset[str]
+) -> tuple[tuple[Below, ...], int]:
+    """Those who are furthest below their fair share, and how many others are."""
+    if found.exact is None or not len(found.exact.answer.jobs.tasks):
+        return (), 0
+    answer, was = found.exact.answer.jobs, found.exact.question
+    at = Jobs(core).places_among(was.slot, was.seq)
+    tasks = np.where(at >= 0, answer.tasks[at], 0.0)
+    waits = (at >= 0) & (found.waiting > 0)
+    rows: list[tuple[float, float, str, Ints]] = []
+    for t in np.flatnonzero(_is_below(found)).tolist():
+        name, fair, has = found.tenants[t], float(found.fair[t]), float(found.share[t])
+        rows.append((fair, has, name, np.array([t])))
+    alone = np.flatnonzero(waits & (found.owner < 0) & (found.lacks == 0) & (found.scale > 0))
+    fair_alone, has_alone = answer.share[at[alone]], found.running[alone] / found.scale[alone]
+    for i in np.flatnonzero(_differ(fair_alone, has_alone)).tolist():
+        name = core.book.name_of(int(found.slot[alone[i]]))
+        rows.append((float(fair_alone[i]), float(has_alone[i]), name, alone[i : i + 1]))
+    rows.sort(key=lambda row: row[1] - row[0])  # the furthest below first; stable
+    listed = []
+    for fair, has, name, which in rows[:LISTED]:
+        jobs = which if name not in found.tenants else _jobs_of(found, int(which[0]))
+        waiting = jobs[waits[jobs]]
+        if not len(waiting):
+            continue
+        first = waiting[np.argmax((tasks - found.running)[waiting])]
+        slot = int(found.slot[first])
+        cause = cause_of(core, found.exact, slot, quarantined)
+        whole = int(np.maximum(found.whole[jobs], 0).sum())
+        total = float(tasks[jobs].sum())
+        listed.append(Below(name, fair, has, total, whole, core.book.name_of(slot), cause))
+    return tuple(listed), max(len(rows) - LISTED, 0)
+
+
+def _is_below(found: Measured) -> Bools:
+    """(T,) whether a tenant has less than is fair and is not short, with tasks that wait."""
+    below: Bools = _differ(found.fair, found.share) & (found.shortfall == 0)
+    below &= found.tenant_waiting > 0
+    return below
+
+
+def _differ(fair: Floats, has: Floats) -> Bools:
+    """Whether what is fair is more, beyond what sums of doubles are wrong by."""
+    differ: Bools = fair - has > CLOSE * (fair + has)
+    return differ
+
+
+def _jobs_of(found: Measured, tenant: int) -> Ints:
+    """The rows of the jobs of a tenant and of those below it."""
+    below = np.zeros(len(found.parent) + 1, np.bool_)  # the last is that of none
+    below[tenant] = True
+    for t in range(tenant + 1, len(found.parent)):  # a parent comes before its children
+        below[t] = below[found.parent[t]]
+    return np.flatnonzero(below[found.owner])
