@@ -22,13 +22,13 @@ def compile_first(placement: str | None = None) -> None:
     from fairlead.scheduling.placement.registry import DEFAULT
     from fairlead.scheduling.warming import warm
 
-    with _progress() as show:
+    with compiling_progress() as show:
         warm(show, placement or DEFAULT)
     note(SERVICE)
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
+def compiling_progress() -> Iterator[Callable[[int, int], None]]:
     """Yields a function that shows how far the compiler is: on one line, or now and then."""
     if not sys.stderr.isatty():
         complain(f"{SAID}: about half a minute")

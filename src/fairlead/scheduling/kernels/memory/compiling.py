@@ -155,3 +155,10 @@ def report_compiling(report: Callable[[int, int], None]) -> Iterator[None]:
     """Within, `report` hears after each compilation how many of how many functions are compiled."""
     with event.install_listener("numba:compile", _Listener(report)):
         yield
+
+
+@contextmanager
+def time_compiling() -> Iterator[Callable[[], float]]:
+    """Yields a function that gives the seconds in which functions were compiled within."""
+    with event.install_listener("numba:compile", event.TimingListener()) as timer:
+        yield lambda: timer.duration if timer.done else 0.0
