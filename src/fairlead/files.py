@@ -10,20 +10,23 @@ from pathlib import Path
 from fairlead.model.errors import InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.model.reading import read
+from fairlead.model.reading import Check, read
 
 STANDARD_INPUT = "-"
 
 ENDINGS = (".yaml", ".yml", ".json")
 
 
-def load(*paths: str | os.PathLike[str]) -> tuple[Cluster, tuple[Job, ...]]:
+def load(
+    *paths: str | os.PathLike[str], check: Check = lambda _cluster, _jobs: ()
+) -> tuple[Cluster, tuple[Job, ...]]:
     """The cluster and the jobs that files describe together.
 
     A directory stands for the files in it that end in .yaml, .yml or .json, in the order of their
-    names; `-` for the standard input. Raises InputError with all mistakes of all files.
+    names; `-` for the standard input. Raises InputError with all mistakes of all files, and with
+    those that `check` finds in what they describe.
     """
-    return read(texts(paths))
+    return read(texts(paths), check)
 
 
 def texts(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.times import Shape, Times
 
 ODD_NAMES = ["a b", "yes", "null", "~", "5", "5.10", "0x10", "12:30", "é", "a: b", "#a", "'", '"']
 ODD_NAMES += ["\\", "-", "- a", "{a}", "[a]", "&a", "*a", "!a", "%a", "@a", "`a", "😀", "<<", "a,b"]
@@ -41,6 +42,21 @@ def amounts() -> st.SearchStrategy[Fraction]:
         st.integers(1, 100).map(lambda n: Fraction(n * 2**30)),
         st.builds(Fraction, st.integers(0, 10**6), st.integers(1, 10**6)),
         st.builds(lambda n, e: Fraction(n, 10**e), st.integers(1, 10**6), st.integers(0, 24)),
+    )
+
+
+def times() -> st.SearchStrategy[Fraction | Times]:
+    """A time, or a spread of times."""
+    some = amounts().filter(bool)
+    return st.one_of(
+        some,
+        st.builds(lambda mean: Times(Shape.EXPONENTIAL, (mean,)), some),
+        st.builds(
+            lambda shape, one, other: Times(shape, (min(one, other), max(one, other))),
+            st.sampled_from([Shape.LOGNORMAL, Shape.UNIFORM]),
+            some,
+            some,
+        ),
     )
 
 
@@ -107,7 +123,10 @@ def inputs(draw: st.DrawFn) -> tuple[Cluster, tuple[Job, ...]]:
                 prefer=prefer,
                 prefer_for=draw(amounts().filter(bool)) if prefer else None,
                 gang=draw(st.integers(1, 5 if tasks is None else min(5, tasks))),
-                duration=draw(st.none() | amounts().filter(bool)),
+                duration=draw(st.none() | times()),
+                arrive=draw(st.none() | amounts()),
+                every=(every := draw(st.none() | times())),
+                repeat=draw(st.none() | st.integers(1, 10**6)) if every else None,
             )
         )
     devices = draw(st.lists(st.sampled_from(known), max_size=2)) if known else []

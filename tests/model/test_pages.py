@@ -9,9 +9,9 @@ import pytest
 from fairlead.model.constraint import Operator
 from fairlead.model.errors import InputError
 from fairlead.model.fields import JOB, MACHINE, SECTIONS, TENANT, Kind
-from fairlead.model.job import SECONDS
 from fairlead.model.quantity import UNITS, exact
 from fairlead.model.reading import read
+from fairlead.model.times import SECONDS
 from tests.transcripts import blocks
 
 REFERENCE = Path(__file__).resolve().parent.parent.parent / "docs" / "reference"

@@ -13,9 +13,10 @@ import pytest
 
 from fairlead.model.constraint import Operator, Requirement, Selector
 from fairlead.model.errors import InputError, Mistake, Place
-from fairlead.model.job import Job, read_duration, written_duration
+from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.times import read_duration, written_duration
 from fairlead.model.values import FrozenMap
 
 

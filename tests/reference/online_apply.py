@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.times import typical
 from fairlead.scheduling import events
 from fairlead.scheduling.decisions import Stop
 from fairlead.scheduling.events import Event
@@ -154,7 +155,7 @@ def _submitted(world: World, event: events.JobSubmitted) -> None:
             job=job,
             demand=demand,
             gang=job.gang,
-            expected=0 if job.duration is None else int(job.duration * MICRO),
+            expected=int((typical(job.duration) or 0) * MICRO),
             patience=patience,
             total=total,
             since=event.time,

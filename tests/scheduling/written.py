@@ -8,6 +8,7 @@ from fractions import Fraction
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.times import typical
 from fairlead.scheduling.events import Event
 from tests.scheduling.draw import Case
 
@@ -51,7 +52,7 @@ def _value(value: object) -> str:
                 spread=value.spread or None,
                 prefer=str(value.prefer) or None,
                 gang=None if value.gang == 1 else value.gang,
-                duration=None if value.duration is None else int(value.duration),
+                duration=value.duration and int(typical(value.duration) or 0),
                 prefer_for=None if value.prefer_for is None else int(value.prefer_for),
             )
         case Machine():

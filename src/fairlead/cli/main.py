@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
+from fairlead.children import Terminated, unwinding
 from fairlead.cli.common.inputs import close_match, forget_stdout
 from fairlead.client.errors import (
     BusyError,
@@ -123,15 +125,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a job's name in an ASCII terminal
     try:
-        code = _run_with_extras(words)
+        with unwinding():
+            code = _run_with_extras(words)
         sys.stdout.flush()
         return code
     except InputError as error:
         _say(*(f"error: {mistake}" for mistake in error.mistakes))
         return Exit.BAD_INPUT
-    except KeyboardInterrupt:
-        _say("interrupted")
-        return Exit.INTERRUPTED
+    except KeyboardInterrupt as error:
+        return _interrupted(error)
     except BrokenPipeError:
         forget_stdout()
         return Exit.PIPE_CLOSED
@@ -142,9 +144,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(*(f"error: {sentence}" for sentence in str(error).splitlines()))
         return _meaning(error)
     except Exception as error:  # whatever it is, it ends in a sentence
-        if _interrupted(error):
-            _say("interrupted")
-            return Exit.INTERRUPTED
+        interrupt = _interrupt_behind(error)
+        if interrupt is not None:
+            return _interrupted(interrupt)
         if debug:
             raise
         _say(
@@ -255,14 +257,21 @@ def _meaning(error: ServiceError) -> Exit:
     return Exit.BAD_INPUT if isinstance(error, RefusedError) else Exit.INTERNAL
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C caused the error: Python 3.11 makes a RuntimeError of one that comes while a
+def _interrupted(interrupt: KeyboardInterrupt) -> int:
+    """The exit code after Ctrl-C or another signal, as shells say it."""
+    with suppress(OSError):  # the terminal may be closed
+        _say("interrupted")
+    return 128 + interrupt.number if isinstance(interrupt, Terminated) else Exit.INTERRUPTED
+
+
+def _interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The signal that caused the error: Python 3.11 makes a RuntimeError of one that comes while a
     class is made, which is most of what an import does."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
-            return True
+            return error
         error = error.__cause__
-    return False
+    return None
 
 
 def _one_line(error: Exception) -> str:

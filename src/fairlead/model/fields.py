@@ -72,6 +72,12 @@ def _command(source: Source, node: Node, about: About) -> str | list[str] | None
     return source.text(node, about) if isinstance(node, ScalarNode) else _names(source, node, about)
 
 
+def _times(source: Source, node: Node, about: About) -> str | dict[str, str] | None:
+    if isinstance(node, ScalarNode):
+        return source.text(node, about)
+    return _text_by_name(source, node, about)
+
+
 Field = Callable[[Source, Node, About], Any]
 
 
@@ -130,7 +136,10 @@ JOB = Kind(
         "prefer": _text,
         "prefer_for": _text,
         "gang": _text,
-        "duration": _text,
+        "duration": _times,
+        "arrive": _text,
+        "every": _times,
+        "repeat": _text,
         "command": _command,
         "env": _text_by_name,
         "cwd": _text,
@@ -143,7 +152,7 @@ JOB = Kind(
         "name": Need("name: train", "unnamed"),
         "demand": Need("demand: {cpu: 1, memory: 4GiB}", {"anything": 1}),
     },
-    {"prefer": "prefer_for", "prefer_for": "prefer"},
+    {"prefer": "prefer_for", "prefer_for": "prefer", "every": "repeat"},
 )
 
 SECTIONS = ("machines", "tenants", "devices", "jobs")

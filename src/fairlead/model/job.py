@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,20 +17,11 @@ from fairlead.model.command import (
 from fairlead.model.constraint import Selector
 from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.names import expand_all
-from fairlead.model.quantity import NUMBER, RATIO, Amount, exact, quantities, written, written_plain
+from fairlead.model.quantity import Amount, exact, quantities, written
 from fairlead.model.selector_syntax import parse_selector
-from fairlead.model.tenant import positive, some
+from fairlead.model.tenant import some
+from fairlead.model.times import Times, Written, read_duration, read_moment, read_times
 from fairlead.model.values import FrozenMap, plain_name
-
-SECONDS = {
-    "ms": Fraction(1, 1000),
-    "s": Fraction(1),
-    "m": Fraction(60),
-    "h": Fraction(3600),
-    "d": Fraction(86400),
-}
-
-_DURATION = re.compile(rf"({NUMBER}|{RATIO})(ms|s|m|h|d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +30,12 @@ class Job:
 
     `where`, `machines` and `exclude` are its hard constraint; `prefer` is the soft kind, which
     shares ignore. `tenant` None: the job is its own tenant. `spread`: at most one task a machine.
-    `gang`: so many tasks start together or none. `duration`: how long a task is expected to take.
+    `gang`: so many tasks start together or none. `duration`: how long a task is expected to take,
+    or how such times are spread.
     Machines may be given in ranges; they are kept as plain names in their order.
+
+    `arrive`, `every` and `repeat` are for simulations alone: when the job comes first, and after
+    which times it comes again, so often in all.
 
     The rest is for engines, which run tasks; shares do not depend on it. `command` is what a task
     runs (or `call`, what a library hands to the engine), with `env` and in the folder `cwd`, for
@@ -61,7 +55,10 @@ class Job:
     prefer: Selector = Selector()
     prefer_for: Fraction | None = None  # seconds
     gang: int = 1
-    duration: Fraction | None = None  # seconds
+    duration: Fraction | Times | None = None  # seconds
+    arrive: Fraction | None = None  # seconds
+    every: Fraction | Times | None = None  # seconds
+    repeat: int | None = None
     command: Command | None = None
     env: FrozenMap[str] = FrozenMap()
     cwd: str | None = None
@@ -84,7 +81,10 @@ class Job:
         prefer: str | Selector = "",
         prefer_for: Amount | None = None,
         gang: Amount = 1,
-        duration: Amount | None = None,
+        duration: Written | None = None,
+        arrive: Amount | None = None,
+        every: Written | None = None,
+        repeat: Amount | None = None,
         command: str | Iterable[str] | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
@@ -112,7 +112,10 @@ class Job:
                 (*about, "prefer_for"), read_duration, prefer_for
             ),
             "gang": 1 if gang == 1 else mistakes.attempt((*about, "gang"), _gang, gang),
-            "duration": mistakes.attempt_optional((*about, "duration"), read_duration, duration),
+            "duration": mistakes.attempt_optional((*about, "duration"), read_times, duration),
+            "arrive": mistakes.attempt_optional((*about, "arrive"), read_moment, arrive),
+            "every": mistakes.attempt_optional((*about, "every"), read_times, every),
+            "repeat": mistakes.attempt_optional((*about, "repeat"), _repeat, repeat),
             "command": mistakes.attempt_optional((*about, "command"), command_of, command),
             "env": mistakes.attempt((*about, "env"), environment, env) if env else FrozenMap(),
             "cwd": mistakes.attempt_optional((*about, "cwd"), folder, cwd),
@@ -129,6 +132,10 @@ class Job:
                 (*about, "gang"),
                 f"a gang of {together} is more than all {most} tasks",
                 f"write at most {most}",
+            )
+        if repeat is not None and every is None:
+            mistakes.add(
+                (*about, "repeat"), "nothing says how often it comes", "write for example every: 5m"
             )
         if command is not None and call is not None:
             mistakes.add((*about, "call"), "it has a command too", "leave one of the two out")
@@ -187,32 +194,16 @@ def _gang(gang: Amount) -> int:
     return int(number)
 
 
+def _repeat(times: Amount) -> int:
+    number = exact(times)
+    if number.denominator != 1 or number <= 0:
+        raise InputError(
+            f"{written(number)} is not how often a job comes", "write a positive whole number"
+        )
+    return int(number)
+
+
 def _boolean(value: bool) -> bool:
     if isinstance(value, bool):
         return value
     raise InputError(f"{value!r} is neither true nor false", "write true or false")
-
-
-def read_duration(amount: Amount) -> Fraction:
-    """The seconds in a duration such as `30s`, `5m` or `2h`, more than 0; a number that is not
-    text is seconds. Raises InputError."""
-    if not isinstance(amount, str):
-        return positive(amount)
-    match = _DURATION.fullmatch(amount)
-    if not match:
-        number = re.fullmatch(NUMBER, amount)
-        raise InputError(
-            f'"{amount[:60]}" is not a duration',
-            f"write the unit: {amount}s, {amount}m or {amount}h"
-            if number
-            else "write a number and ms, s, m, h or d, as in 30s",
-        )
-    return positive(exact(match[1]) * SECONDS[match[2]])
-
-
-def written_duration(seconds: Fraction) -> str:
-    """The duration as text that reads back to exactly the same."""
-    for unit in ("h", "m"):
-        if (seconds / SECONDS[unit]).denominator == 1:
-            return f"{written_plain(seconds / SECONDS[unit])}{unit}"
-    return f"{written_plain(seconds)}s"

@@ -12,6 +12,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine, number_label
 from fairlead.model.quantity import written_plain
 from fairlead.model.tenant import Tenant
+from fairlead.model.times import written_times
 
 Plain = dict[str, Any]
 """A tree of dicts, lists, texts, numbers, true and false. Exact amounts are texts in it."""
@@ -52,7 +53,12 @@ def plain_job(job: Job) -> Plain:
     for name in ("where", "prefer"):
         if getattr(job, name):
             tree[name] = str(getattr(job, name))
-    for name in ("prefer_for", "duration", "time_limit"):
+    for name in ("duration", "every"):
+        if getattr(job, name) is not None:
+            tree[name] = written_times(getattr(job, name))
+    if job.repeat is not None:
+        tree["repeat"] = job.repeat
+    for name in ("prefer_for", "arrive", "time_limit"):
         if getattr(job, name) is not None:
             tree[name] = written_plain(getattr(job, name)) + "s"
     if job.tasks is not None:
@@ -141,6 +147,10 @@ def _amount_map(value: object) -> dict[str, int | float | str]:
     return {key: _amount(each) for key, each in _map(value).items()}
 
 
+def _times(value: object) -> int | float | str | dict[str, int | float | str]:
+    return _amount_map(value) if isinstance(value, dict) else _amount(value)
+
+
 def _text_map(value: object) -> dict[str, str]:
     return {key: _text(each) for key, each in _map(value).items()}
 
@@ -191,7 +201,10 @@ _JOB: Fields = {
     "prefer": _text,
     "prefer_for": _amount,
     "gang": _amount,
-    "duration": _amount,
+    "duration": _times,
+    "arrive": _amount,
+    "every": _times,
+    "repeat": _amount,
     "command": _command,
     "env": _text_map,
     "cwd": _text,

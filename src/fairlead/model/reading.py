@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,14 +29,20 @@ _KINDS = {"machines": MACHINE, "tenants": TENANT, "jobs": JOB}
 _MAKE: dict[Kind, Callable[..., Any]] = {MACHINE: Machine, TENANT: Tenant, JOB: Job}
 
 
-def read(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
+Check = Callable[[Cluster, Sequence[Job]], Iterable[Mistake]]
+"""What somebody wants besides of what was read: mistakes about what is written or missing."""
+
+
+def read(
+    texts: Sequence[tuple[str, str]], check: Check = lambda _cluster, _jobs: ()
+) -> tuple[Cluster, tuple[Job, ...]]:
     """The cluster and the jobs that texts, each with the name of its file, describe together.
 
     A tenant that jobs name is implied if no tenants are declared. Raises InputError with all
-    mistakes of all texts in the order of their places.
+    mistakes of all texts in the order of their places, also those that `check` finds.
     """
     with _without_collecting():
-        return _read(texts)
+        return _read(texts, check)
 
 
 def read_parts(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
@@ -61,14 +67,14 @@ def _without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _read(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
+def _read(texts: Sequence[tuple[str, str]], check: Check) -> tuple[Cluster, tuple[Job, ...]]:
     reader = _everything(texts)
     cluster = Cluster(reader.machines, reader.tenants, reader.devices)
     jobs = tuple(reader.jobs)
     found = reader.mistakes
     found.extend(
         replace(mistake, place=reader.place(mistake.about))
-        for mistake in found_mistakes(cluster, jobs, reader.mistaken())
+        for mistake in (*found_mistakes(cluster, jobs, reader.mistaken()), *check(cluster, jobs))
     )
     if found:
         order = {file: index for index, (file, _) in reversed(list(enumerate(texts)))}

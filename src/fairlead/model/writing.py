@@ -9,11 +9,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 from fairlead.model.constraint import Label
-from fairlead.model.job import Job, written_duration
+from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
 from fairlead.model.quantity import written, written_plain
 from fairlead.model.tenant import Tenant
+from fairlead.model.times import Times, written_duration
 from fairlead.model.values import FrozenMap
 
 # Words that YAML takes for something else than text are put in quotes, for other readers' sake.
@@ -88,7 +89,13 @@ def _job(job: Job) -> Iterator[tuple[str, str]]:
     if job.gang > 1:
         yield "gang", str(job.gang)
     if job.duration is not None:
-        yield "duration", written_duration(job.duration)
+        yield "duration", _times(job.duration)
+    if job.arrive is not None:
+        yield "arrive", _times(job.arrive)
+    if job.every is not None:
+        yield "every", _times(job.every)
+    if job.repeat is not None:
+        yield "repeat", str(job.repeat)
     yield from _execution(job)
 
 
@@ -120,6 +127,13 @@ def _entry(fields: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _amounts(amounts: Mapping[str, Fraction]) -> str:
     return _mapping({key: written(amount) for key, amount in amounts.items()})
+
+
+def _times(times: Fraction | Times) -> str:
+    if isinstance(times, Fraction):
+        return written_duration(times)
+    numbers = zip(times.shape.value, times.numbers, strict=True)
+    return _mapping({key: written_duration(number) for key, number in numbers})
 
 
 def _mapping(values: Mapping[str, str]) -> str:

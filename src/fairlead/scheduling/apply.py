@@ -11,6 +11,7 @@ from fairlead.model.errors import About, InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.times import typical
 from fairlead.scheduling import events
 from fairlead.scheduling.kernels.change import job_events, machine_events
 from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, TrailCode
@@ -170,7 +171,7 @@ def _patience(job: Job) -> int:
 
 
 def _expected(job: Job) -> int:
-    return _microseconds(("job", job.name, "duration"), job.duration)
+    return _microseconds(("job", job.name, "duration"), typical(job.duration))
 
 
 def _microseconds(about: About, seconds: Fraction | None) -> int:

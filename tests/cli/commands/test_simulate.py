@@ -131,7 +131,7 @@ def test_other_settings_in_the_same_folder_are_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     out = str(tmp_path / "study")
-    runs(capsys, TABLE_II, "--out", out, "--record", "jobs", "--csv")
+    runs(capsys, TABLE_II, "--out", out, "--record", "jobs", "--csv", "--sample", "60s")
     files = sorted(path.name for path in Path(out).rglob("*"))
     assert "sample was 60000000" in refused(
         capsys, TABLE_II, "--out", out, "--record", "jobs", "--csv", "--sample", "30s"

@@ -31,13 +31,14 @@ def start_in(folder: Path) -> dict[str, str]:
 
 
 def left_behind(folder: Path) -> list[str]:
-    """Folders of the example, and processes that run in them."""
+    """Folders of the example, and processes that were started with its variables or run in it."""
     found = [str(path) for path in folder.glob("fairlead-start-*")]
-    for process in psutil.process_iter(["cmdline"]):
+    for process in psutil.process_iter(["cmdline", "environ"]):
         words = " ".join(process.info["cmdline"] or ())
-        if str(folder) in words and process.pid != os.getpid():
+        told = (process.info["environ"] or {}).get("TMPDIR", "")
+        if str(folder) in (told, *words.split()) or f"{folder}/" in words:
             found.append(words)
-    return found
+    return [each for each in found if each]
 
 
 def in_a_terminal(folder: Path, enough: Callable[[str], bool], keys: bytes) -> tuple[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.cli.serving.compiling import SAID, compile_first, show_progress
+from fairlead.cli.serving.compiling import SAID, compile_first, compiling_progress
 
 
 def test_nothing_is_said_where_all_was_kept(capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,7 +15,7 @@ def test_nothing_is_said_where_all_was_kept(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_first_function_that_is_compiled_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    with show_progress() as show:
+    with compiling_progress() as show:
         assert capsys.readouterr().err == ""
         show(0, 200)
         show(1, 200)  # within ten seconds: no second line

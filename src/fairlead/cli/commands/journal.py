@@ -24,6 +24,7 @@ examples:
   fairlead journal replay /srv/fairlead
   fairlead journal export postgresql://db/fairlead --out journal.jsonl
   fairlead journal prune --keep 7d                   while no service writes it
+  fairlead journal trace --out history; fairlead simulate history --policies tsf,drf
 
 A journal is only read, also while a service writes it, but by `prune`. The exit code is 1 where it
 is damaged or a replay decides otherwise, and 2 where there is no journal that can be read.
@@ -38,6 +39,7 @@ ACTIONS = {
     "export": "every entry as a line of JSON",
     "prune": "remove old entries of which two snapshots say what they did",
     "replay": "tell all events to a new core, and compare every decision",
+    "trace": "what the service did, as a trace that `fairlead simulate` replays",
 }
 
 
@@ -67,6 +69,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 help="only entries after this one (default: all that are kept)",
             )
             action.add_argument("--out", metavar="FILE", help="write there (default: print)")
+        if name == "trace":
+            action.add_argument(
+                "--out", required=True, metavar="DIR", help="a directory that is not there yet"
+            )
+            continue
         action.add_argument(
             "--json",
             action="store_true",
@@ -97,9 +104,8 @@ def run(args: argparse.Namespace) -> int:
 
             prune(*_place(args), args)
         else:
-            {"check": _check, "export": _export, "replay": _replay}[args.action](
-                _reader(args), args
-            )
+            actions = {"check": _check, "export": _export, "replay": _replay, "trace": _trace}
+            actions[args.action](_reader(args), args)
     except (CorruptJournalError, DisagreementError) as error:
         print(f"error: {error}", file=sys.stderr)
         return Exit.REFUTED
@@ -238,6 +244,12 @@ def _export(reader: SqlReader, args: argparse.Namespace) -> None:
         out.writelines(lines)
     size = tally(last - args.after, "entry")
     say_result(args.json, lambda: _head(args.after, last), lambda _: [f"wrote {args.out}: {size}"])
+
+
+def _trace(reader: SqlReader, args: argparse.Namespace) -> None:
+    from fairlead.cli.commands.journal_trace import trace
+
+    trace(str(reader), _read_entries(reader, "entries", reader.start()), args)
 
 
 def _head(after: int, last: int) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from fairlead.cli.common.inputs import say
-from fairlead.model.job import read_duration
 from fairlead.model.report import json_text
+from fairlead.model.times import read_duration
 from fairlead.model.words import tally
 from fairlead.service.journal.places import open_reader, open_store
 from fairlead.service.recovery.shortening import removable, shorten

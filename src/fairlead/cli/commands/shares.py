@@ -52,7 +52,7 @@ def _over(args: argparse.Namespace) -> int:
     import time
 
     from fairlead.cli.text.shares import over_lines
-    from fairlead.model.job import read_duration
+    from fairlead.model.times import read_duration
 
     until = time.time_ns() // 1000
     since = max(0, until - round(read_duration(args.over) * 10**6))

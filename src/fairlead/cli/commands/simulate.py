@@ -1,9 +1,8 @@
-"""`fairlead simulate`: replays a trace or a drawn workload under one policy or several."""
+"""`fairlead simulate`: replays one's own jobs, a trace or a drawn workload, under policies."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
+  fairlead simulate cluster.yaml jobs.yaml
   fairlead simulate table-ii --policy tsf
   fairlead simulate google-2011/ --policies tsf,drf,fifo --out study
   fairlead simulate tsf-study --policies tsf,drf,cdrf,cmmf:cpu,cmmf:memory,fifo --repeat 50
@@ -30,7 +30,6 @@ is not there yet. Times are written as 90s, 5m or 1h.
 
 POLICY = "tsf"
 NEVER = "never"
-COMPILING = "two minutes"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words",
         nargs="+",
-        metavar="TRACE|GENERATOR",
-        help="the files or the directory of a trace, or a generator: table-ii(vary=0)",
+        metavar="FILE|GENERATOR",
+        help="YAML files of machines and jobs, the files or the directory of a trace, or a"
+        " generator: table-ii(vary=0)",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--policy", metavar="POLICY", help=f"what to share by (default: {POLICY})")
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an assumption about what a trace does not say; `fairlead trace info` lists them",
+        help="what the files do not say: duration=10m; `fairlead trace info` lists a trace's",
     )
     parser.add_argument(
         "--machines", action="append", default=[], metavar="FILE", help="other machines instead"
@@ -106,7 +106,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--record", metavar="LIST", help="which tables: jobs,tasks,shares,utilisation (all)"
     )
     parser.add_argument(
-        "--sample", default="60s", metavar="TIME", help="shares and utilisation so often (60s)"
+        "--sample",
+        metavar="TIME",
+        help="shares and utilisation so often (default: by the length of the run)",
     )
     parser.add_argument("--csv", action="store_true", help="tables as CSV, not as Parquet")
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: all cores)")
@@ -117,10 +119,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Does the runs that are not there yet, and prints all results."""
+    from fairlead.cli.common.remote import complain
+    from fairlead.cli.serving.compiling import compiling_progress
     from fairlead.compiled import SIMULATION, first_time, note
     from fairlead.simulation.engine.progress import progress
     from fairlead.simulation.engine.run import compile_all
     from fairlead.simulation.measure.result import tree
+    from fairlead.simulation.measure.sampling import BYTES_A_ROW, MOST_ROWS, MOST_SAMPLES
     from fairlead.simulation.studies.study import claim
     from fairlead.simulation.studies.workers import run_study
 
@@ -132,10 +137,15 @@ def run(args: argparse.Namespace) -> int:
         raise no_jobs(args.words, workload.notes)
     claim(study)
     if first_time(SIMULATION):
-        # On the terminal or not: it looks like a standstill otherwise.
-        print(f"compiling the scheduler, once, about {COMPILING}", file=sys.stderr, flush=True)
-        compile_all()
+        with compiling_progress() as show:
+            compile_all(show)
         note(SIMULATION)
+    if study.samples_are_chosen:
+        complain(
+            f"shares and utilisation: at most {MOST_SAMPLES:,} samples of a run, with at most"
+            f" {MOST_ROWS:,} rows ({MOST_ROWS * BYTES_A_ROW // 10**6} MB); --sample TIME chooses"
+            " otherwise"
+        )
     several = len(study.seeds) * len(study.policies) > 1
     with progress(len(study.seeds) * len(study.policies), "run", wanted=several) as bar:
         results = run_study(
@@ -144,6 +154,7 @@ def run(args: argparse.Namespace) -> int:
             lambda _, done: bar.update(len(done)),
             ray=args.on == "ray",
             show=not several,
+            beat=lambda: bar.update(0),
         )
     say_result(
         args.json,
@@ -187,7 +198,7 @@ def study_of(args: argparse.Namespace) -> Study:
     source = source_of(args.words, args.format, args.set, args.machines)
     failures = None if args.failures is None else read_failures(args.failures)
     evictions = optional_span("--evictions", args.evictions)
-    if len(seeds) > 1 and not source.generator and failures is None and evictions is None:
+    if len(seeds) > 1 and not source.drawn and failures is None and evictions is None:
         raise InputError(
             f"--repeat {len(seeds)} would do the same run {len(seeds)} times: a trace draws"
             " nothing",
@@ -218,7 +229,7 @@ def study_of(args: argparse.Namespace) -> Study:
         ),
         out=None if args.out is None else Path(args.out),
         records=tuple(name for name in RECORDS if name in records),
-        sample=span("--sample", args.sample),
+        sample=optional_span("--sample", args.sample),
         distance=optional_span("--distance", args.distance),
         ending=".csv" if args.csv else ".parquet",
         ideal=ideal,
@@ -339,7 +350,10 @@ def lines(
     yield from table(header, rows, "<" + ">" * (len(header) - 1), screen)
     if study.out is not None:
         yield ""
-        yield f"kept in {escaped(str(study.out))}"
+        chosen = sorted({result.sampled for result in results if result.sampled})
+        often = " to ".join(moment(each) for each in dict.fromkeys([*chosen[:1], *chosen[-1:]]))
+        every = f", with shares and utilisation every {often}" if chosen else ""
+        yield f"kept in {escaped(str(study.out))}{every}"
 
 
 def row(results: Sequence[Result], number: int) -> tuple[str, ...]:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
+from fairlead import children
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
+from fairlead.model.errors import InputError
 from fairlead.model.words import number
 
 if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+
     from fairlead.client.client import Client
     from fairlead.client.places import Place
 
@@ -61,12 +64,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Starts the service and the tenants, shows them, and cleans up."""
     from fairlead.cli.commands.top import can_show
-    from fairlead.model.job import read_duration
+    from fairlead.model.times import read_duration
 
     live = can_show()
     said = args.lasting or (None if live else IN_A_PIPE)
     lasting = None if said is None else float(read_duration(said))
-    with _interrupt_on_termination(), _folder() as folder:
+    with _folder() as folder:
         try:
             compile_first()  # here, where it can be shown
             with _service(folder) as process:
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             return 0
 
 
-def _show(folder: Path, process: subprocess.Popen[bytes], live: bool, lasting: float | None) -> int:
+def _show(folder: Path, process: SpawnProcess, live: bool, lasting: float | None) -> int:
     """The example, from the first line to the last."""
     from fairlead.cli.commands.top import watch
     from fairlead.cli.serving.example_work import Work
@@ -91,7 +94,7 @@ def _show(folder: Path, process: subprocess.Popen[bytes], live: bool, lasting: f
 
     def goes_on() -> bool:
         late = until is not None and time.monotonic() >= until
-        return not (late or process.poll() is not None or work.failed)
+        return not (late or process.exitcode is not None or work.failed)
 
     work.start()
     try:
@@ -104,7 +107,7 @@ def _show(folder: Path, process: subprocess.Popen[bytes], live: bool, lasting: f
         pass  # this is how it is ended
     finally:
         work.stop()
-    if process.poll() is not None:
+    if process.exitcode is not None:
         return _ended_by_itself(folder)
     if work.failed:
         complain(f"error: the example's tenants cannot submit: {work.failed}")
@@ -173,49 +176,54 @@ def _folder() -> Iterator[Path]:
 
 
 @contextmanager
-def _interrupt_on_termination() -> Iterator[None]:
-    """Being told to end is the same as Ctrl-C: both clean up."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-@contextmanager
-def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _service(folder: Path) -> Iterator[SpawnProcess]:
     """The service as a process of its own, which Ctrl-C does not reach before we say so."""
     from fairlead.client.errors import UnreachableError
     from fairlead.client.places import ADDRESS
 
-    words = ["serve", "--state", str(folder), "--cluster", str(CLUSTER), "--listen", "127.0.0.1:0"]
-    with (folder / "service.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "fairlead", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env={**os.environ, "FAIRLEAD_STATE": str(folder)},
-        )
+    process = children.spawning().Process(target=_serve, args=(folder,), name="fairlead-serve")
+    process.start()
     try:
         while not (folder / ADDRESS).exists():
-            if process.poll() is not None:
+            if process.exitcode is not None:
                 raise UnreachableError(f"the service does not start:\n{_last_words(folder)}")
             time.sleep(0.05)
         yield process
     finally:
         process.terminate()
-        try:
-            process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.join(30)
+        process.kill()
+        process.join()
+
+
+def _serve(folder: Path) -> None:
+    """The service, in its process. Where the example itself was killed, it cleans up instead."""
+    from fairlead.cli.main import main
+
+    os.setsid()
+    log = os.open(folder / "service.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for to, source in ((0, nothing), (1, log), (2, log)):
+        os.dup2(source, to)
+    os.environ["FAIRLEAD_STATE"] = str(folder)
+    children.end_with_parent(lambda: _end_alone(folder))
+    words = ["serve", "--state", str(folder), "--cluster", str(CLUSTER), "--listen", "127.0.0.1:0"]
+    code = main(words)
+    parent = multiprocessing.parent_process()
+    if parent is not None and not parent.is_alive():
+        shutil.rmtree(folder.parent, ignore_errors=True)
+    sys.exit(code)
+
+
+def _end_alone(folder: Path) -> None:
+    """In the service of an example that was killed: its tasks are cancelled, then it ends."""
+    from fairlead.client.errors import ServiceError
+    from fairlead.client.places import find_place
+
+    with suppress(ServiceError, InputError):  # it may not have served yet
+        _cancel_all(find_place(environ={"FAIRLEAD_STATE": str(folder), "HOME": str(folder)}))
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(END_PATIENCE)
 
 
 def _cancel_all(place: Place) -> int:

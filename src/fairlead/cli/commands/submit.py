@@ -121,7 +121,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Submits, says what was accepted, and waits if it is told to."""
     from fairlead.cli.common.submit_job import job_of_command, jobs_of_files, rename_jobs
-    from fairlead.model.job import read_duration
+    from fairlead.model.times import read_duration
 
     only_text(args)
     timeout = None

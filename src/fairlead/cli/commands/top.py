@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Shows the service until it is enough."""
     from fairlead.client.client import Client
-    from fairlead.model.job import read_duration
+    from fairlead.model.times import read_duration
 
     interval = float(read_duration(args.interval))
     if args.number is not None and args.number < 1:

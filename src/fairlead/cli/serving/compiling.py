@@ -25,12 +25,12 @@ def compile_first(placement: str | None = None) -> None:
     from fairlead.scheduling.placement.registry import DEFAULT
     from fairlead.scheduling.warming import warm
 
-    with show_progress() as show:
+    with compiling_progress() as show:
         warm(show, placement or DEFAULT)
 
 
 @contextmanager
-def show_progress() -> Iterator[Show]:
+def compiling_progress() -> Iterator[Show]:
     """Yields a function that shows how far the compiler is: on one line, or now and then. Nothing
     is shown where it is never called: all was kept."""
     if not sys.stderr.isatty():

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.model.errors import About, InputError, Mistakes
-from fairlead.model.job import read_duration
 from fairlead.model.nodes import Source, documents, is_null
+from fairlead.model.times import read_duration
 from fairlead.scheduling.options import MICROSECONDS, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import Limits, Retention, Settings

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 
+from fairlead import children
 from fairlead.audit.finding import Lie, Witness
 from fairlead.audit.table.draw import (
     Cell,
@@ -67,9 +66,7 @@ def _run() -> Iterator[Run]:
     if count == 1:
         yield here
         return
-    # Spawned, not forked: a forked child inherits the locks of threads that it has not.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=context) as pool:
+    with children.pool(count) as pool:
 
         def everywhere(parts: Sequence[Part]) -> Iterator[Judged]:
             return pool.map(judge_part, parts)
@@ -77,7 +74,7 @@ def _run() -> Iterator[Run]:
         try:
             yield everywhere
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            children.end(pool)
             raise
 
 

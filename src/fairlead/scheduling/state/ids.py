@@ -10,6 +10,7 @@ from fairlead.model.errors import About, InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.scheduling.kernels.memory.tables import PIECES
 from fairlead.scheduling.state.terms import Term
 
 LARGEST = 2**53
@@ -125,6 +126,11 @@ class Ids:
                 free.append(self.terms.pop(term))
         self.free_terms += free
         return free
+
+
+def most_pieces(units: Sequence[Unit]) -> int:
+    """The devices of one kind that a machine may have."""
+    return PIECES // max(1, sum(bool(unit.piece) for unit in units))
 
 
 def unit_names(units: Sequence[Unit]) -> tuple[str, ...]:

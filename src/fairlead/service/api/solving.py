@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
 import re
-import signal
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
+from fairlead import children
 from fairlead.model.errors import InputError
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.strict import meant
@@ -41,8 +37,7 @@ class Solving:
         if not self._apart:
             return function(*args)
         if self._pool is None:
-            spawn = multiprocessing.get_context("spawn")  # threads of ours are not to be copied
-            self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin)
+            self._pool = children.pool(1)
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._seconds):
@@ -64,26 +59,8 @@ class Solving:
     def close(self) -> None:
         """Ends the process, whatever it does."""
         pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        processes = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-
-
-def _begin() -> None:
-    """In the process: Ctrl-C is for the service, which ends it; and it ends with the service,
-    however that ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(0)
+        if pool is not None:
+            children.end(pool, wait=False)
 
 
 def changes_of(asked: WhatIfAsked) -> Mapping[str, Sequence[str]]:

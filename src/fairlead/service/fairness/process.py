@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from fairlead import children
 from fairlead.service.fairness.interface import NOBODY, Answer, Answered, Question
 from fairlead.service.fairness.solve import answer
 from fairlead.sharing.present import Snapshot, Tenants
@@ -37,7 +36,7 @@ class WorkerAdviser:
 
     def __init__(self, limit: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit, self._clock = limit, clock
-        self._context = multiprocessing.get_context("spawn")
+        self._context = children.spawning()
         self._process: SpawnProcess | None = None
         self._line: _Line | None = None
         self._ready = False
@@ -186,8 +185,7 @@ class _Line:
 
 def serve(theirs: Connection) -> None:
     """Answers what it is asked until nobody is there to ask."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this one
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    children.end_with_parent()
     with suppress(EOFError, OSError):
         answer(small_question())  # loads the solver: the first answer would take as long as that
         theirs.send(READY)

@@ -221,7 +221,9 @@ class _Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        wanted = (signal.SIGINT, signal.SIGTERM)
+        wanted = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+            wanted.append(signal.SIGHUP)
         before = {each: signal.signal(each, self.handle_exit) for each in wanted}
         try:
             yield

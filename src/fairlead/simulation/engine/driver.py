@@ -232,6 +232,7 @@ class Driver:
             self.core.check()
         for sink in due:
             sink.sample(moment)
+        self._sampling.pass_by(time)
 
     def _moment(self, time: int) -> Moment:
         core = self.core

@@ -1,11 +1,15 @@
-"""Progress with the time left: on a terminal only, on stderr."""
+"""Progress with the time left, on stderr: a bar on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
+
+LINE_EVERY = 30.0
+"""Seconds between lines where there is no terminal."""
 
 
 class Bar(Protocol):
@@ -16,17 +20,55 @@ class Bar(Protocol):
 
 
 class Silent:
-    """Shows nothing: a pipe, or nobody asked."""
+    """Shows nothing: nobody asked."""
 
     def update(self, n: float) -> None:
         """Nothing to show."""
 
 
+class Lines:
+    """A line on stderr now and then, none where all is done soon."""
+
+    def __init__(
+        self, total: int | None, unit: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._total, self._unit, self._clock = total, unit, clock
+        self._done = 0.0
+        self._begun = clock()
+        self._next = self._begun + LINE_EVERY
+
+    def update(self, n: float) -> None:
+        """So many more are done; a line where the last one is long ago."""
+        self._done += n
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + LINE_EVERY
+        of = "" if self._total is None else f" of {self._total:,}"
+        sentence = f"{self._done:,.0f}{of} {self._unit}s after {lasting(now - self._begun)}"
+        if self._total and self._done:
+            left = (now - self._begun) * (self._total / self._done - 1)
+            sentence += f", about {lasting(left)} left"
+        sys.stderr.write(f"{sentence}\n")
+        sys.stderr.flush()
+
+
+def lasting(seconds: float) -> str:
+    """A time as people say it: 50 s, 12 min, 3.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
 @contextmanager
 def progress(total: int | None, unit: str, *, wanted: bool = True) -> Iterator[Bar]:
-    """A bar of so many units (None: not known), gone when the block ends."""
-    if not wanted or not sys.stderr.isatty():
+    """A bar of so many units (None: not known), gone when the block ends; without a terminal
+    lines."""
+    if not wanted:
         yield Silent()
+        return
+    if not sys.stderr.isatty():
+        yield Lines(total, unit)
         return
     from tqdm import tqdm
 

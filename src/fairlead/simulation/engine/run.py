@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 
+from fairlead.scheduling.kernels.memory.compiling import report_compiling, time_compiling
 from fairlead.simulation.engine.driver import Driver
 from fairlead.simulation.engine.options import Options
 from fairlead.simulation.engine.progress import progress as shown
@@ -14,11 +15,13 @@ from fairlead.simulation.measure.sinks import RunInfo, Sink
 from fairlead.simulation.workload import Workload
 
 
-def compile_all() -> None:
-    """Compiles what every run needs, which is kept for other processes: by a small run."""
+def compile_all(told: Callable[[int, int], None] = lambda _done, _total: None) -> None:
+    """Compiles what every run needs, which is kept for other processes: by a small run. `told`
+    hears again and again how many of about how many functions are there."""
     from fairlead.simulation.workloads.registry import generate
 
-    simulate(generate("table-ii", 0))
+    with report_compiling(told):
+        simulate(generate("table-ii", 0))
 
 
 def simulate(
@@ -41,19 +44,21 @@ def simulate(
     """
     begun = perf_counter()
     asked: Sequence[Sink] = tuple(sinks)
-    driver = Driver(workload, policy, placement, seed, asked, options or Options())
-    try:
-        info = RunInfo(workload, driver.policy, driver.placement, seed, driver.job_name)
-        for sink in asked:
-            sink.start(info)
-        with shown(workload.tasks, "task", wanted=progress) as bar:
-            driver.go(bar)
-        for sink in asked:
-            sink.finish()
-    except BaseException:
-        for sink in asked:
-            sink.abandon()
-        raise
+    with time_compiling() as compiling:
+        driver = Driver(workload, policy, placement, seed, asked, options or Options())
+        try:
+            info = RunInfo(workload, driver.policy, driver.placement, seed, driver.job_name)
+            for sink in asked:
+                sink.start(info)
+            with shown(workload.tasks, "task", wanted=progress) as bar:
+                driver.go(bar)
+            for sink in asked:
+                sink.finish()
+        except BaseException:
+            for sink in asked:
+                sink.abandon()
+            raise
+        seconds = perf_counter() - begun - compiling()
     distance = next((sink for sink in asked if isinstance(sink, Distances)), None)
     rmse, shortfall = (None, None) if distance is None else distance.figures()
     clock = driver.clock[0]
@@ -63,7 +68,7 @@ def simulate(
         seed=seed,
         tasks=driver.tasks,
         placed=int(clock["placed"]),
-        seconds=perf_counter() - begun,
+        seconds=seconds,
         rmse_percent=rmse,
         largest_shortfall=shortfall,
         digest=driver.digest(),

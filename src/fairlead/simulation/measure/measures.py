@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from fairlead.simulation.measure.moment import Moment
+from fairlead.simulation.measure.sampling import (
+    MINUTE,
+    MOST_ROWS,
+    MOST_SAMPLES,
+    first_interval,
+    longer,
+)
 from fairlead.simulation.measure.sinks import NEVER, JobRecords, RunInfo, Sink, TaskRecords
 from fairlead.simulation.measure.tables import Form, Table, dictionary
 from fairlead.simulation.workload import Floats, Ints
@@ -108,6 +116,41 @@ class TableSink(Sink):
         return self._run
 
 
+class SampleSink(TableSink):
+    """A table of samples: `every` so many microseconds, or, where that is None, at an interval that
+    the run's length chooses. Its samples are then kept in memory until the run is over, and where
+    there are too many, those stay that a longer interval would have given."""
+
+    def __init__(self, path: str | Path, every: int | None = None) -> None:
+        super().__init__(path)
+        self._fixed = every
+        self.every: int = every or MINUTE
+        self._kept: list[tuple[int, int, Mapping[str, object]]] = []  # (time, rows, columns)
+
+    def start(self, run: RunInfo) -> None:
+        super().start(run)
+        if self._fixed is None:
+            self.every = first_interval(run.workload)
+
+    def keep(self, time: int, rows: int, columns: Mapping[str, object]) -> None:
+        """One more sample."""
+        if self._fixed is not None:
+            self.table.write(columns)
+            return
+        self._kept.append((time, rows, columns))
+        while len(self._kept) > 1 and (
+            len(self._kept) > MOST_SAMPLES or sum(rows for _, rows, _ in self._kept) > MOST_ROWS
+        ):
+            self.every = longer(self.every)
+            self._kept = [sample for sample in self._kept if sample[0] % self.every == 0]
+
+    def finish(self) -> None:
+        for _, _, columns in self._kept:
+            self.table.write(columns)
+        self._kept.clear()
+        super().finish()
+
+
 class Jobs(TableSink):
     """A row per job: queueing delay, first start, completion, slowdown."""
 
@@ -151,15 +194,11 @@ class Tasks(TableSink):
         )
 
 
-class Shares(TableSink):
+class Shares(SampleSink):
     """At each sample a row per tenant that holds something or waits: its share, as the policy
     counts it: the sum of tasks ÷ scale over the jobs in its subtree, ÷ its weight."""
 
     form = SHARES
-
-    def __init__(self, path: str | Path, every: int) -> None:
-        super().__init__(path)
-        self.every = every
 
     def sample(self, moment: Moment) -> None:
         tenants = self.run.workload.tenants
@@ -192,25 +231,23 @@ class Shares(TableSink):
             else self.run.job_name(int(moment.job[own[place - known]]))
             for place in there.tolist()
         ]
-        self.table.write(
+        self.keep(
+            moment.time,
+            len(there),
             {
                 "time": np.full(len(there), moment.time),
-                "tenant": names,
+                "tenant": pa.array(names, pa.string()),  # a quarter of a list's memory
                 "share": sums[there],
                 "held": held[there],
                 "waiting": waiting[there],
-            }
+            },
         )
 
 
-class Utilisation(TableSink):
+class Utilisation(SampleSink):
     """At each sample a row per resource: what the machines have, what is used, what waits."""
 
     form = UTILISATION
-
-    def __init__(self, path: str | Path, every: int) -> None:
-        super().__init__(path)
-        self.every = every
 
     def sample(self, moment: Moment) -> None:
         resources = self.run.workload.resources
@@ -218,7 +255,9 @@ class Utilisation(TableSink):
         capacity = moment.capacity.sum(axis=0)
         used = capacity - moment.free.sum(axis=0)
         waiting = moment.waiting @ moment.demand
-        self.table.write(
+        self.keep(
+            moment.time,
+            len(resources),
             {
                 "time": np.full(len(resources), moment.time),
                 "resource": dictionary(
@@ -227,7 +266,7 @@ class Utilisation(TableSink):
                 "capacity": capacity * units,
                 "used": used * units,
                 "waiting": waiting * units,
-            }
+            },
         )
 
 

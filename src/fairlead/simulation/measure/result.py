@@ -16,7 +16,7 @@ class Result:
     seed: int
     tasks: int  # of all jobs that were submitted
     placed: int  # tasks that were placed at least once
-    seconds: float  # wall time of the run: loading, compiling and measuring by sinks included
+    seconds: float  # wall time of the run, measuring by sinks included; compiling apart
     rmse_percent: float | None  # mean over the samples of the distance; None: not measured
     largest_shortfall: float | None  # in percent of a share; None: not measured
     digest: str  # of the state at the end, and of all that happened until then
@@ -26,6 +26,7 @@ class Result:
     lost: int  # launches that a machine's end, an eviction or a stop cut short
     end: int  # the time of the last event, in microseconds
     stopped: int = 0  # those of them stopped for somebody below its guarantee
+    sampled: int | None = None  # microseconds between samples of shares and utilisation, if kept
 
     def row(self) -> dict[str, object]:
         """The keys of `fairlead.simulation/1`, in their order."""

@@ -53,14 +53,18 @@ class Table:
         except OSError as error:
             raise OutputError(f"{path} cannot be written: {error.strerror}") from error
         self._beside = Path(beside)
-        self._sink = pa.OSFile(beside, "wb")
-        if path.suffix == ".csv":
-            self._sink.write(f"# {form.name}\n".encode())
-            self._writer = pyarrow.csv.CSVWriter(self._sink, self._plain())
-        else:
-            self._writer = pyarrow.parquet.ParquetWriter(
-                self._sink, form.schema, compression="zstd"
-            )
+        try:
+            self._sink = pa.OSFile(beside, "wb")
+            if path.suffix == ".csv":
+                self._sink.write(f"# {form.name}\n".encode())
+                self._writer = pyarrow.csv.CSVWriter(self._sink, self._plain())
+            else:
+                self._writer = pyarrow.parquet.ParquetWriter(
+                    self._sink, form.schema, compression="zstd"
+                )
+        except BaseException:  # also Ctrl-C, which may come in any moment
+            self._beside.unlink(missing_ok=True)
+            raise
 
     def write(self, columns: Mapping[str, object]) -> None:
         """More rows: a column of the same length for each of the form's names."""

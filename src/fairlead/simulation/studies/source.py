@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from fairlead.files import STANDARD_INPUT
 from fairlead.model.errors import InputError
 from fairlead.model.values import FrozenMap
 from fairlead.simulation.workload import JobBatch, Workload
@@ -18,23 +19,35 @@ KEEP = 2_000_000
 
 @dataclass(frozen=True)
 class Source:
-    """Files of a trace or one generator's spec; `machines` are files that replace the machines."""
+    """Files of a trace, files in which people describe a cluster and jobs, or one generator's spec;
+    `machines` are files that replace the machines."""
 
     words: tuple[str, ...]
     generator: bool
     format: str | None = None
     options: FrozenMap[str] = FrozenMap()  # the trace's named assumptions
     machines: tuple[str, ...] = ()
+    described: bool = False
+
+    @property
+    def drawn(self) -> bool:
+        """Whether a seed may make a difference."""
+        return self.generator or self.described
 
     def workload(self, seed: int) -> Workload:
         """The workload. A trace is the same for every seed. Raises InputError."""
         from fairlead.simulation.traces.registry import load
 
-        if not self.generator:
-            return load(self.words, self.format, self.options, self.machines)
-        from fairlead.simulation.workloads.registry import generate
+        if self.described:
+            from fairlead.simulation.workloads.described import read_described
 
-        workload = generate(self.words[0], seed)
+            workload = read_described(self.words, self.options, seed)
+        elif not self.generator:
+            return load(self.words, self.format, self.options, self.machines)
+        else:
+            from fairlead.simulation.workloads.registry import generate
+
+            workload = generate(self.words[0], seed)
         if self.machines:
             from fairlead.simulation.traces.build import with_machines
 
@@ -64,7 +77,9 @@ def source_of(
     machines: Sequence[str] = (),
 ) -> Source:
     """The source that the words name: a generator if they are one word that begins with its name,
-    otherwise files. Raises InputError."""
+    otherwise files: those of a trace, or YAML that describes machines and jobs. Raises
+    InputError."""
+    from fairlead.simulation.workloads.described import is_described
     from fairlead.simulation.workloads.registry import is_generator, names
 
     given: dict[str, str] = {}
@@ -81,16 +96,18 @@ def source_of(
             )
         return Source(tuple(words), generator=True, machines=tuple(machines))
     for word in words:
-        if not Path(word).exists():
+        if word != STANDARD_INPUT and not Path(word).exists():
             close = get_close_matches(word.partition("(")[0], names(), n=1)
             listed = ", ".join(names())
             raise InputError(
                 f"{word} is neither a file nor a generator",
                 f"did you mean {close[0]}?"
                 if close
-                else f"give the files of a trace, or a generator: {listed}",
+                else "give YAML files of machines and jobs, the files of a trace, or a generator:"
+                f" {listed}",
             )
-    return Source(tuple(words), False, form, FrozenMap(given), tuple(machines))
+    described = form is None and is_described(words)
+    return Source(tuple(words), False, form, FrozenMap(given), tuple(machines), described)
 
 
 def stamp(path: str) -> dict[str, object]:

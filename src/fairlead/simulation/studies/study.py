@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.ideal.kinds import Kind
 from fairlead.simulation.ideal.run import run_ideal
 from fairlead.simulation.measure.distances import Distances
-from fairlead.simulation.measure.measures import Jobs, Shares, Tasks, Utilisation
+from fairlead.simulation.measure.measures import Jobs, SampleSink, Shares, Tasks, Utilisation
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.measure.sinks import Sink
 from fairlead.simulation.studies.source import Source, keep_in_memory
@@ -43,11 +43,18 @@ class Study:
     options: Options = field(default_factory=Options)
     out: Path | None = None
     records: tuple[str, ...] = RECORDS
-    sample: int = 60_000_000
+    sample: int | None = None
+    """Between two samples of shares and utilisation; None: each run's length chooses."""
     distance: int | None = None
     ending: str = ".parquet"
     ideal: Kind | None = None
     """An ideal scheduler instead of the online core; the placement is then `ideal-KIND`."""
+
+    @property
+    def samples_are_chosen(self) -> bool:
+        """Whether tables of samples are kept whose interval each run's length chooses."""
+        sampled = {"shares", "utilisation"} & set(self.records)
+        return self.out is not None and self.sample is None and bool(sampled)
 
     def settings(self) -> dict[str, object]:
         """Settings that all runs in one folder share."""
@@ -151,19 +158,22 @@ def run_one(
 ) -> Result:
     """One run, with the sinks of the study; its file comes last, so it is there or it is whole."""
     there = folder(study, policy, seed)
+    sinks = sinks_of(study, there)
     if study.ideal is not None:
-        result = run_ideal(workload, study.ideal, policy, seed=seed, sinks=sinks_of(study, there))
+        result = run_ideal(workload, study.ideal, policy, seed=seed, sinks=sinks)
     else:
         result = simulate(
             workload,
             policy=policy,
             placement=study.placement,
             seed=seed,
-            sinks=sinks_of(study, there),
+            sinks=sinks,
             options=study.options,
             progress=show,
         )
     if there is not None:
+        sampled = [sink.every for sink in sinks if isinstance(sink, SampleSink)]
+        result = replace(result, sampled=max(filter(None, sampled), default=None))
         content = {
             "schema": RUN_SCHEMA,
             "workload": workload.name,

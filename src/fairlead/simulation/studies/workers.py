@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
-import signal
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+from fairlead import children
 from fairlead.extras import missing
 from fairlead.model.errors import InputError, InternalError
 from fairlead.simulation.measure.result import Result
 from fairlead.simulation.studies.study import Part, Study, done, folder, parts_of, run_part
 from fairlead.simulation.studies.study_files import RUN, write_file
+
+BEAT = 1.0
+"""Seconds between two looks at the clock while all workers are busy."""
 
 Listener = Callable[[Part, Sequence[Result]], object]
 """Hears of the runs of a part as soon as they are done."""
@@ -32,11 +32,13 @@ def run_study(
     *,
     ray: bool = False,
     show: bool = False,
+    beat: Callable[[], object] = lambda: None,
 ) -> list[Result]:
     """All runs of the study, seed by seed, in the order of its policies; those that were done
     before are not done again. Results do not depend on who does them, but for `seconds`.
 
     `workers`: so many at once at most; None: as many as there are cores, on Ray in the cluster.
+    `beat` is called now and then while workers are waited for.
     """
     found = {
         (policy, seed): result
@@ -59,7 +61,7 @@ def run_study(
         most = workers or cores()
         parts = parts_of(study, most)
         if most > 1 and len(parts) > 1:
-            _in_processes(parts, min(most, len(parts)), hear)
+            _in_processes(parts, min(most, len(parts)), hear, beat)
         else:
             for part in parts:
                 hear(part, run_part(part, show=show))
@@ -71,43 +73,27 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _in_processes(parts: Sequence[Part], workers: int, hear: Listener) -> None:
-    # Spawned, not forked: a forked child inherits the locks of threads that it has not.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore) as pool:
-        waiting = {pool.submit(_run_interruptibly, part): part for part in parts}
+def _in_processes(
+    parts: Sequence[Part], workers: int, hear: Listener, beat: Callable[[], object]
+) -> None:
+    with children.pool(workers) as pool:
         try:
-            for future in as_completed(waiting):
-                hear(waiting[future], future.result())
+            waiting = {pool.submit(_run_to_the_end, part): part for part in parts}
+            while waiting:
+                ended, _ = wait(waiting, timeout=BEAT, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    hear(waiting.pop(future), future.result())
+                if not ended:
+                    beat()
         except BaseException:
-            for future in waiting:
-                future.cancel()
-            for child in multiprocessing.active_children():
-                if child.pid is not None:
-                    os.kill(child.pid, signal.SIGINT)
+            children.end(pool)
             raise
 
 
-def _ignore() -> None:
-    """A worker that waits for work leaves Ctrl-C to whoever gave it work."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _run_interruptibly(part: Part) -> list[Result]:
-    with _interruptible():
+def _run_to_the_end(part: Part) -> list[Result]:
+    """Does the runs of a part in a worker. One that is ended leaves no half of a table."""
+    with children.unwinding():
         return run_part(part)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Within, SIGINT interrupts as it does anywhere in Python."""
-    before: Callable[[int, FrameType | None], Any] | int | None = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 Files = dict[str, bytes]

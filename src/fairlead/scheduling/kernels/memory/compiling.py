@@ -160,3 +160,10 @@ def report_compiling(report: Callable[[int, int], None]) -> Iterator[None]:
     there; nothing where all that is met was kept."""
     with event.install_listener("numba:compile", _Listener(report)):
         yield
+
+
+@contextmanager
+def time_compiling() -> Iterator[Callable[[], float]]:
+    """Yields a function that gives the seconds in which functions were compiled within."""
+    with event.install_listener("numba:compile", event.TimingListener()) as timer:
+        yield lambda: timer.duration if timer.done else 0.0

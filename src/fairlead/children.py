@@ -1,0 +1,99 @@
+"""Processes that end with the one that started them, however that one ends.
+
+A child hears of its parent's end by a pipe that the parent alone holds open: the system closes it
+at every end, also at SIGKILL, and does so everywhere (docs/decisions/0199-no-process-is-left.md).
+Tasks of the service are none of these: they survive it, as is meant.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # most commands start no process, and load nothing for it
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.context import SpawnContext
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was told to end by this signal: what runs cleans up, as after Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """Within, SIGTERM and SIGHUP (a closed terminal) raise Terminated. A signal that is ignored, as
+    under nohup, stays ignored; in a thread that hears no signals nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def unwind(number: int, _frame: FrameType | None) -> None:
+        raise Terminated(number)
+
+    heard = [
+        each
+        for each in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(each) is not signal.SIG_IGN
+    ]
+    before = {each: signal.signal(each, unwind) for each in heard}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def spawning() -> SpawnContext:
+    """The way in which processes are started: spawned, for a forked child inherits the locks of
+    threads that it has not."""
+    import multiprocessing
+
+    return multiprocessing.get_context("spawn")
+
+
+def pool(workers: int) -> ProcessPoolExecutor:
+    """So many processes that wait for work and end with this one."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(workers, mp_context=spawning(), initializer=end_with_parent)
+
+
+def end(pool: ProcessPoolExecutor, *, wait: bool = True) -> None:
+    """Ends the pool's processes, whatever they do; those that are within `unwinding` clean up."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    if not wait:
+        pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+    if wait:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def end_with_parent(then: Callable[[], object] | None = None) -> None:
+    """In a child, first of all: it ends as soon as its parent has ended, after `then` where there
+    is something left to do. Ctrl-C on the terminal is for the parent, which ends its child."""
+    import multiprocessing
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # only a child calls this
+
+    def wait() -> None:
+        parent.join()
+        try:
+            if then is not None:
+                then()
+        finally:
+            os._exit(0)
+
+    threading.Thread(target=wait, name="end with parent", daemon=True).start()

@@ -1,0 +1,163 @@
+"""No process outlives the command that started it, whichever signal ends the command."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cli.live.place import environment, serving, until
+from tests.cli.live.test_start import left_behind, start_in
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+STUDY = (
+    "simulate",
+    "tsf-study(machines=500, jobs=40000, tasks=1600000)",
+    "--policies",
+    "tsf,drf",
+    "--repeat",
+    "2",
+)
+TABLE = ("audit", "--table", "--trials", "100000")
+
+
+def process_of(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "fairlead", *words],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+
+
+@pytest.fixture(autouse=True)
+def hear_closed_terminals() -> Iterator[None]:
+    """As in a terminal, also where these tests were started by nohup, which children inherit."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+def below(pid: int) -> list[psutil.Process]:
+    """All that it started, and what those started."""
+    return psutil.Process(pid).children(recursive=True)
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    return not any(
+        each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes
+    )
+
+
+def with_processes(pid: int, busy: Callable[[], bool]) -> list[psutil.Process]:
+    """The processes that belong to it, once it is at work."""
+    until(lambda: busy() or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    found = below(pid)
+    assert len(found) >= 2
+    return found
+
+
+def tables(folder: Path) -> list[Path]:
+    return list(folder.rglob(".*.parquet.*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
+    process = process_of((*STUDY, "--workers", "2", "--out", "runs"), tmp_path)
+    # Both workers write the four tables of a run.
+    found = with_processes(process.pid, lambda: len(tables(tmp_path)) == 8)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    until(lambda: gone(found))
+    if number is signal.SIGKILL:
+        assert process.returncode == -number
+    else:
+        assert process.returncode == 128 + number
+        assert said.splitlines()[-1] == "interrupted"
+        assert "Traceback" not in said
+        assert tables(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_workers_of_a_study_end_when_the_terminal_is_closed(tmp_path: Path) -> None:
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(tmp_path)
+        words = [sys.executable, "-m", "fairlead", *STUDY, "--workers", "2", "--out", "runs"]
+        os.execve(sys.executable, words, environment(tmp_path))
+    found = with_processes(process, lambda: len(tables(tmp_path)) == 8)
+    os.close(terminal)
+    os.waitpid(process, 0)
+    until(lambda: gone(found))
+
+
+@pytest.mark.slow
+def test_what_nohup_runs_is_not_ended_by_a_closed_terminal(tmp_path: Path) -> None:
+    words = ("simulate", "table-ii", "--policies", "tsf,drf", "--workers", "2", "--out", "runs")
+    process = subprocess.Popen(
+        ["nohup", sys.executable, "-m", "fairlead", *words],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until((tmp_path / "runs").exists)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=300) == 0
+    assert len(list(tmp_path.glob("runs/*/run.json"))) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_workers_of_a_table_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
+    process = process_of(TABLE, tmp_path)
+    found = with_processes(
+        process.pid, lambda: sum(each.cpu_times().user > 1 for each in below(process.pid)) >= 2
+    )
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    until(lambda: gone(found))
+
+
+@pytest.mark.slow
+def test_a_killed_service_leaves_no_process_of_its_own(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:  # no tasks: those would go on, as is meant
+        found = with_processes(served.process.pid, lambda: len(below(served.process.pid)) >= 2)
+        served.process.kill()
+        served.process.wait(timeout=60)
+        until(lambda: gone(found))
+
+
+@pytest.mark.slow
+def test_a_killed_example_is_cleaned_up_by_its_service(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairlead", "start", "--for", "1000s"],
+        cwd=tmp_path,
+        env=start_in(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if re.search(r"[1-9]\d* running", line):
+            break
+    found = below(process.pid)
+    process.kill()
+    process.communicate(timeout=60)
+    until(lambda: gone(found))
+    until(lambda: left_behind(tmp_path) == [])

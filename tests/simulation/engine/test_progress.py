@@ -1,0 +1,36 @@
+"""Progress where there is no terminal: a line now and then, with the time left."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairlead.simulation.engine.progress import Lines, lasting
+
+
+def test_lines_come_now_and_then_and_say_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 0.0
+    lines = Lines(1000, "task", clock=lambda: now)
+    for _ in range(100):
+        now += 1.0
+        lines.update(5)
+    assert capsys.readouterr().err.splitlines() == [
+        "150 of 1,000 tasks after 30 s, about 3 min left",
+        "300 of 1,000 tasks after 60 s, about 2 min left",
+        "450 of 1,000 tasks after 90 s, about 2 min left",
+    ]
+
+
+def test_what_is_done_soon_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 0.0
+    lines = Lines(None, "run", clock=lambda: now)
+    now = 29.0
+    lines.update(1)
+    assert capsys.readouterr().err == ""
+    now = 31.0
+    lines.update(0)
+    assert capsys.readouterr().err == "1 runs after 31 s\n"
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(59.4, "59 s"), (130, "2 min"), (7200, "2.0 h")])
+def test_times_are_short(seconds: float, said: str) -> None:
+    assert lasting(seconds) == said
