@@ -86,9 +86,14 @@ def test_how_much_less_a_task_would_have_to_ask_for() -> None:
 
 
 def test_what_the_job_runs_is_not_stopped_for_it() -> None:
-    # Two tasks run, and what stops the others is the limit: no smaller task would start.
-    core = core_of({"m1": {"cpu": 16}}, (Tenant("a", limit={"cpu": 4}), Tenant("b")))
-    submit(core, Job("x", {"cpu": 2}, tenant="a", tasks=4))
+    # Two tasks run, one machine is full and one has room: what stops the others is the limit.
+    limited = (Tenant("a", limit={"cpu": 4}), Tenant("b"))
+    core = core_of({"m1": {"cpu": 2}, "m2": {"cpu": 16}}, limited)
+    submit(
+        core,
+        Job("y", {"cpu": 2}, tenant="b", tasks=1, machines=["m1"]),
+        Job("x", {"cpu": 2}, tenant="a", tasks=4),
+    )
     assert set(changes(core, "x")) == {ChangeKind.LIMIT}
     # Its own task fills the machine that it could run on: without its constraint none would start.
     core = core_of({"m1": {"cpu": 2}, "m2": {"cpu": 2}}, TWO)
