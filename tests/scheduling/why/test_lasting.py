@@ -93,6 +93,14 @@ def test_all_reasons_of_a_job_are_one_sentence() -> None:
     )
 
 
+def test_amounts_are_read_in_large_units_where_they_differ_in_them() -> None:
+    bytes_ = Fraction(100_123_456_789)
+    over = OverLimit("ops", "memory", 1, bytes_, Fraction(2**36))
+    assert str(over).endswith("a task needs 93.2472Gi memory, and tenant ops may hold 64Gi")
+    close = OverLimit("ops", "memory", 1, bytes_, bytes_ - 1)
+    assert "needs 100123456789 memory, and tenant ops may hold 100123456788" in str(close)
+
+
 def test_machines_that_are_to_come_make_no_job_impossible() -> None:
     core = core_with()
     assert core.never([Job("j", {"cpu": 9}, tasks=1, where="zone = b")]) == [()]

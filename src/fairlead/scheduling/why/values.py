@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairlead.model.quantity import written
+from fairlead.model.words import amounts
 
 NAMED = 3
 """How many jobs a sentence names; the others are counted."""
+
+LONG = 8
+"""Letters of an amount that is read as it is."""
 
 NEVER = "it can never run, because"
 """So begins what no task that ends would change."""
@@ -72,9 +76,9 @@ class OverLimit:
         needs = "a task needs"
         if self.tasks > 1:
             needs = f"its {self.tasks} tasks that start together need"
+        needed, limit = _readable(self.needed, self.limit)
         return (
-            f"{NEVER} {needs} {written(self.needed)} {self.resource}, and tenant {self.tenant}"
-            f" may hold {written(self.limit)}"
+            f"{NEVER} {needs} {needed} {self.resource}, and tenant {self.tenant} may hold {limit}"
         )
 
 
@@ -160,10 +164,8 @@ class Cap:
     limit: Fraction
 
     def __str__(self) -> str:
-        return (
-            f"tenant {self.tenant} holds {written(self.held)} {self.resource} of the"
-            f" {written(self.limit)} that it may hold"
-        )
+        held, limit = _readable(self.held, self.limit)
+        return f"tenant {self.tenant} holds {held} {self.resource} of the {limit} that it may hold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +358,17 @@ def verb(count: int, many: str) -> str:
     """The verb as it goes with so many."""
     one = {"are": "is", "have": "has", "satisfy": "satisfies", "run": "runs"}
     return one[many] if count == 1 else many
+
+
+def _readable(*values: Fraction) -> list[str]:
+    """Amounts of one resource as they were written; those that are long are rounded, in units such
+    as Gi, where they differ even so."""
+    exact = list(map(written, values))
+    short = [
+        text if len(text) <= LONG else amounts([float(value)])[0]
+        for text, value in zip(exact, values, strict=True)
+    ]
+    return short if len(set(short)) == len(set(values)) else exact
 
 
 def _too_little(lacking: Counts) -> str:
