@@ -59,7 +59,7 @@ def why(state: State, ids: Ids, name: str) -> Why:
     that name, or no more."""
     if name not in ids.jobs:
         raise InputError(
-            Mistake(f'there is no job "{name}"', "a job that is over is forgotten: check the name")
+            Mistake(f'there is no job "{name}"', "finished jobs are forgotten: check the name")
         )
     look = _Look(state, ids, ids.jobs[name])
     waiting = None if look.unlimited else look.waiting
