@@ -251,3 +251,28 @@ def test_the_architecture_names_nothing_that_is_not_there() -> None:
         for name in re.findall("`([^`]+)`", content):
             ways = [place / name for place in (ROOT, *places)]
             assert any(way.exists() or way.with_suffix(".py").is_file() for way in ways), name
+
+
+README = ROOT / "README.md"
+
+NOT_RUN = {
+    "git clone": "takes the repository from elsewhere",
+    "./start demo": "sets up an environment first; `fairlead demo` is run by tests/cli",
+    "./start": "sets up an environment first; `fairlead start` is run by tests/cli/live",
+    "./check": "runs all tests, this one among them",
+    "source .venv/bin/activate": "changes the reader's shell; the commands of a page find ours",
+    "cd examples": "is where all commands of a page are run",
+}
+"""Commands of the README that no test runs, each with the reason."""
+
+
+def test_every_command_of_the_readme_is_run_or_has_a_reason_not_to_be() -> None:
+    """What is in `console` blocks is run, where a reader stands who followed the page."""
+    seen = set()
+    for block in blocks(README.read_text(encoding="utf-8")):
+        if block.kind == "sh":
+            for line in filter(None, block.lines):
+                reason = next((words for words in NOT_RUN if line.startswith(words)), None)
+                assert reason, f"line {block.first}: write `{line}` into a console block"
+                seen.add(reason)
+    assert seen == set(NOT_RUN), "a reason for a command that is not there"

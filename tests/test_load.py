@@ -73,7 +73,7 @@ def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_bytes(b"machines:\n  - \xe9\xff\n")
     (tmp_path / "empty").mkdir()
     assert refused(missing, tmp_path / "bad.yaml", tmp_path / "empty") == [
-        f"{missing} cannot be read: No such file or directory; give a file that can",
+        f"no such file: {missing}; check its name, or the folder that you are in",
         (
             f"{tmp_path / 'bad.yaml'}:2:5: the file is not UTF-8: byte 0xe9 cannot be decoded;"
             " save it as UTF-8"

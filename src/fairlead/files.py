@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from collections.abc import Iterable
@@ -78,13 +79,27 @@ def _called(file: str) -> str:
     return "<stdin>" if file == STANDARD_INPUT else file
 
 
+def _nearest(file: str) -> str:
+    """The file of that folder whose name is nearest, as a question; where none is, a hint to look
+    at the folder, because a wrong one is the usual mistake."""
+    folder, name = Path(file).parent, Path(file).name
+    if folder.is_dir():
+        names = [path.name for path in folder.iterdir()]
+        if near := difflib.get_close_matches(name, names, n=1):
+            return f"did you mean {folder / near[0]}?"
+        return "check its name, or the folder that you are in"
+    return f"there is no folder {folder} either"
+
+
 def _text(file: str) -> str:
     try:
         raw = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        if isinstance(error, FileNotFoundError):
+            raise InputError(f"no such file: {file}", _nearest(file)) from error
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(
-            f"{_called(file)} cannot be read: {reason}", "give a file that can"
+            f"{_called(file)} cannot be read: {reason}", "check the path and its permissions"
         ) from error
     try:
         return raw.decode("utf-8-sig")

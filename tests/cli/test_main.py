@@ -18,6 +18,7 @@ from tests.transcripts import EXAMPLES
 
 FIGURE_4 = str(EXAMPLES / "tsf-figure-4")
 GENERATIONS = str(EXAMPLES / "gpu-generations")
+CLUSTER = str(EXAMPLES / "gpu-generations" / "cluster.yaml")
 
 
 def python(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
@@ -74,10 +75,26 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["allocate", FIGURE_4, "--tasks", "halves"], "invalid choice: 'halves'"),
         (["allocate", FIGURE_4, "--draw"], "tsf has no lottery to draw from; use cdrf-lottery"),
         (["allocate", FIGURE_4, "--policy", "tfs"], "no policy `tfs`; did you mean `tsf`?"),
-        (["allocate", "nowhere.yaml"], "nowhere.yaml cannot be read: No such file"),
-        (["explain", "trian", GENERATIONS], "no job `trian`; did you mean `train`"),
-        (["explain", "zzz", FIGURE_4], "no job `zzz`; the jobs are u1, u2, u3"),
-        (["explain", "vision", GENERATIONS], "is a tenant, not a job; its jobs are train"),
+        (["allocate", "nowhere.yaml"], "no such file: nowhere.yaml; check its name"),
+        (["explain", "trian", GENERATIONS], "no job or tenant `trian`; did you mean `train`"),
+        (["explain", "zzz", FIGURE_4], "no job or tenant `zzz`; the jobs are u1, u2 and u3"),
+        (
+            ["explain", "--tenant", "train", GENERATIONS],
+            "`train` is a job, not a tenant; leave --tenant out",
+        ),
+        (["explain", GENERATIONS], "name a job or a tenant before the files; the jobs are train"),
+        (["explain", GENERATIONS], "; the tenants are vision, language and robotics"),
+        (["explain", "train"], "no file is given; write `fairlead explain train cluster.yaml jo"),
+        (["allocate", "--whole", FIGURE_4], "'--whole'; did you mean '--tasks whole'?"),
+        (["allocate", "--pol", "tsf", FIGURE_4], "'--pol'; did you mean '--policy'?"),
+        (["allocate", "--hlep", FIGURE_4], "'--hlep'; did you mean '--help'?"),
+        (["allocate", "--zz", FIGURE_4], "'--zz'; `fairlead allocate --help` shows what it takes"),
+        (["trace", "info", "--sett", "x"], "'--sett'; did you mean '--set'?"),
+        (["--verison"], "no option '--verison'; did you mean '--version'?"),
+        (["audit", CLUSTER], "cluster.yaml describes no jobs; give the file of the jobs, too"),
+        (["compare", CLUSTER], "cluster.yaml describes no jobs; give the file of the jobs, too"),
+        (["explain", "train", CLUSTER], "describes no jobs; give the file of the jobs, too"),
+        (["whatif", CLUSTER, "--remove", "a01"], "describes no jobs; give the file of the jobs"),
         (["compare", FIGURE_4, "--policies", "tsf"], "'tsf' is nothing to compare"),
         (["compare", FIGURE_4, "--policies", "tfs,dfr,tsf"], "no policy `dfr`; did you mean"),
         (["verify", FIGURE_4], "the following arguments are required: PROOF"),

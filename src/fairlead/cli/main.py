@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from fairlead.children import Terminated, unwinding
-from fairlead.cli.common.inputs import close_match, forget_stdout
+from fairlead.cli.common.inputs import close_match, close_option, forget_stdout
 from fairlead.client.errors import (
     BusyError,
     NotAllowedError,
@@ -45,35 +45,35 @@ SHARING = {
     "explain": "why a job gets what it gets, in sentences",
     "compare": "who gains and who loses under other policies",
     "whatif": "who gains and loses if machines, weights or jobs change",
-    "audit": "are the promises of fairness kept here? with witnesses",
+    "audit": "check the fairness properties on an input, with witnesses",
     "verify": "check the proof of an allocation from the input alone",
-    "trace": "what is in a trace, and the same in Fairlead's own format",
-    "report": "what a study found: a page with plots, and a table",
+    "trace": "describe a trace, or convert it to Fairlead's own format",
+    "report": "the results of a study: a page with plots, and a table",
     "simulate": "replay a trace or a drawn workload under policies",
     "policies": "list the policies and their parameters",
     "demo": "a cluster of three GPU generations, shared and explained",
 }
 
 SERVICE = {
-    "serve": "run the service: it shares machines among those who ask",
+    "serve": "run the service, which shares machines among tenants",
     "start": "an example service with tenants at work, shown live",
-    "stop": "stop the service that runs here; tasks go on running",
+    "stop": "stop the service on this machine; tasks keep running",
     "submit": "submit jobs from files, or one command",
-    "jobs": "the jobs that the service knows",
+    "jobs": "list the jobs of the service",
     "job": "one job with its tasks",
     "why": "why a job waits, and what would start it",
     "logs": "what the tasks of a job wrote",
     "cancel": "cancel jobs: drop waiting tasks, stop running ones",
-    "forget": "forget jobs that are over; their names are free again",
+    "forget": "forget finished jobs, so that their names are free again",
     "top": "shares, machines and who waits, live in the terminal",
-    "shares": "what each tenant has now, and what would be fair",
-    "machines": "the machines, what is used of them, and how they are",
-    "drain": "give machines nothing new",
-    "undrain": "let machines take tasks again",
-    "tenants": "the tenants, and changes of them",
-    "journal": "check, export or replay what the service wrote down",
-    "token": "who may ask the service for what",
-    "completion": "completion of commands for bash, zsh and fish",
+    "shares": "each tenant's share now, and its fair share",
+    "machines": "list the machines with their use and state",
+    "drain": "start nothing new on machines",
+    "undrain": "let drained machines take tasks again",
+    "tenants": "list or change the tenants",
+    "journal": "check, export, replay or prune the service's journal",
+    "token": "create, list or revoke access tokens",
+    "completion": "shell completion for bash, zsh and fish",
 }
 
 COMMANDS = {**SHARING, **SERVICE}
@@ -89,9 +89,9 @@ examples:
   fairlead explain train cluster.yaml jobs.yaml   why is `train` waiting?
   fairlead compare cluster.yaml --policies tsf,drf
   fairlead serve                                  share this machine; then, elsewhere:
-  fairlead submit --wait -- python train.py       run this when it is its turn
+  fairlead submit --wait -- python train.py       run this as soon as it is its turn
 
-`fairlead COMMAND --help` tells more about one command.
+`fairlead COMMAND --help` describes one command.
 """
 
 
@@ -107,14 +107,25 @@ class Parser(argparse.ArgumentParser):
         hint = f"`{self.prog} --help` shows what it takes"
         if word != message:
             first = word.split()[0]
-            known = [option for action in self._actions for option in action.option_strings]
             message = f"{self.prog} does not know {first!r}"
             if self.runs_command:
                 hint = "if it is an option of the command, put -- before the command"
-            hint = close_match(first.partition("=")[0], known) or hint
+            hint = close_option(first.partition("=")[0], _options(self)) or hint
         else:
             message = f"{self.prog}: {message}"
         raise InputError(message, hint)
+
+
+def _options(parser: argparse.ArgumentParser) -> dict[str, Sequence[str]]:
+    """Every option of a parser and of its actions, with the values that it can be given."""
+    found: dict[str, Sequence[str]] = {}
+    for action in parser._actions:  # noqa: SLF001  (there is no public list)
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for below in action.choices.values():
+                found |= _options(below)
+        elif action.option_strings and action.help != argparse.SUPPRESS:
+            found[action.option_strings[-1]] = tuple(map(str, action.choices or ()))
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -184,7 +195,8 @@ def run(words: list[str]) -> int:
     name, rest = words[0], words[1:]
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
-        hint = close_match(name, [*COMMANDS, "--help", "--version"])
+        top: dict[str, Sequence[str]] = {"--help": (), "--version": ()}
+        hint = close_option(name, top) if kind == "option" else close_match(name, [*COMMANDS])
         hint = hint or f"the commands are {', '.join(COMMANDS)}"
         if kind == "command" and Path(name).exists():
             hint = f"to share what it describes, write `fairlead allocate {name}`"
@@ -195,7 +207,8 @@ def run(words: list[str]) -> int:
         at = rest.index("--")
         rest, after = rest[:at], rest[at + 1 :]
     try:
-        args = parser.parse_args(rest)
+        apart = getattr(command, "OPTIONS_BETWEEN", False)
+        args = parser.parse_intermixed_args(rest) if apart else parser.parse_args(rest)
     except SystemExit as end:  # --help has printed what it had to say
         return int(end.code or 0)
     args.command = after

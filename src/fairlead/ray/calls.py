@@ -167,7 +167,9 @@ def as_completed(futures: Sequence[Future], timeout: float | None = None) -> Ite
         left = None if end is None else max(0.0, end - time.monotonic())
         done, rest = wait(rest, timeout=left)
         if not done:
-            raise exceptions.GetTimeoutError(f"{len(rest)} are not over after {timeout} seconds")
+            raise exceptions.GetTimeoutError(
+                f"{len(rest)} have not finished after {timeout} seconds"
+            )
         yield from done
 
 

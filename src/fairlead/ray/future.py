@@ -58,7 +58,7 @@ class Future:
         """Waits for the error that `result` would raise, None where it would not."""
         if not self.wait(timeout):
             hint = f"; `fairlead why {self.job}` says what it waits for" if self.job else ""
-            sentence = f"{self.what} is not over after {timeout:g} seconds{hint}"
+            sentence = f"{self.what} has not finished after {timeout:g} seconds{hint}"
             raise exceptions.GetTimeoutError(sentence)
         if self._error is None and self._data[:1] == b"e":
             error = cloudpickle.loads(self._data[1:])

@@ -187,7 +187,9 @@ def _microseconds(about: About, seconds: Fraction | None) -> int:
 def _job(book: Book, name: str) -> int:
     """The slot of a job that is not over."""
     if name not in book.ids.jobs:
-        refuse(("job", name), "there is no such job", "it may be over, or was never submitted")
+        refuse(
+            ("job", name), "there is no such job", "it may have finished, or was never submitted"
+        )
     return book.ids.jobs[name]
 
 

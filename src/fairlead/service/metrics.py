@@ -77,8 +77,8 @@ class Metrics:
         self._counters = {
             what: self._counter(what.value, help_text)
             for what, help_text in (
-                (Counted.LAUNCHES, "Attempts that the engine was told to launch"),
-                (Counted.STOPS, "Attempts that the engine was told to stop"),
+                (Counted.LAUNCHES, "Attempts that the engine was asked to launch"),
+                (Counted.STOPS, "Attempts that the engine was asked to stop"),
                 (Counted.ENTRIES, "Entries of the journal that were made durable"),
                 (Counted.LATE_REPORTS, "Reports of attempts that were not current any more"),
                 (Counted.ENGINE_ERRORS, "Calls of the engine that failed"),
@@ -110,7 +110,7 @@ class Metrics:
         )
         self._machines = self._gauge("machines", "Machines by how they stand", "state")
         self._present = self._gauge("present_jobs", "Jobs with tasks that wait or run")
-        self._known = self._gauge("known_jobs", "Jobs that are remembered, those over too")
+        self._known = self._gauge("known_jobs", "Jobs that are kept, finished ones included")
         self._age = self._gauge("exact_age_seconds", "Age of the newest exact allocation")
         self._took = self._gauge("exact_seconds", "How long the newest exact allocation took")
         self._exact = self._gauge("exact_ok", "1 where the last question for it was answered")

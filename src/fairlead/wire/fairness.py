@@ -192,7 +192,7 @@ class LiveAudit(ResponseBody):
     time: Moment
     exact: Moment | None = None
     policy: str
-    tenants: Count = Field(description="how many were looked at")
+    tenants: Count = Field(description="how many were checked")
     shortfalls: list[Shortfall] = Field(description="most first")
     more: Count = Field(default=0, description="shortfalls that are not listed")
     below_fair: list[BelowFair] = Field(

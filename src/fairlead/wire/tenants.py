@@ -18,7 +18,7 @@ class TenantRow(ResponseBody):
     pool: list[str] | None = Field(default=None, description="machines, in ranges")
     limit: Amounts = Field(default_factory=dict)
     user: str | None = None
-    jobs: Count = Field(default=0, description="jobs of its own that are not over")
+    jobs: Count = Field(default=0, description="unfinished jobs of its own")
 
 
 class Tenants(ResponseBody):

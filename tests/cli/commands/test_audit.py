@@ -213,7 +213,7 @@ def test_replay_takes_the_witness_alone(
     capsys: pytest.CaptureFixture[str], two: str, tmp_path: Path
 ) -> None:
     assert "takes no other file" in refused(capsys, two, "--replay", "w.json")
-    assert "cannot be read" in refused(capsys, "--replay", str(tmp_path / "none.json"))
+    assert "no such file: " in refused(capsys, "--replay", str(tmp_path / "none.json"))
     assert "is not JSON" in refused(capsys, "--replay", two)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -188,7 +189,9 @@ def test_many_holders_are_counted(write: Path, capsys: pytest.CaptureFixture[str
     assert "together with j0, j1, j2, j3 and 3 more." in text
 
 
-def test_what_was_tried_in_vain_is_told(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_tried_without_effect_is_named(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     # a has m1 and m2 to itself; memory is never scarce, so the machine of the west brings it a
     # third of its cpu, while its other part excludes nothing.
     jobs = 'jobs: [{name: a, demand: {cpu: 1}, where: "zone = east, !rack"}]'
@@ -196,7 +199,7 @@ def test_what_was_tried_in_vain_is_told(write: Path, capsys: pytest.CaptureFixtu
     assert "Without `zone = east` (which alone keeps it from 1 machine: m3): 12 tasks" in text
     assert "Without its whole constraint (which keeps it from 1 machine): 12 tasks, 4 more" in text
     assert "With 0.9 cpu a task instead of 1: 8.889 tasks" in text or "8.88889 tasks" in text
-    assert "Tried in vain: no `!rack`." in text
+    assert "Tried without effect: dropping `!rack`." in text
     tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
     assert [(c["change"], c["subject"]) for c in tree["in_vain"]] == [("constraint", "!rack")]
 
@@ -207,7 +210,7 @@ def test_a_large_input_gets_the_prices_and_no_promise(
     monkeypatch.setattr(explain_command, "SMALL", 0)
     jobs = "jobs: [{name: a, demand: {cpu: 1}, where: zone = east}, {name: b, demand: {cpu: 1}}]"
     text = explained(write, jobs, "a", capsys)
-    assert ": at first about " in text
+    assert ": initially about " in text
     assert " tasks more, by the prices." in text
     assert "none was tried: `fairlead whatif` shares again with one." in text
     tree = json.loads(run(capsys, "explain", "a", str(write), "--json"))
@@ -257,3 +260,94 @@ def test_a_slip_in_what_runs_nowhere_has_a_hint(
     jobs = "jobs: [{name: a, demand: {cpu: 1}, where: 'zoen = east'}]"
     text = explained(write, jobs, "a", capsys)
     assert 'hint: job a: no machine has the label zoen; did you mean "zone"?' in text
+
+
+TWO_JOBS = """\
+tenants: [{name: t, limit: {cpu: 6}}, {name: u, weight: 2}, {name: idle}]
+jobs:
+  - {name: a, tenant: t, demand: {cpu: 1}}
+  - {name: b, tenant: t, demand: {cpu: 1}, tasks: 1}
+  - {name: t, tenant: u, demand: {cpu: 1}, where: zone = east}
+"""
+
+
+def test_a_tenant_is_explained_with_all_its_jobs(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = explained(write, TWO_JOBS, "t", capsys, "--tenant")
+    assert "Tenant t runs 3 tasks of a and 1 task of b under tsf." in text
+    assert "Its share is 0.333333 (weight 1)" in text
+    assert re.search(r"job tasks of alone stopped by a 3 12 cpu on \S+ b 1 1 12 has all", text)
+    assert "With no more than its part of each machine, by the weights, it could have no" in text
+    assert "- With weight 2 instead of 1: 50% more (tasks: a +2)." in text
+    assert (
+        "- One more machine like m1 (4 cpu and 64Gi memory): 33.3% more (tasks: a +1.333)" in text
+    )
+
+
+def test_a_tenant_stopped_by_its_limit_is_raised_by_the_limit_alone(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = (
+        "tenants: [{name: t, limit: {cpu: 2}}]\n"
+        "jobs: [{name: a, tenant: t, demand: {cpu: 1}}, {name: b, demand: {cpu: 1}}]"
+    )
+    text = explained(write, jobs, "t", capsys)
+    assert "a 2 12 limit of t (cpu)" in text
+    assert "- One more cpu in the limit of t: 50% more (tasks: a +1)." in text
+    assert "Tried without effect: weight 2" in text
+
+
+def test_a_tenant_in_a_tree_has_the_jobs_below_it(capsys: pytest.CaptureFixture[str]) -> None:
+    source = str(EXAMPLES / "tenant-tree")
+    text = run(capsys, "explain", "science", source)
+    assert "(physics)" in text
+    assert "(biology)" in text
+    below = run(capsys, "explain", "physics", source)
+    assert below.startswith("Tenant physics below science runs ")
+
+
+def test_a_pool_is_what_a_tenant_is_compared_with(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(run(capsys, "explain", "students", str(EXAMPLES / "pools")).split())
+    assert "its pool" in text
+    assert "With weight" not in text
+
+
+def test_a_tenant_without_jobs_has_a_share_of_0(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = explained(write, TWO_JOBS, "idle", capsys)
+    assert text == "Tenant idle has no jobs, so its share is 0."
+
+
+def test_of_a_job_and_a_tenant_of_one_name_the_job_is_explained(
+    write: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = explained(write, TWO_JOBS, "t", capsys)
+    assert text.startswith("t runs ")
+    assert text.endswith("A tenant has this name, too: `fairlead explain --tenant t …`.")
+
+
+@pytest.mark.parametrize("policy", ["tsf", "drf", "per-machine-drf", "independent", "market"])
+@pytest.mark.parametrize("example", ["gpu-generations", "tenant-tree", "pools", "split-rates"])
+def test_json_of_a_tenant_keeps_to_its_schema(
+    example: str, policy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = str(EXAMPLES / example)
+    if main(["allocate", source, "--json", "--policy", policy]) != Exit.OK:
+        pytest.skip(f"{policy} refuses {example}")
+    tenants = json.loads(capsys.readouterr().out)["tenants"]
+    validator = schema("tenant-explanation-1.json")
+    for tenant in tenants[:3]:
+        words = ("explain", tenant["name"], "--tenant", source, "--json", "--policy", policy)
+        validator.validate(json.loads(run(capsys, *words)))
+
+
+def test_a_large_input_names_changes_of_a_tenant_by_their_prices(
+    write: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explain_command, "SMALL", 0)
+    text = explained(write, TWO_JOBS, "t", capsys, "--tenant")
+    assert ": initially about " in text
+    assert " tasks more of a, by the prices." in text
+    assert "none was tried" in text

@@ -186,7 +186,7 @@ def test_a_purchase_is_told_beside_the_naive_one(
         " 0.333333 to 0.666667, by today's scales."
     )
     assert "naive 1 x east-node 9 0.333333 t" in flat
-    assert "Every purchase that the money allows was solved (2 of them)" in flat
+    assert "Every purchase within the budget was solved (2 of them)" in flat
     tree = json.loads(run(capsys, *words, "--json"))
     schema("whatif-1.json").validate(tree)
     assert tree["purchase"]["best"]["machines"] == {"west-node": 1}

@@ -205,7 +205,7 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["submit"], "there is nothing to submit; name files of jobs, or write a command after --"),
         (["submit", "--"], "nothing stands after --; write a command"),
         (["submit", "x.yaml", "--", "true"], "'x.yaml' stands before -- where options stand"),
-        (["submit", "x.yaml"], "x.yaml cannot be read: No such file"),
+        (["submit", "x.yaml"], "no such file: x.yaml"),
         (["submit", "--cpu", "2", "x.yaml"], "--cpu is about the job of a command"),
         (
             ["submit", "--tenant", "sales", "echo", "hi there"],
@@ -252,12 +252,12 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["top", "-n", "0"], "-n 0 shows nothing"),
         (["top", "--interval", "1"], "write the unit"),
         (["logs", "x", "--task", "-1"], "--task -1 is below 0"),
-        (["token", "create", "bob"], "it is not said what the token may do"),
+        (["token", "create", "bob"], "the token needs a tenant or a role"),
         (["token", "create", "Bob B", "--role", "viewer"], "Bob B"),
         (["token", "create", "x", "--tenant", "nobody"], "nobody"),
         (["token", "revoke", "nobody"], "nobody"),
         (["token"], "required: create|list|revoke"),
-        (["tenants", "--apply", "nowhere.yaml"], "nowhere.yaml cannot be read"),
+        (["tenants", "--apply", "nowhere.yaml"], "no such file: nowhere.yaml"),
         (["jobs", "--url", "localhost"], "is not the address of a service"),
     ],
 )
@@ -311,7 +311,7 @@ def test_jobs_are_listed_as_the_reference_says(shell: Terminal) -> None:
 
 
 def test_an_empty_list_is_a_sentence(shell: Terminal) -> None:
-    none = "no job waits or runs (--all shows those that are over)\n"
+    none = "no job is waiting or running (--all also lists finished ones)\n"
     assert shell.good("jobs") == none
     assert shell.good("jobs", "--all", "--prefix", "nothing") == "no job\n"
     assert shell.good("jobs", "--tenant", "vision") == none
@@ -325,7 +325,7 @@ def test_a_tenant_that_is_not_known_is_a_mistake(shell: Terminal) -> None:
     assert "`fairlead tenants` lists them" in shell.refused("jobs", "--tenant", "zzz")
     shell("submit", "--name", "alone", "--wait", "--", "true")
     own = shell.json("job", "alone")["tenant"]
-    assert shell.good("jobs", "--tenant", own).startswith("no job waits or runs")
+    assert shell.good("jobs", "--tenant", own).startswith("no job is waiting or running")
 
 
 def test_a_job_is_shown_with_its_tasks(shell: Terminal) -> None:
@@ -412,7 +412,7 @@ def test_top_prints_a_picture_into_a_pipe(shell: Terminal) -> None:
     assert [machine["name"] for machine in tree["machines"]] == ["a1", "a2", "b1"]
     assert names(tree["jobs"]) == ["t"]
     assert (list(tree["reasons"]), tree["more"]) == (["t"], False)
-    assert "--json prints one picture" in shell.refused("top", "--json", "-n", "2")
+    assert "--json prints one snapshot" in shell.refused("top", "--json", "-n", "2")
 
 
 # Outputs

@@ -116,7 +116,7 @@ def test_no_room_now_and_others_come_first() -> None:
             "too little cpu is free on 1, too little memory on 1,"
             " of the 2 machines that could run it"
         ),
-        "its level is 0; 1 job comes first: second (0)",
+        "its level (share ÷ weight) is 0; 1 job comes first: second (0)",
     )
 
 
@@ -179,9 +179,9 @@ def test_a_job_that_does_not_wait_has_an_answer() -> None:
     core.handle(events.TaskFinished(0, "j", 0))
     core.handle(events.TaskFailed(0, "j", 1))
     assert core.why("j").reasons == ()
-    assert sentences(core, "j") == ("runs 3 of 5, 2 are over; nothing waits",)
+    assert sentences(core, "j") == ("runs 3 of 5, 2 have ended; nothing waits",)
     core.handle(events.JobCancelled(0, "j"))
-    assert sentences(core, "j")[0].startswith("runs 0 of 5, 3 are told to stop")
+    assert sentences(core, "j")[0].startswith("runs 0 of 5, 3 are being stopped")
 
 
 def test_a_job_that_is_not_there_is_refused() -> None:

@@ -33,8 +33,8 @@ def test_a_job_that_waits() -> None:
         "eval of language is pending: 3 tasks, all waiting",
         "too little cpu is free on all 2 machines that could run it",
         (
-            "by the exact allocation (tsf, of 21 s ago) its share is 2 tasks, guaranteed; it runs"
-            " none, 2 fewer than it could have by that, for 21 s now: it waits for machines on"
+            "by the exact allocation (tsf, of 21 s ago) its fair share is 2 tasks, guaranteed; it"
+            " runs none, 2 fewer than it could have by that, for 21 s now: it waits for machines on"
             " which jobs with more than they are guaranteed run tasks: 8 of vision"
         ),
         (
@@ -42,7 +42,7 @@ def test_a_job_that_waits() -> None:
             " more"
         ),
         "2 tasks would start now with one more machine like m1 (4 cpu, 8 memory)",
-        "2 tasks of it are expected to start in 28 s, if every task takes as long as was told",
+        "2 tasks of it are expected to start in 28 s, if tasks take their declared duration",
     )
     assert found.start is not None
     assert found.start.time == live.now + 28 * SECOND

@@ -75,7 +75,7 @@ def test_the_table_has_a_line_for_each_policy_with_its_numbers(folder: Path) -> 
     main, speed = tables_of(read_folder(folder))
     rows = {row[0]: dict(zip(main.header, row, strict=True)) for row in main.rows}
     assert rows["tsf"]["runs"] == "2"
-    assert rows["tsf"]["jobs"] == rows["tsf"]["over"] == "8"
+    assert rows["tsf"]["jobs"] == rows["tsf"]["finished"] == "8"
     # Jobs 1 and 2 of Table II find free nodes or nodes that are soon free.
     assert rows["tsf"]["RMSE"].endswith("%")
     assert 90 < float(rows["tsf"]["cpu used"].rstrip("%")) <= 100

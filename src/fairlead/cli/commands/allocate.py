@@ -83,6 +83,8 @@ def run(args: argparse.Namespace) -> int:
     cluster, jobs = read(args.files)
     if args.proof is not None:
         check_target(args.proof, args.files)
+    if not jobs:
+        print("warning: no jobs are described: give their file, too", file=sys.stderr)
     with patience():
         allocation = allocate(cluster, jobs, args.policy, args.tasks or "divisible")
     if args.draw:

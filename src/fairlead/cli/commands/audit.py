@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_live, read, say, say_result
+from fairlead.cli.common.inputs import add_files, add_live, read_jobs, say, say_result
 from fairlead.cli.main import Exit
 from fairlead.model.errors import InputError, Mistake, Mistakes
 from fairlead.model.words import number
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   fairlead audit cluster.yaml jobs.yaml
-  fairlead audit cluster.yaml --policy tsf --policy cdrf --property envy-freeness
-  fairlead audit cluster.yaml --witness witnesses/
+  fairlead audit cluster.yaml jobs.yaml --policy tsf,cdrf --property envy-freeness
+  fairlead audit cluster.yaml jobs.yaml --witness witnesses/
   fairlead audit --replay witnesses/cdrf-envy-freeness.json
   fairlead audit --table --trials 100
-  fairlead audit cluster.yaml --tasks whole --policy tsf,cdrf-lottery,moving-knife
+  fairlead audit cluster.yaml jobs.yaml --tasks whole --policy tsf,cdrf-lottery,moving-knife
   fairlead audit --live    of a running service: who is short now, and why
 
 `holds` was computed exactly for this input; `violated` has a witness; `none in N` means that N
@@ -208,7 +208,7 @@ def _read_input(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
         what = "--format, --set and --unlimited are about a trace"
         raise InputError(what, "write --trace, too")
     else:
-        cluster, jobs = read(args.files)
+        cluster, jobs = read_jobs(args.files)
     given = Input(cluster, jobs)
     if not args.deal:
         return with_pools(given, _pools(args.pool or ())), notes

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, as_csv, read, say, say_result
+from fairlead.cli.common.inputs import add_files, as_csv, read_jobs, say, say_result
 from fairlead.cli.common.patience import patience
 from fairlead.cli.text.comparison import Outcome, lines
 from fairlead.model.errors import InputError, Mistake
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the comparison."""
-    cluster, jobs = read(args.files)
+    cluster, jobs = read_jobs(args.files)
     with patience():
         outcomes = compare(cluster, jobs, args.policies)
     if args.csv:

@@ -8,7 +8,7 @@ from fairlead.cli.common.remote import add_service, names_of, say_answer, servic
 
 EPILOG = """\
 examples:
-  fairlead drain a01            what runs on it goes on; nothing new comes
+  fairlead drain a01            its running tasks go on; nothing new starts
   fairlead drain "a[01-08]"
   fairlead undrain a01          it takes tasks again
 """

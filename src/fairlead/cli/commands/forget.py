@@ -9,14 +9,14 @@ from fairlead.cli.common.screen import escaped
 
 EPILOG = """\
 examples:
-  fairlead forget train    its record and what its tasks wrote are gone
+  fairlead forget train    removes its record and its output
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument("jobs", nargs="+", metavar="JOB", help="the names of jobs that are over")
+    parser.add_argument("jobs", nargs="+", metavar="JOB", help="the names of finished jobs")
     add_service(parser)
 
 

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--tasks",
         metavar="STATE",
         help="show all tasks in this state: waiting, launched, running, stopping, finished,"
-        f" failed or dropped; `all` for all. If nothing is said, at most {MOST} are shown",
+        f" failed or dropped; `all` for all. Without this option, at most {MOST} are shown",
     )
     add_service(parser)
 
@@ -117,8 +117,8 @@ def ending(attempt: TaskAttempt) -> str:
     words = {
         "exited": f"exit code {attempt.code}",
         "signalled": f"signal {attempt.code}",
-        "time_limit": "over its time limit",
-        "memory": "took more memory than its demand",
+        "time_limit": "exceeded its time limit",
+        "memory": "used more memory than its demand",
         "stopped": "stopped",
         "not_started": "could not be started",
         "lost": "lost with its machine",

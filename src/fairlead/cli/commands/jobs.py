@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  fairlead jobs                       what waits and runs
-  fairlead jobs --all                 also what is over
+  fairlead jobs                       waiting and running jobs
+  fairlead jobs --all                 finished ones as well
   fairlead jobs --state failed --json
 """
 
@@ -36,12 +36,14 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument("--all", action="store_true", help="also jobs that are over")
+    parser.add_argument(
+        "--all", action="store_true", help="finished, failed and cancelled jobs as well"
+    )
     parser.add_argument(
         "--state", metavar="STATE", help="pending, running, finished, failed or cancelled"
     )
     parser.add_argument("--tenant", metavar="TENANT", help="jobs of this tenant only")
-    parser.add_argument("--prefix", metavar="TEXT", help="jobs whose names begin like this")
+    parser.add_argument("--prefix", metavar="TEXT", help="jobs whose names begin with this")
     add_service(parser)
 
 
@@ -77,5 +79,7 @@ def lines(jobs: Sequence[JobRow], screen: Screen, everything: bool = True) -> It
         for job in jobs
     ]
     header = ["job", "tenant", "state", "done", "running", "waiting", "failed", "age"]
-    none = "no job" if everything else "no job waits or runs (--all shows those that are over)"
+    none = (
+        "no job" if everything else "no job is waiting or running (--all also lists finished ones)"
+    )
     return rows_or(header, rows, "<<<>>>>>", screen, none)

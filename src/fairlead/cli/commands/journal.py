@@ -35,11 +35,11 @@ REPLAY_SCHEMA = "fairlead.journal-replay/1"
 EXPORT_SCHEMA = "fairlead.journal/1"
 
 ACTIONS = {
-    "check": "is every entry what was written, none missing, and does each follow from the others",
-    "export": "every entry as a line of JSON",
+    "check": "check that no entry is missing or damaged, and that each follows from the others",
+    "export": "print every entry as a line of JSON",
     "prune": "remove old entries of which two snapshots say what they did",
-    "replay": "tell all events to a new core, and compare every decision",
-    "trace": "what the service did, as a trace that `fairlead simulate` replays",
+    "replay": "replay all events into a new core, and compare every decision",
+    "trace": "write what the service did as a trace that `fairlead simulate` replays",
 }
 
 
@@ -159,7 +159,7 @@ def _check(reader: SqlReader, args: argparse.Namespace) -> None:
         kept = f"with a snapshot of {found.snapshot:,} entries"
     lines = [f"{reader} is whole: {tally(found.entries, 'entry')}, {kept}"]
     if start:
-        whose = "those before were not looked at" if args.recent else "those before were removed"
+        whose = "those before were not checked" if args.recent else "those before were removed"
         lines.append(f"from entry {found.first:,} on ({whose})")
         if found.base > start:
             lines.append(f"each follows from those before it after entry {found.base:,}")

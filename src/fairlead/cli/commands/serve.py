@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  fairlead serve                                  this machine, taken whole
+  fairlead serve                                  the whole of this machine
   fairlead serve --cluster cluster.yaml           this machine, divided into several
   fairlead serve --engine ray --address auto      a Ray cluster
   fairlead serve --listen 0.0.0.0:7370 --tls-cert server.pem --tls-key server.key
   fairlead serve --detach                         in the background; `fairlead stop` ends it
 
-Ctrl-C stops the service and no task: with the same state it goes on where it was.
+Ctrl-C stops the service and no task: started again with the same state, it continues.
 """
 
 START_PATIENCE = 300.0
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "--engine", choices=tuple(ENGINES), help="what runs the tasks (default: local)"
+        "--engine", choices=tuple(ENGINES), help="the engine that runs the tasks (default: local)"
     )
     parser.add_argument(
         "--cluster",

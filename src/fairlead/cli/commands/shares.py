@@ -10,8 +10,8 @@ from fairlead.model.errors import InputError
 EPILOG = """\
 examples:
   fairlead shares
-  fairlead shares --jobs    also of each job
-  fairlead shares --over 6h                  what they were in the last six hours
+  fairlead shares --jobs    each job as well
+  fairlead shares --over 6h                  their history over six hours
 
 A share is of the tasks that a tenant could run alone in the cluster, divided by its weight. `fair`
 is what the exact allocation of the present demand gives it, `below fair` the gap to that, and
@@ -22,11 +22,11 @@ is what the exact allocation of the present demand gives it, `below fair` the ga
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
-    parser.add_argument("--jobs", action="store_true", help="also each job's share and tasks")
+    parser.add_argument("--jobs", action="store_true", help="each job's share and tasks as well")
     parser.add_argument(
         "--over",
         metavar="TIME",
-        help="the shares of so much time until now, as in 6h, and how they went",
+        help="the shares over the last period, as in 6h",
     )
     parser.add_argument("--tenant", metavar="NAME", help="with --over: of this tenant only")
     add_service(parser)

@@ -49,14 +49,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         action = add_action(actions, name, summary)
         if name != "list":
-            action.add_argument("name", metavar="NAME", help="what the token is called")
+            action.add_argument("name", metavar="NAME", help="the token's name")
         if name == "create":
             action.add_argument(
                 "--role",
                 choices=("admin", "tenant", "viewer"),
                 help="what it may do (default: tenant where --tenant is given)",
             )
-            action.add_argument("--tenant", metavar="TENANT", help="for whom it may act")
+            action.add_argument("--tenant", metavar="TENANT", help="the tenant that it may act for")
         add_service(action)
 
 
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         role = args.role or ("tenant" if args.tenant else None)
         if role is None:
             raise InputError(
-                "fairlead token create: it is not said what the token may do",
+                "fairlead token create: the token needs a tenant or a role",
                 "write --tenant TENANT, --role viewer or --role admin",
             )
         if not NAME.fullmatch(args.name):
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
             made = service.make_token(args.name, Role(role), args.tenant)
         say_answer(args, made, lambda _: [made.token])
         if not args.json:
-            complain("Keep it well: it is shown this once. Its user sets FAIRLEAD_TOKEN to it.")
+            complain("Keep it safe: it is shown only once. Its user sets FAIRLEAD_TOKEN to it.")
     return 0
 
 

@@ -21,10 +21,10 @@ EPILOG = """\
 examples:
   fairlead top
   fairlead top --interval 5s
-  fairlead top -n 1 | less     one picture, as text
-  fairlead top --json          the same for programs
+  fairlead top -n 1 | less     one snapshot, as text
+  fairlead top --json          one snapshot for programs
 
-On a terminal `q` or Ctrl-C ends it. In a pipe it prints one picture, or as many as -n says.
+On a terminal `q` or Ctrl-C ends it. In a pipe it prints one snapshot, or as many as -n says.
 """
 
 SCHEMA = "fairlead.top/1"
@@ -41,9 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EPILOG
     parser.add_argument(
-        "--interval", default="1s", metavar="TIME", help="between two looks (default: 1s)"
+        "--interval", default="1s", metavar="TIME", help="time between updates (default: 1s)"
     )
-    parser.add_argument("-n", "--number", type=int, metavar="N", help="end after so many pictures")
+    parser.add_argument(
+        "-n", "--number", type=int, metavar="N", help="exit after this many snapshots"
+    )
     add_service(parser)
 
 
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.number is not None and args.number < 1:
         raise InputError(f"-n {args.number} shows nothing", "write 1 or more")
     if args.json and args.number not in (None, 1):
-        raise InputError("--json prints one picture", f"leave -n {args.number} out")
+        raise InputError("--json prints one snapshot", f"leave -n {args.number} out")
     with Client(args.url, timeout=10.0) as service:
         if args.json:
             say_picture(service)

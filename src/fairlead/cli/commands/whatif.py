@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_live, add_policy, read, say_result
+from fairlead.cli.common.inputs import add_files, add_live, add_policy, read_jobs, say_result
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   fairlead whatif cluster.yaml jobs.yaml --add "4 x h01" --weight vision=3
-  fairlead whatif cluster.yaml --remove "a[01-04]" --drop-constraint train
-  fairlead whatif cluster.yaml --drop-constraint "train:gpu-model in (h100)"
-  fairlead whatif cluster.yaml --set-demand train:cpu=2
-  fairlead whatif cluster.yaml --to other.yaml
-  fairlead whatif cluster.yaml --buy catalogue.yaml --budget 500000 --for language
+  fairlead whatif cluster.yaml jobs.yaml --remove "a[01-04]" --drop-constraint train
+  fairlead whatif cluster.yaml jobs.yaml --drop-constraint "train:gpu-model in (h100)"
+  fairlead whatif cluster.yaml jobs.yaml --set-demand train:cpu=2
+  fairlead whatif cluster.yaml jobs.yaml --to other.yaml
+  fairlead whatif cluster.yaml jobs.yaml --buy catalogue.yaml --budget 500000 --for language
   fairlead whatif --live --add "2 x h01"    what is present in a running service
 
 Several changes together are one change. Names are those of the input as it is given, so the order
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
         return run_live(args, {name: getattr(args, name) for name in CHANGES})
     _check(args)
-    given = Input(*read(args.files))
+    given = Input(*read_jobs(args.files))
     if args.buy is not None:
         _buy(args, given)
     else:
@@ -121,7 +121,7 @@ def _changed(args: argparse.Namespace, given: Input) -> WhatIf:
     from fairlead.audit.whatif.parse import read_edits
 
     if args.to is not None:
-        other = Input(*read(args.to))
+        other = Input(*read_jobs(args.to))
         before = solve(given, args.policy)
         return compare(before, solve(other, before.rule))
     offers = () if args.catalogue is None else _catalogue(args.catalogue)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.screen import Screen, screen_of
-from fairlead.model.errors import OutputError
+from fairlead.model.errors import InputError, OutputError
 
 if TYPE_CHECKING:  # the model is imported when a command runs, not to print its help
     from fairlead.model.job import Job
@@ -64,6 +64,15 @@ def read(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
     return load(*files)
 
 
+def read_jobs(files: Sequence[str]) -> tuple[Cluster, tuple[Job, ...]]:
+    """As `read`, for what says nothing without jobs. Raises InputError where there are none."""
+    cluster, jobs = read(files)
+    if not jobs:
+        one = f"{files[0]} describes" if len(files) == 1 else "the files describe"
+        raise InputError(f"{one} no jobs", "give the file of the jobs, too")
+    return cluster, jobs
+
+
 def say(lines: Iterable[str]) -> None:
     """Prints a finished result at once, so that a failure leaves nothing on stdout."""
     try:
@@ -105,6 +114,24 @@ def as_csv(rows: Iterable[Mapping[str, object]], names: Sequence[str]) -> list[s
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue().splitlines()
+
+
+def close_option(word: str, known: Mapping[str, Sequence[str]]) -> str:
+    """`did you mean --x?` of a word that is no option: the option that takes the word as a value,
+    one that the word begins, or one that is spelled nearly so. Dashes do not count, since they
+    make any two options alike."""
+    bare = word.lstrip("-")
+    for option, values in known.items():
+        if bare and bare in values:
+            return f"did you mean '{option} {bare}'?"
+    begun = [option for option in known if bare and option.lstrip("-").startswith(bare)]
+    if len(begun) == 1:
+        return f"did you mean {begun[0]!r}?"
+    import difflib
+
+    names = {option.lstrip("-"): option for option in known}
+    found = difflib.get_close_matches(bare, list(names), n=1, cutoff=0.6)
+    return f"did you mean {names[found[0]]!r}?" if found else ""
 
 
 def close_match(word: str, known: Sequence[str]) -> str:

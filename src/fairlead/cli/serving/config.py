@@ -55,7 +55,7 @@ def read_config(path: Path) -> Configured:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"{path} cannot be read: {reason}", "give a file that can") from error
+        raise InputError(f"{path} cannot be read: {reason}", "check the path") from error
     mistakes = Mistakes()
     source = Source(str(path), mistakes)
     said: dict[str, Any] = {}

@@ -29,6 +29,7 @@ _FEW = 200  # machines whose names are merged into ranges across classes
 _FROZEN = 4  # who froze at a level, likewise
 _STOPS = 3  # stops, likewise
 _JOBS = 8  # jobs of an allocation of a lottery, likewise
+_LEVEL = "level: shares rise together, and those who froze at a level keep the share beside it"
 
 
 def allocation_lines(
@@ -153,6 +154,7 @@ def levels_table(jobs: Sequence[Job], allocation: Allocation, screen: Screen) ->
         froze = listing(who_froze(level, tenant_of), most=_FROZEN)
         rows.append([*cells, froze, _names(level.stopped_by, ranges, waiting)])
     yield from table(header, rows, "><" + "<" * each + "<<", screen)
+    yield from (screen.dim(line) for line in wrapped(_LEVEL, screen))
 
 
 def who_froze(level: Level, tenant_of: Mapping[str, str]) -> list[str]:

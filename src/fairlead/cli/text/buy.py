@@ -153,8 +153,7 @@ def notes(found: Buying) -> Iterator[str]:
         pass  # nothing was searched for
     elif found.exact:
         yield (
-            f"Every purchase that the money allows was solved ({found.solves} of them): none is"
-            " better."
+            f"Every purchase within the budget was solved ({found.solves} of them): none is better."
         )
     else:
         yield (
@@ -177,10 +176,10 @@ def notes(found: Buying) -> Iterator[str]:
             f"{escaped(each.offer.name)} {percent(part, per_money[0])}"
             for each, part in zip(valued, per_money, strict=True)
         ]
-        yield f"Worth for the money by the prices, at first: {listing(texts, most=6)}."
+        yield f"Initial value per cost, by the prices: {listing(texts, most=6)}."
     untried = [escaped(each.offer.name) for each in found.offers if not each.tried]
     if untried and not found.exact:
-        yield f"Not tried, being worth least by the prices: {listing(untried, most=6)}."
+        yield f"Not tried, as the prices value them least: {listing(untried, most=6)}."
 
 
 def purchase_tree(found: Buying) -> dict[str, object]:

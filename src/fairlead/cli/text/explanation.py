@@ -54,18 +54,18 @@ def explanation_lines(
         if spread := [scarce for scarce in own if _spreads(scarce)]:
             texts.append(_spread(why, spread))
         for text in texts[:_STOPS]:
-            yield from _bullet(text, screen)
+            yield from bullet(text, screen)
         if len(texts) > _STOPS:
             more = counted(len(texts) - _STOPS, "more place")
-            yield from _bullet(f"The same is so in {more}", screen)
+            yield from bullet(f"The same holds in {more}", screen)
         if others := [
             _what(why, scarce, machines)
             for scarce, machines in stops_together(cluster, why)
             if not scarce.own
         ]:
-            yield from _bullet(
-                f"It does not use {listing(others, most=3)} itself, but who does would leave it"
-                " room if there were more",
+            yield from bullet(
+                f"It does not use {listing(others, most=3)} itself, but with more of that, the jobs"
+                " that do would leave it room",
                 screen,
             )
     useful = [change for change in changes if not tried or change.raises]
@@ -75,11 +75,13 @@ def explanation_lines(
         yield ""
         yield screen.bold("What would raise it")
         for text in texts:
-            yield from _bullet(text, screen)
+            yield from bullet(text, screen)
         if not texts:
-            yield "  None of the small changes that its prices point to."
+            yield "  None of the small changes suggested by the prices."
         if vain:
-            yield from wrapped(f"Tried in vain: {listing(map(_briefly, vain))}.", screen, "  ")
+            yield from wrapped(
+                f"Tried without effect: {listing(map(change_briefly, vain))}.", screen, "  "
+            )
         if texts and not tried:
             text = "The input is large, so none was tried: `fairlead whatif` shares again with one."
             yield from wrapped(text, screen, "  ")
@@ -89,7 +91,8 @@ def explanation_lines(
             yield from wrapped(f"warning: {escaped(note)}", screen)
 
 
-def _bullet(text: str, screen: Screen) -> list[str]:
+def bullet(text: str, screen: Screen) -> list[str]:
+    """The text as an item of a list."""
     first, *rest = wrapped(sentence(text), screen, "    ")
     return [f"  - {first.lstrip()}", *rest]
 
@@ -235,14 +238,14 @@ def advice(
         elif change.slope is None:
             brings = "there is room to gain, by the prices"
         else:
-            brings = f"at first about {number(change.slope, _DIGITS)} tasks more, by the prices"
+            brings = f"initially about {number(change.slope, _DIGITS)} tasks more, by the prices"
         if change.kind is Kind.MACHINE and change.machines is not None:
             # Classes may be told apart by names only: one machine of them is enough.
             one = (_has(machine[change.machines.machines[0]]), brings)
             if one in told:
                 continue
             told.add(one)
-        yield sentence(f"{_change(why, change, machine)}: {brings}")
+        yield sentence(f"{change_in_words(why, change, machine)}: {brings}")
 
 
 def _has(machine: Machine) -> str:
@@ -250,7 +253,8 @@ def _has(machine: Machine) -> str:
     return listing([amount(float(capacity[name]), name) for name in capacity if capacity[name]])
 
 
-def _change(why: Explanation, change: Change, machine: dict[str, Machine]) -> str:
+def change_in_words(why: Explanation, change: Change, machine: dict[str, Machine]) -> str:
+    """A change that would raise the job, with the machines that it is about."""
     names = () if change.machines is None else change.machines.machines
     on = listing(compress(names), most=_NAMES)
     if change.kind is Kind.RESOURCE:
@@ -281,7 +285,7 @@ def _part(change: Change) -> str:
     return f"{own}`{escaped(change.subject)}`"
 
 
-def _briefly(change: Change) -> str:
+def change_briefly(change: Change) -> str:
     """A change that brings nothing, in few words."""
     names = () if change.machines is None else change.machines.machines
     on = f" on {listing(compress(names), most=2)}" if names else ""
@@ -293,11 +297,11 @@ def _briefly(change: Change) -> str:
         case Kind.LIMIT:
             return f"a higher limit of {escaped(change.subject)} ({change.resource})"
         case Kind.SPREAD:
-            return f"no `{SPREAD}`"
+            return f"dropping `{SPREAD}`"
         case Kind.DEMAND:
             return f"a tenth less {change.resource} a task"
         case _:
-            return f"no {_part(change)}" if change.subject else "no constraint at all"
+            return f"dropping {_part(change) if change.subject else 'the whole constraint'}"
 
 
 def _more(change: Change) -> str:

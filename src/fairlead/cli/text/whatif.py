@@ -123,7 +123,7 @@ def _change(moved: Moved) -> str:
 def _tenants(found: WhatIf, screen: Screen) -> list[str]:
     """A row for each tenant; a column more where the scales change."""
     moved = any(tenant.rescaled for tenant in found.tenants)
-    header = ["tenant", "share before", "after", *["by the scales of before"] * moved, "change"]
+    header = ["tenant", "share before", "after", *["on the old scale"] * moved, "change"]
     rows = [
         [
             escaped(tenant.name),

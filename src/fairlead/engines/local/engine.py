@@ -95,7 +95,7 @@ class LocalEngine:
         self._grace = grace
         self._memory = MemoryWatch() if limit_memory else None
         self.notes.append(
-            f"memory is looked at every {INTERVAL:g} s: a task that takes more than its demand is"
+            f"memory is checked every {INTERVAL:g} s: a task that takes more than its demand is"
             " stopped"
             if limit_memory
             else "memory is not limited"
@@ -286,7 +286,7 @@ class LocalEngine:
             return False
         self._supervisor.tasks[attempt] = task
         if claim is Unclaimed.UNKNOWN:
-            why = "the machine was started anew, and what it had started is not known"
+            why = "the machine was restarted, and what it had started is not known"
             self._supervisor.finish(task, Lost(attempt, True, why, machine_at_fault=False))
         elif isinstance(claim, Unclaimed):
             why = "its shim died while it claimed the attempt"

@@ -74,7 +74,7 @@ class Timer(Enum):
     """Actions on a task that are due at some time."""
 
     SAY = "say that it started"
-    LIMIT = "its time is over"
+    LIMIT = "its time limit has passed"
     GENTLY = "tell it to stop"
     BY_FORCE = "kill it"
 

@@ -58,9 +58,7 @@ def why(state: State, ids: Ids, name: str) -> Why:
     """How the job stands and why its waiting tasks wait. Raises InputError if there is none of
     that name, or no more."""
     if name not in ids.jobs:
-        raise InputError(
-            f'there is no job "{name}"', "a job that is over is forgotten: check the name"
-        )
+        raise InputError(f'there is no job "{name}"', "finished jobs are forgotten: check the name")
     look = _Look(state, ids, ids.jobs[name])
     waiting = None if look.unlimited else look.waiting
     standing = [state for state in look.states if state is not TaskState.STOPPING]

@@ -139,7 +139,8 @@ class Behind:
         named = ", ".join(f"{job} ({level:.6g})" for job, level in self.first[:NAMED])
         more = f" and {self.jobs - NAMED} more" if self.jobs > NAMED else ""
         one = "job comes" if self.jobs == 1 else "jobs come"
-        return f"its level is {self.level:.6g}; {self.jobs} {one} first: {named}{more}"
+        level = f"its level (share ÷ weight) is {self.level:.6g}"
+        return f"{level}; {self.jobs} {one} first: {named}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +326,9 @@ class Why:
         if self.tasks is not None:
             stands += f" of {self.tasks}"
         if self.stopping:
-            stands += f", {self.stopping} {verb(self.stopping, 'are')} told to stop"
+            stands += f", {self.stopping} {verb(self.stopping, 'are')} being stopped"
         if self.over:
-            stands += f", {self.over} {verb(self.over, 'are')} over"
+            stands += f", {self.over} {verb(self.over, 'have')} ended"
         match self.waiting:
             case None:
                 stands += "; any number waits"

@@ -84,7 +84,7 @@ def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
         names = _owners(core, jobs[stopping])
         return Cause(
             CauseKind.STOPPING,
-            "tasks on machines that it could use were told to stop and have not yet:"
+            "tasks on machines that it could use are being stopped and have not ended yet:"
             f" {_name_most(names)}",
             names,
         )

@@ -121,7 +121,7 @@ def _each(function: Callable[[str], T], names: Sequence[str]) -> list[T]:
 def _change(step: Step, limits: Limits, request: ChangeJob) -> int:
     job = _own_job(step, request.caller, request.job)
     if job.over:
-        refuse(Wrong.CONFLICT, "it is over", "submit another job", ("job", job.name))
+        refuse(Wrong.CONFLICT, "it has finished", "submit another job", ("job", job.name))
     if request.tasks > limits.tasks_per_job:
         refuse(
             Wrong.INPUT,
@@ -137,9 +137,9 @@ def _change(step: Step, limits: Limits, request: ChangeJob) -> int:
     if more > 0 and totals.tasks + taken[1] + more > limits.tasks_per_tenant:
         refuse(
             Wrong.TOO_MANY,
-            f'tenant "{job.tenant}" would have more than {limits.tasks_per_tenant} tasks that are'
-            " not over",
-            "wait until some are over",
+            f'tenant "{job.tenant}" would have more than {limits.tasks_per_tenant}'
+            " unfinished tasks",
+            "wait until some finish",
         )
     step.apply(JobChanged(step.time, job.name, request.tasks))
     step.sizes[job.id] = request.tasks
@@ -152,7 +152,7 @@ def _cancel(step: Step, request: CancelJob) -> int:
     if job.cancelled or is_cancelled(step.core, job.name):
         return job.id
     if job.over or job.name not in step.core.ids.jobs:
-        refuse(Wrong.CONFLICT, "it is over already", about=("job", job.name))
+        refuse(Wrong.CONFLICT, "it has already finished", about=("job", job.name))
     step.apply(JobCancelled(step.time, job.name))
     return job.id
 
@@ -214,7 +214,7 @@ def _forget_jobs(step: Step, limits: Limits, request: ForgetJobs) -> Value:
 def _check_over(step: Step, job: JobRecord) -> None:
     """Refuses to forget a job that is not over, or of which something may still run."""
     if not job.over:
-        refuse(Wrong.CONFLICT, "it is not over", "cancel it first", ("job", job.name))
+        refuse(Wrong.CONFLICT, "it has not finished", "cancel it first", ("job", job.name))
     away = step.records.away.get(job.id)
     if away:
         refuse(

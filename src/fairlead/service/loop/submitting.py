@@ -188,9 +188,9 @@ def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
             if have + more > most:
                 refuse(
                     Wrong.TOO_MANY,
-                    f'tenant "{tenant}" has {have} {what} that are not over, and {most} is the most'
+                    f'tenant "{tenant}" has {have} unfinished {what}, and {most} is the most'
                     f" that it may have: {more} more are not taken",
-                    "wait until some are over",
+                    "wait until some finish",
                 )
     known_tasks = len(records.table) - records.table.free
     new = (
@@ -205,7 +205,7 @@ def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
             refuse(
                 Wrong.TOO_MANY,
                 f"{have} {what} are known, and {most} is the most: {more} more are not taken",
-                "wait until some are over and forgotten, or forget some",
+                "wait until some finish and are forgotten, or forget some",
             )
 
 

@@ -49,8 +49,8 @@ class Fair:
     def sentence(self, now: int, said_before: Collection[str] = ()) -> str:
         """All of it in words, but for a cause that was said before."""
         said = (
-            f"by the exact allocation ({self.policy}, of {_ago(now - self.moment)} ago) its share"
-            f" is {self._share()}; it runs {self.running or 'none'}"
+            f"by the exact allocation ({self.policy}, of {_ago(now - self.moment)} ago) its fair"
+            f" share is {self._share()}; it runs {self.running or 'none'}"
         )
         if self.short:
             said += f", {self.short} fewer than it could have by that"
@@ -67,7 +67,7 @@ class Fair:
     def _share(self) -> str:
         tasks, whole = f"{self.exact.tasks:.4g}", self.exact.whole
         if tasks == "0":
-            return "nothing"
+            return "0"
         share = "1 task" if tasks == "1" else f"{tasks} tasks"
         if not whole:
             return f"{share}, less than a whole one, so none is guaranteed"
@@ -106,7 +106,7 @@ class WhyJob:
         """All of it, in the order in which a reader wants it."""
         said = [self._stands()]
         if self.reason:
-            said.append(f"it was not taken: {self.reason}")
+            said.append(f"it was rejected: {self.reason}")
         said += self.failures
         reasons = [] if self.why is None else [str(reason) for reason in self.why.reasons]
         said += reasons
@@ -132,15 +132,15 @@ class WhyJob:
         if start.time is not None:
             what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
             said = f"{what} of it {_are(start.tasks)} expected to start in"
-            said += f" {_ago(start.time - self.time)}, if every task takes as long as was told"
+            said += f" {_ago(start.time - self.time)}, if tasks take their declared duration"
         else:
             looked = _ago(start.until - self.time)
             said = f"none of its tasks is expected to start in the next {looked}"
         if start.unknown:
             one = start.unknown == 1
             said += (
-                f"; of {'1 task that runs' if one else f'{start.unknown} tasks that run'} nobody"
-                f" told how long {'it takes' if one else 'they take'}, so it may be earlier"
+                f"; {'1 running task has' if one else f'{start.unknown} running tasks have'} no"
+                " declared duration, so it may be earlier"
             )
         return said
 
@@ -172,7 +172,7 @@ def take(
     if job is None:
         raise InputError(
             f'there is no job "{key}"' if isinstance(key, str) else f"there is no job {key}",
-            "one that is over is forgotten after a while: see the names with `fairlead jobs`",
+            "finished jobs are forgotten after a while: `fairlead jobs` lists the names",
         )
     said = WhyJob(
         time=time,
@@ -212,7 +212,7 @@ _STANDS = {
     JobState.CANCELLED: "was cancelled",
 }
 
-_WORDS = {state: state.name.lower() for state in TaskState} | {TaskState.STOPPING: "told to stop"}
+_WORDS = {state: state.name.lower() for state in TaskState} | {TaskState.STOPPING: "being stopped"}
 
 _CODED = (Outcome.EXITED, Outcome.SIGNALLED)
 """Of these the code says something."""

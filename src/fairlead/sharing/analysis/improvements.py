@@ -79,22 +79,28 @@ def counterfactuals(
     """The changes worth a look, the best of each kind first: without `again` those that the prices
     point to; with it also each part of the constraint, `spread` and a smaller demand, and all are
     solved again, also those that turn out to bring nothing. What the policy refuses is left out."""
-    tried = again is not None
+    found = candidates(cluster, why, every=again is not None)
+    if again is None:
+        return found
+    results = [_try(cluster, jobs, why, change, again) for change in found]
+    return tuple(change for change in results if change.tasks is not None)
+
+
+def candidates(cluster: Cluster, why: Explanation, *, every: bool) -> tuple[Change, ...]:
+    """The changes worth a look, the best of each kind first: those that the prices point to; with
+    `every` also those of which prices say nothing, so that they have to be tried."""
     found: list[Change] = []
-    for kind, candidates in (
+    for kind, some in (
         (Kind.RESOURCE, _more_of_a_resource(cluster, why)),
         (Kind.MACHINE, _more_machines(cluster, why)),
         (Kind.LIMIT, _higher_limits(why)),
-        (Kind.CONSTRAINT, _fewer_constraints(cluster, why, every=tried)),
-        (Kind.SPREAD, _without_spread(why) if tried else ()),
-        (Kind.DEMAND, _smaller_demands(cluster, why) if tried else ()),
+        (Kind.CONSTRAINT, _fewer_constraints(cluster, why, every=every)),
+        (Kind.SPREAD, _without_spread(why) if every else ()),
+        (Kind.DEMAND, _smaller_demands(cluster, why) if every else ()),
     ):
         # What the job uses itself comes first: that is what its owner would think of.
-        best = sorted(candidates, key=lambda c: (not c.own, -(c.slope or 0.0)))[: MOST[kind.value]]
-        if again is not None:
-            results = [_try(cluster, jobs, why, change, again) for change in best]
-            best = [change for change in results if change.tasks is not None]
-        found += best
+        best = sorted(some, key=lambda c: (not c.own, -(c.slope or 0.0)))
+        found += best[: MOST[kind.value]]
     return tuple(found)
 
 

@@ -107,7 +107,7 @@ def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
         (
             "delays",
             "How long jobs wait for their first start",
-            "The part of all jobs whose first task started within this time.",
+            "The fraction of jobs whose first task started within this time.",
             [figures.cdf(name, each.delay) for name, each in jobs.items()],
             "from submission to the first start",
             "jobs (%)",
@@ -115,15 +115,15 @@ def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
         (
             "waits",
             "How long tasks wait",
-            "The part of all launches that came within this time after the task began to wait.",
+            "The fraction of tasks started within this time after they began to wait.",
             [wait for wait in waits if wait is not None],
             "wait of a task",
             "launches (%)",
         ),
         (
             "completions",
-            "How long jobs take to the end",
-            "The part of all jobs that were over within this time after submission.",
+            "How long jobs take to complete",
+            "The fraction of jobs completed within this time after submission.",
             [figures.cdf(name, each.took) for name, each in jobs.items()],
             "from submission to completion",
             "jobs (%)",
@@ -139,7 +139,7 @@ def _job_plots(folder: Folder, jobs: dict[str, Jobs]) -> tuple[Plot, ...]:
         plots.append(
             bars(
                 "speed-ups",
-                "Time to the end, by size of job",
+                "Completion time, by size of job",
                 f"Mean time to completion ÷ that under {speed.first}, by the number of tasks:"
                 f" above 1, {speed.first} is faster.",
                 speed,
@@ -241,8 +241,8 @@ def _rest(folder: Folder, until: float) -> str:
         return ""
     last = max(run.number("end") or 0.0 for run in folder.runs) * figures.SECONDS
     return (
-        f" By {duration(until)} {figures.MOST:.0%} of the jobs of all runs are over; the time from"
-        f" then on, to {duration(last)} at most, is not drawn."
+        f" By {duration(until)} {figures.MOST:.0%} of the jobs of all runs are finished; the time"
+        f" from then on, to {duration(last)} at most, is not drawn."
     )
 
 

@@ -166,7 +166,7 @@ def bars(name: str, title: str, caption: str, found: SpeedUps, order: Sequence[s
         ]
         axes.set_xticks(np.arange(len(words)), words)
         axes.set_xlabel("tasks of the job")
-        axes.set_ylabel(f"time to the end ÷ under {short(found.first)}")
+        axes.set_ylabel(f"completion time ÷ under {short(found.first)}")
         axes.set_title(title)
         axes.set_ylim(*around_one([part for _, parts in found.others for part in parts]))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}×"))

@@ -29,17 +29,8 @@ def main_table(rows: tuple[Row, ...], until: float) -> Table:
     measured = any(row.rmse is not None for row in rows)
     resources = tuple(dict.fromkeys(name for row in rows for name, _ in row.used))
     header = (
-        *(
-            "policy",
-            "runs",
-            "jobs",
-            "over",
-            "delay",
-            "delay 90%",
-            "to end",
-            "to end 90%",
-            "slowdown",
-        ),
+        *("policy", "runs", "jobs", "finished"),
+        *("delay", "delay 90%", "completion", "completion 90%", "slowdown"),
         *(f"{name} used" for name in resources),
         *(("RMSE", "shortfall") if measured else ()),
     )
@@ -63,10 +54,10 @@ def main_table(rows: tuple[Row, ...], until: float) -> Table:
         title="Policies",
         caption=(
             "delay: from submission to the first start, the mean of all jobs and what nine in ten"
-            " stay below (90%); to end: from submission to completion; slowdown: that ÷ the longest"
-            " task; used: the part of the resource, mean over the samples"
+            " stay below (90%); completion: from submission to the last task's end; slowdown: that"
+            " ÷ the longest task; used: the part of the resource, mean over the samples"
             + (
-                f" until {MOST:.0%} of the jobs of all runs are over, {duration(until)}"
+                f" until {MOST:.0%} of the jobs of all runs are finished, {duration(until)}"
                 if until < inf
                 else ""
             )
@@ -88,7 +79,7 @@ def speed_table(found: SpeedUps) -> Table:
         title=f"{found.first} against the others, by size of job",
         caption=(
             f"mean time to completion under the other policy ÷ under {found.first}, over the jobs"
-            f" that are over in both: above 1, {found.first} is faster"
+            f" that finished in both: above 1, {found.first} is faster"
         ),
         header=("tasks", "jobs", *(name for name, _ in found.others)),
         rows=tuple(

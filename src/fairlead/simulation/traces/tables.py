@@ -257,7 +257,7 @@ def first_line(path: str) -> str:
 def unreadable(path: str, error: Exception) -> Mistake:
     """The mistake that a file cannot be read."""
     reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-    return Mistake(f"{path} cannot be read: {reason}", "give a file that can")
+    return Mistake(f"{path} cannot be read: {reason}", "check the path and its permissions")
 
 
 def _text(path: str) -> TextIO:
@@ -277,7 +277,7 @@ def _explain(path: str, layout: Layout, error: Exception) -> InputError:
         return InputError(unreadable(path, wrong))
     if mistake is None:
         reason = " ".join(str(error).split())
-        mistake = Mistake(f"{path} cannot be read: {reason}", "give a file that can")
+        mistake = Mistake(f"{path} cannot be read: {reason}", "check the path and its permissions")
     return InputError(mistake)
 
 

@@ -98,7 +98,7 @@ async def submit(
 
 async def list_jobs(
     context: Enter,
-    every: Annotated[bool, Query(alias="all", description="those that are over too")] = False,
+    every: Annotated[bool, Query(alias="all", description="finished ones too")] = False,
     state: JobState | None = None,
     tenant: Annotated[Filter, Query(description="jobs of this tenant and those below it")] = None,
     prefix: Annotated[Filter, Query(description="names that begin so")] = None,
