@@ -71,6 +71,14 @@ WORKLOADS: dict[str, dict[str, Any]] = {
         "until": 3600,
     },
 }
+RARE: dict[str, Any] = {
+    # Pods as they came, so many times as fast that every fifth node is full for a time.
+    "files": ALIBABA,
+    "set": {"tenants": "20"},
+    "thin": 5,
+    "seeds": 10,
+    "until": 200 * 3600,
+}
 QUICK: dict[str, dict[str, Any]] = {
     "tsf-tenth": {
         "generate": "tsf-study(machines=20, jobs=60, tasks=600, times=exponential, mean=600)",
@@ -108,6 +116,17 @@ def cases(options: Options) -> list[Case]:
             spec="choosy-study(machines=50, jobs=20)" if options.quick else "choosy-study",
             repeat=1 if options.quick else 5,
         )
+        for rule in RULES[:-1]
+    ]
+    found += [
+        _case(
+            f"rare-{speed}/{rule}",
+            "benchmarks.suites.placement:rare_needs",
+            rule,
+            options,
+            of={**RARE, "set": {**RARE["set"], "speed": str(speed)}},
+        )
+        for speed in ((300,) if options.quick else (300, 600))
         for rule in RULES[:-1]
     ]
     found += [
@@ -207,6 +226,43 @@ def reserving(of: dict[str, Any], rule: str, seed: int, after: int | None) -> Me
         return {
             name: (max if name in most else mean)(each[name] for each in found) for name in found[0]
         }
+
+    return run
+
+
+def rare_needs(of: dict[str, Any], rule: str, seed: int) -> Measured:
+    """How long pods wait whose needs few nodes meet, in seconds, and how long all do: those that
+    name GPU models, and those of whole nodes of 8 GPUs. Of several seeds, means."""
+    import numpy as np
+
+    from fairlead.simulation.engine.options import Options as Chosen
+    from fairlead.simulation.engine.run import simulate
+    from fairlead.simulation.measure.sinks import NEVER, Kept
+
+    workloads = _workloads(of, seed)
+    until = of["until"] * SECOND
+
+    def one(workload: Any) -> dict[str, float]:
+        kept = Kept(tasks=False)
+        simulate(workload, placement=rule, sinks=[kept], options=Chosen(until=until))
+        jobs = kept.jobs_kept
+        delay = np.where(jobs.first_start == NEVER, until - jobs.submitted, jobs.delay) / SECOND
+        batches = list(workload.batches())
+        resource = [each.name for each in workload.resources].index("gpu")
+        gpus = np.concatenate([each.demand[:, resource] for each in batches])[jobs.number]
+        named = np.concatenate([each.needs.any(axis=1) for each in batches])[jobs.number]
+        kinds = {
+            "all": gpus >= 0,
+            "no gpu": gpus == 0,
+            "named models": named,
+            "8 gpus": gpus >= 8 * workload.resources[resource].piece,
+        }
+        means = {f"{kind}: mean s": float(delay[which].mean()) for kind, which in kinds.items()}
+        return {**means, "named models: 95% s": float(np.percentile(delay[named], 95))}
+
+    def run() -> dict[str, float]:
+        found = [one(workload) for workload in workloads]
+        return {name: mean(each[name] for each in found) for name in found[0]}
 
     return run
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from fairlead.scheduling.state.terms import satisfies, terms_of
+from fairlead.scheduling.state.terms import Term, satisfies, terms_of
 from tests.reference.online_state import PlainJob, PlainMachine, World, room
 
 Score = Callable[[World, PlainJob, PlainMachine], Fraction]
@@ -44,21 +44,24 @@ def alignment(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
 
 
 def scarce_last(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
-    """The number of machines that have not what this one has: for each resource of which it has
-    anything, and each term that it satisfies of those that any job asks for. Among equals the best
-    fit."""
+    """How many machines lack the rarest thing that this one has and the job does not ask for: a
+    resource, or one of the terms that any job asks for. Among equals the best fit."""
     there = [m for m in world.machines if m.present]
     scarcity = 0
-    for r in range(len(world.measures)):
-        if machine.capacity[r] > 0:
-            scarcity += sum(1 for m in there if m.capacity[r] == 0)
-    jobs = [j for j in world.jobs if not world.over(j)]
-    asked = {t: 1 for j in jobs for t in terms_of(j.job.where, j.job.machines, j.job.exclude)}
-    asked |= {term: 1 for j in jobs for term in j.job.prefer.requirements}
-    for term in asked:
-        if satisfies(machine.machine, term):
-            scarcity += sum(1 for m in there if not satisfies(m.machine, term))
-    return scarcity + best_fit(world, job, machine) / (2 * len(world.measures))
+    for r, d in enumerate(job.demand):
+        if d == 0 and machine.capacity[r] > 0:
+            scarcity = max(scarcity, sum(1 for m in there if m.capacity[r] == 0))
+    for term in {t: 1 for j in world.jobs if not world.over(j) for t in _asked(j)}:
+        if term not in _asked(job) and satisfies(machine.machine, term):
+            scarcity = max(scarcity, sum(1 for m in there if not satisfies(m.machine, term)))
+    return 2 * len(world.measures) * scarcity + best_fit(world, job, machine)
+
+
+def _asked(job: PlainJob) -> tuple[Term, ...]:
+    """The terms that a job needs or prefers."""
+    wanted = job.job
+    needed = terms_of(wanted.where, wanted.machines, wanted.exclude)
+    return (*needed, *wanted.prefer.requirements)
 
 
 SCORES: dict[str, Score] = {

@@ -24,7 +24,7 @@ from fairlead.scheduling.events import (
     TaskFinished,
 )
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.placement.registry import placement_names
+from fairlead.scheduling.placement.registry import DEFAULT, placement_names
 from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.exact_shares import advise
 from tests.scheduling.loop import run
@@ -212,6 +212,74 @@ def test_scarce_last_leaves_what_few_machines_satisfy_to_those_who_ask_for_it() 
     assert placed("scarce-last", machines, [*picky, Job("j", {"cpu": 1}, tasks=1)]) == ["common0"]
     # Nobody has asked for a zone: all are alike, and the first is taken.
     assert placed("scarce-last", machines, [Job("j", {"cpu": 1}, tasks=1)]) == ["rare"]
+
+
+def test_scarce_last_goes_by_the_rarest_thing_and_not_by_how_many_there_are() -> None:
+    # One machine of four has an SSD; the three others have four things of which jobs ask for one.
+    plenty: dict[str, str | int] = {"zone": "a", "kernel": 5, "disk": 9, "rack": 1}
+    machines = [
+        Machine("rare", {"cpu": 1}, {"ssd": "yes"}),
+        Machine("many", {"cpu": 1}, plenty),
+        *(Machine(f"m{i}", {"cpu": 2}, plenty) for i in range(2)),
+    ]
+    asked = ("ssd = yes", "zone = a", "kernel >= 5", "disk >= 9", "rack = 1")
+    asking = [Job(f"asks{i}", {"cpu": 5}, where=where) for i, where in enumerate(asked)]
+    assert placed("scarce-last", machines, [*asking, Job("j", {"cpu": 1}, tasks=1)]) == ["many"]
+
+
+def test_by_default_a_gpu_is_free_for_the_job_that_comes_after_those_without() -> None:
+    # The GPU nodes joined first and are the smaller ones, which best fit would fill.
+    nodes = [
+        *(Machine(f"gpu{i}", {"cpu": 4, "memory": 4, "gpu": 1}) for i in range(2)),
+        *(Machine(f"cpu{i}", {"cpu": 8, "memory": 8}) for i in range(2)),
+    ]
+    plain = Job("plain", {"cpu": 4, "memory": 4}, tasks=4)
+    for rule, expected in (("best-fit", []), (DEFAULT, ["gpu0", "gpu1"])):
+        training = Job("training", {"cpu": 4, "memory": 1, "gpu": 1}, tasks=2)
+        assert placed(rule, nodes, [plain, training]) == expected
+
+
+def test_by_default_what_a_job_asks_for_by_label_is_left_to_the_next_who_does() -> None:
+    nodes = [
+        *(Machine(f"v100-{i}", {"cpu": 8, "gpu": 2}, {"gpu-model": "v100"}) for i in range(2)),
+        Machine("h100", {"cpu": 8, "gpu": 2}, {"gpu-model": "h100"}),
+    ]
+    demand: dict[str, Amount] = {"cpu": 4, "gpu": 1}
+    first, second = (Job(name, demand, where="gpu-model = h100", tasks=1) for name in "ab")
+    anywhere = Job("anywhere", {"cpu": 4}, tasks=3)
+    for rule, expected in (("best-fit", []), (DEFAULT, ["h100"])):
+        assert placed(rule, nodes, [first, anywhere, second]) == expected
+
+
+def gpu_delay(rule: str, seed: int) -> int:
+    """The microseconds that jobs with GPUs wait, all together, where jobs without keep coming."""
+    random = Random(seed)
+    nodes = [Machine(f"gpu{i}", {"cpu": 4, "memory": 4, "gpu": 2}) for i in range(3)]
+    nodes += [Machine(f"cpu{i}", {"cpu": 4, "memory": 4}) for i in range(6)]
+    core = Core(UNITS, placement=rule)
+    events: list[Event] = [MachineJoined(0, node) for node in nodes]
+    came: dict[str, int] = {}
+    for second in range(300):
+        came[name := f"plain{second}"] = second * SECOND
+        demand: dict[str, Amount] = {"cpu": random.choice([1, 2]), "memory": random.choice([1, 2])}
+        events.append(JobSubmitted(second * SECOND, Job(name, demand, tasks=1)))
+        if second % 20 == 19:
+            came[name := f"gpu{second}"] = second * SECOND
+            demand = {"cpu": 3, "memory": 1, "gpu": 2}
+            events.append(JobSubmitted(second * SECOND, Job(name, demand, tasks=1)))
+    seen = run(core, events, lambda _job, _task: random.randint(4, 14) * SECOND, 400 * SECOND)
+    started: dict[str, int] = {}
+    for time, running, done in zip(seen.times, seen.running, seen.done, strict=True):
+        for name in came:
+            if running[name] or done[name]:
+                started.setdefault(name, time)
+    return sum(started[name] - time for name, time in came.items() if name.startswith("gpu"))
+
+
+def test_by_default_jobs_with_gpus_wait_less_than_half_as_long_as_by_best_fit() -> None:
+    by_best_fit = sum(gpu_delay("best-fit", seed) for seed in range(5))
+    assert by_best_fit > 5 * SECOND
+    assert 2 * sum(gpu_delay(DEFAULT, seed) for seed in range(5)) < by_best_fit
 
 
 def test_alignment_puts_a_task_where_what_it_needs_is_free() -> None:

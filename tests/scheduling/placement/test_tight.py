@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from fractions import Fraction
 
@@ -13,26 +14,39 @@ from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
 from fairlead.scheduling.kernels.room.choice import FEW
-from fairlead.scheduling.placement import best_fit
-from fairlead.scheduling.placement.registry import find
+from fairlead.scheduling.placement.registry import BUILT_IN, find
 from fairlead.scheduling.state.ids import Unit
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.workloads.registry import generate
 
+TIGHT = [name for name in BUILT_IN if find(name).tight]
+
 
 @pytest.fixture(scope="module")
-def in_full(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Best fit in a file of one's own, of which nobody knows that it is tight."""
-    file = tmp_path_factory.mktemp("rule") / "mine.py"
-    source = inspect.getsource(best_fit)
-    known = "def best_fit("
-    assert known in source
-    imported = "from fairlead.scheduling.placement.registry import placement\n"
-    head, _, tail = source.partition(known)
-    file.write_text(f"{head}{imported}@placement('mine')\n{known}{tail}", encoding="utf-8")
-    return f"{file}:mine"
+def in_full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Each tight rule in a file of one's own, of which nobody knows that it is tight."""
+    found = {}
+    for name in TIGHT:
+        function = BUILT_IN[name]
+        file = tmp_path_factory.mktemp("rule") / f"{function}.py"
+        source = inspect.getsource(
+            importlib.import_module(f"fairlead.scheduling.placement.{function}")
+        )
+        known = f"def {function}("
+        assert known in source
+        imported = "from fairlead.scheduling.placement.registry import placement\n"
+        head, _, tail = source.partition(known)
+        file.write_text(f"{head}{imported}@placement('mine')\n{known}{tail}", encoding="utf-8")
+        found[name] = f"{file}:mine"
+        assert not find(found[name]).tight
+    return found
 
 
+def test_best_fit_and_scarce_last_are_tight() -> None:
+    assert TIGHT == ["best-fit", "scarce-last"]
+
+
+@pytest.mark.parametrize("rule", TIGHT)
 @pytest.mark.parametrize(
     "text",
     [
@@ -42,22 +56,24 @@ def in_full(tmp_path_factory: pytest.TempPathFactory) -> str:
         "choosy-study(machines=300, jobs=40)",
     ],
 )
-def test_the_machines_are_the_same(text: str, in_full: str, cases: int) -> None:
-    assert find("best-fit").tight
-    assert not find(in_full).tight
+def test_the_machines_are_the_same(
+    text: str, rule: str, in_full: dict[str, str], cases: int
+) -> None:
     for seed in range(2 * cases):
         workload = generate(text, seed)
         assert len(workload.machines.names) > 2 * FEW
-        assert simulate(workload).digest == simulate(workload, placement=in_full).digest
+        digest = simulate(workload, placement=rule).digest
+        assert digest == simulate(workload, placement=in_full[rule]).digest
 
 
+@pytest.mark.parametrize("rule", TIGHT)
 @pytest.mark.parametrize("tight", [True, False])
 def test_so_they_are_while_a_machine_that_lost_devices_holds_tasks(
-    in_full: str, *, tight: bool
+    rule: str, in_full: dict[str, str], *, tight: bool
 ) -> None:
     core = Core(
         [Unit("cpu", Fraction(1, 2)), Unit("gpu", Fraction(1, 4), 4)],
-        placement="best-fit" if tight else in_full,
+        placement=rule if tight else in_full[rule],
         checked=True,
     )
     y = Machine("y", {"cpu": 10, "gpu": 4}, {"name": "y"})
