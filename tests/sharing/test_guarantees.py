@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -76,6 +77,16 @@ def test_parts_on_machines_that_a_task_may_not_use_do_not_count() -> None:
 def test_jobs_without_a_tenant_stand_for_themselves() -> None:
     moment = now([[5]], [[1]] * 10, [-1] * 10, [1] * 10)
     assert guaranteed(moment, Tenants(np.zeros(0, np.int64), np.zeros(0))) == [0] * 10
+
+
+def test_a_gang_is_guaranteed_whole_or_not_at_all() -> None:
+    alone = now([[7]], [[1]], [0], [20])
+    assert guaranteed(alone) == [7]
+    assert guaranteed(replace(alone, gang=np.array([4]))) == [4]
+    assert guaranteed(replace(alone, gang=np.array([8]))) == [0]
+    # Where fewer are left than make a gang, each starts alone.
+    few = replace(now([[7]], [[1]], [0], [6]), gang=np.array([4]))
+    assert guaranteed(few) == [6]
 
 
 def test_nobody_is_guaranteed_more_than_its_part_or_its_tasks() -> None:

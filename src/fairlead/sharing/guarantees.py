@@ -12,6 +12,7 @@ import numpy as np
 from fairlead.sharing.numbers.amounts import nearest
 from fairlead.sharing.present import Exact, Snapshot, rounded_down
 from fairlead.sharing.problem.problem import Ints
+from fairlead.sharing.whole_tasks.gangs import whole_gangs
 
 CLOSE = 1e-9
 """Parts that lack less of a task than this hold it: they are sums of doubles."""
@@ -20,7 +21,7 @@ CLOSE = 1e-9
 def guarantees_of(exact: Exact, now: Snapshot) -> Ints:
     """(J,) the whole tasks that are guaranteed to each job of the moment. Those of jobs that are
     alike are dealt out evenly; who holds more already comes first, so that nobody is stopped for
-    somebody alike."""
+    somebody alike. A gang is guaranteed whole."""
     group = exact.group
     members = np.bincount(group, minlength=len(exact.members))
     whole = _of_groups(exact, now, members)
@@ -30,6 +31,10 @@ def guarantees_of(exact: Exact, now: Snapshot) -> Ints:
     place = np.empty(len(group), np.int64)
     place[order] = np.arange(len(group)) - first[group[order]]
     guarantees: Ints = each[group] + (place < (whole - each * members)[group])
+    if now.gang is not None:
+        tasks = now.waiting + now.held
+        for j in np.flatnonzero(now.gang > 1).tolist():
+            guarantees[j] = whole_gangs(int(now.gang[j]), int(guarantees[j]), int(tasks[j]))
     return guarantees
 
 

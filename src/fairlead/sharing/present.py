@@ -60,6 +60,7 @@ class Snapshot:
     waiting: Ints  # (J,)
     held: Ints  # (J,)
     scale: Floats  # (J,)
+    gang: Ints | None = None  # (J,) so many tasks start together; the exact shares ignore it
 
 
 @dataclass(frozen=True)

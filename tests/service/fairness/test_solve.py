@@ -137,9 +137,13 @@ def test_it_agrees_with_the_exact_shares_of_the_model(cases: int) -> None:
         # A job has its own tasks rounded down; one of a tenant more, where parts come together.
         alone = guarantee(asked.time, cluster, jobs, core.book.scaler.spec).guarantees
         assert found.guarantees is not None
-        for job in jobs:
-            more = found.guarantees.get(job.name, 0) - alone.get(job.name, 0)
-            assert more >= 0 if job.tenant is not None else more == 0
+        for job, slot in zip(jobs, slots.tolist(), strict=True):
+            has, rounded = found.guarantees.get(job.name, 0), alone.get(job.name, 0)
+            gang = core.ids.job_at[slot].gang
+            if gang > 1:  # whole gangs, or all that are left
+                assert has >= rounded // gang * gang
+            else:
+                assert has >= rounded if job.tenant is not None else has == rounded
         per_job = dict.fromkeys(mine, 0)
         for each in advise(asked.time, cluster, jobs, core.book.scaler.spec).advice:
             per_job[each.job] += each.target

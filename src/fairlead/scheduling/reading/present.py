@@ -152,6 +152,11 @@ class Jobs:
         return endless
 
     @property
+    def gang(self) -> Ints:
+        """(J,) how many tasks of each job start together."""
+        return self._column("gang")
+
+    @property
     def demand(self) -> Ints:
         """(J, R) in the core's units."""
         return self._core.state.demand[self.slot]

@@ -43,6 +43,7 @@ def question(
             waiting=jobs.waiting,
             held=jobs.held,
             scale=jobs.measuring_scale(machines),
+            gang=jobs.gang,
         ),
         tree=TenantTree(tenants.parent, tenants.weight, tenants.limit),
         up=machines.up,

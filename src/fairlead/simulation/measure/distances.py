@@ -127,6 +127,7 @@ def snapshot_of(moment: Moment) -> Snapshot:
         waiting=moment.waiting,
         held=moment.held,
         scale=moment.scale,
+        gang=moment.gang,
     )
 
 
