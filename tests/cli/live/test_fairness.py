@@ -75,6 +75,21 @@ def test_who_is_short_and_why(shell: Terminal, tmp_path: Path) -> None:
     assert shell("audit", "--live", "--strict")[0] == Exit.REFUTED
 
 
+def test_a_tenant_is_explained_with_its_past(shell: Terminal, tmp_path: Path) -> None:
+    crowd(shell, tmp_path)
+    found = shell.json("explain", "sales", "--live")
+    assert found["schema"] == "fairlead.tenant-live/1"
+    assert found["tenant"]["name"] == "sales"
+    assert names(found["jobs"]) == ["report"]
+    assert [each["job"] for each in found["why"]] == ["report"]
+    assert any("sales" in sentence for sentence in found["audit"])
+    assert [each["name"] for each in found["history"]["tenants"]] == ["sales"]
+    text = shell.good("explain", "sales", "--live")
+    assert text.startswith("sales runs 0 tasks, 4 wait. Its share is 0, its fair share ")
+    assert "report: too little cpu is free on all 2 machines" in " ".join(text.split())
+    assert "The last day" in text
+
+
 def test_nobody_is_short(shell: Terminal, tmp_path: Path) -> None:
     (tmp_path / "train.yaml").write_text(TRAIN, encoding="utf-8")
     shell.good("submit", "train.yaml")
@@ -101,6 +116,8 @@ def test_what_if_of_what_is_present(shell: Terminal, tmp_path: Path) -> None:
     ("words", "what"),
     [
         (("audit", "--live", "file.yaml"), "--live takes no file"),
+        (("explain", "sales", "file.yaml", "--live"), "--live takes no file"),
+        (("explain", "sale", "--live"), "sales"),
         (("whatif", "--live"), "nothing is changed"),
         (("whatif", "--live", "--to", "x.yaml", "--add", "1 x a1"), "--live with --to"),
         (("whatif", "file.yaml", "--live", "--add", "1 x a1"), "--live with FILE"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.inputs import add_files, add_policy, read_jobs, say_result
+from fairlead.cli.common.inputs import add_files, add_live, add_policy, read_jobs, say_result
 from fairlead.cli.common.patience import patience
 from fairlead.model.errors import InputError
 from fairlead.model.names import compress
@@ -29,6 +29,7 @@ examples:
   fairlead explain train cluster.yaml jobs.yaml
   fairlead explain vision cluster.yaml jobs.yaml      a tenant, with all its jobs
   fairlead explain train cluster.yaml jobs.yaml --policy drfh --json
+  fairlead explain vision --live                      of a running service, with its past
 
 Where a job and a tenant have the same name, the job is explained; --tenant asks for the tenant.
 
@@ -60,12 +61,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tenant", action="store_true", help="NAME is a tenant, also where a job has that name"
     )
+    add_live(parser, "a tenant of a running service, with its jobs and its past")
     add_policy(parser)
     parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the explanation."""
+    if args.live:
+        from fairlead.cli.commands.explain_live import run_live
+
+        return run_live(args)
     from fairlead.audit.finding import Input
     from fairlead.audit.outcome import solve
     from fairlead.audit.tenant import tenants_of
