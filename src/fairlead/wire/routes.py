@@ -85,7 +85,7 @@ ROUTES: tuple[Route, ...] = (
         "/v1/cancel",
         Access.OWN,
         "Cancel several jobs, or all of a tenant: all of them, or none where one is not known or"
-        " another's. One that is over stays as it is. Again: no change.",
+        " another's. A finished one stays as it is. Again: no change.",
         jobs.Cancelled,
         jobs.CancelJobs,
         owned="body",
@@ -104,7 +104,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/forget",
         Access.OWN,
-        "Forget several jobs that are over: all of them, or none.",
+        "Forget several finished jobs: all of them, or none.",
         jobs.Forgotten,
         jobs.ForgetJobs,
         owned="body",

@@ -363,7 +363,7 @@ def test_shares_come_with_what_would_be_fair(shell: Terminal) -> None:
     until(computed)
     out = shell.good("shares", "--jobs")
     assert out.splitlines()[2].split() == (
-        ["tenant", "weight", "running", "waiting", "share", "fair", "short", "of"]
+        ["tenant", "weight", "running", "waiting", "share", "fair", "below", "fair", "short", "of"]
     )
     assert "\n  vision " in out
     tree = shell.json("shares", "--jobs")

@@ -24,7 +24,7 @@ from fairlead.scheduling.events import (
     TaskFinished,
 )
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.placement.registry import DEFAULT, placement_names
+from fairlead.scheduling.placement.registry import placement_names
 from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.exact_shares import advise
 from tests.scheduling.loop import run
@@ -227,19 +227,19 @@ def test_scarce_last_goes_by_the_rarest_thing_and_not_by_how_many_there_are() ->
     assert placed("scarce-last", machines, [*asking, Job("j", {"cpu": 1}, tasks=1)]) == ["many"]
 
 
-def test_by_default_a_gpu_is_free_for_the_job_that_comes_after_those_without() -> None:
+def test_scarce_last_leaves_a_gpu_free_for_the_job_that_comes_after_those_without() -> None:
     # The GPU nodes joined first and are the smaller ones, which best fit would fill.
     nodes = [
         *(Machine(f"gpu{i}", {"cpu": 4, "memory": 4, "gpu": 1}) for i in range(2)),
         *(Machine(f"cpu{i}", {"cpu": 8, "memory": 8}) for i in range(2)),
     ]
     plain = Job("plain", {"cpu": 4, "memory": 4}, tasks=4)
-    for rule, expected in (("best-fit", []), (DEFAULT, ["gpu0", "gpu1"])):
+    for rule, expected in (("best-fit", []), ("scarce-last", ["gpu0", "gpu1"])):
         training = Job("training", {"cpu": 4, "memory": 1, "gpu": 1}, tasks=2)
         assert placed(rule, nodes, [plain, training]) == expected
 
 
-def test_by_default_what_a_job_asks_for_by_label_is_left_to_the_next_who_does() -> None:
+def test_scarce_last_leaves_what_a_job_asks_for_by_label_to_the_next_who_does() -> None:
     nodes = [
         *(Machine(f"v100-{i}", {"cpu": 8, "gpu": 2}, {"gpu-model": "v100"}) for i in range(2)),
         Machine("h100", {"cpu": 8, "gpu": 2}, {"gpu-model": "h100"}),
@@ -247,7 +247,7 @@ def test_by_default_what_a_job_asks_for_by_label_is_left_to_the_next_who_does() 
     demand: dict[str, Amount] = {"cpu": 4, "gpu": 1}
     first, second = (Job(name, demand, where="gpu-model = h100", tasks=1) for name in "ab")
     anywhere = Job("anywhere", {"cpu": 4}, tasks=3)
-    for rule, expected in (("best-fit", []), (DEFAULT, ["h100"])):
+    for rule, expected in (("best-fit", []), ("scarce-last", ["h100"])):
         assert placed(rule, nodes, [first, anywhere, second]) == expected
 
 
@@ -276,10 +276,10 @@ def gpu_delay(rule: str, seed: int) -> int:
     return sum(started[name] - time for name, time in came.items() if name.startswith("gpu"))
 
 
-def test_by_default_jobs_with_gpus_wait_less_than_half_as_long_as_by_best_fit() -> None:
+def test_by_scarce_last_jobs_with_gpus_wait_less_than_half_as_long_as_by_best_fit() -> None:
     by_best_fit = sum(gpu_delay("best-fit", seed) for seed in range(5))
     assert by_best_fit > 5 * SECOND
-    assert 2 * sum(gpu_delay(DEFAULT, seed) for seed in range(5)) < by_best_fit
+    assert 2 * sum(gpu_delay("scarce-last", seed) for seed in range(5)) < by_best_fit
 
 
 def test_alignment_puts_a_task_where_what_it_needs_is_free() -> None:

@@ -21,7 +21,7 @@ BUILT_IN = {
 }
 """The file of each rule, and the function in it."""
 
-DEFAULT = "scarce-last"
+DEFAULT = "best-fit"
 
 _own: dict[str, Score] = {}
 _FILE_MODULE = "fairlead_own_placement"
