@@ -19,7 +19,7 @@ from fairlead.scheduling.preemption.picture import pieces_of
 from fairlead.scheduling.slot_core import SlotCore
 from fairlead.scheduling.state.ids import Ids, Unit
 from fairlead.scheduling.why.collect import why
-from fairlead.scheduling.why.lasting import Prospects
+from fairlead.scheduling.why.never import Prospects
 from fairlead.scheduling.why.values import Reason, Why
 from fairlead.sharing.policy import Policy
 

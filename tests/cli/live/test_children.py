@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pty
-import re
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import psutil
 import pytest
 
 from tests.cli.live.place import environment, serving, until
-from tests.cli.live.test_start import left_behind, start_in
+from tests.cli.live.test_start import example_at_work, left_behind
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 STUDY = (
@@ -87,7 +86,7 @@ def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) 
     else:
         assert process.returncode == 128 + number
         assert said.splitlines()[-1] == "interrupted"
-        assert "Traceback" not in said
+        assert "Traceback" not in said, said
         assert tables(tmp_path) == []
 
 
@@ -144,18 +143,7 @@ def test_a_killed_service_leaves_no_process_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_killed_example_is_cleaned_up_by_its_service(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fairlead", "start", "--for", "1000s"],
-        cwd=tmp_path,
-        env=start_in(tmp_path),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if re.search(r"[1-9]\d* running", line):
-            break
+    process = example_at_work(tmp_path)
     found = below(process.pid)
     process.kill()
     process.communicate(timeout=60)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fairlead.cli.main import Exit
-from tests.cli.live.place import Served, Terminal, administrator, names, serving, until
+from tests.cli.live.place import Terminal, names, until
 
 CLUSTER = """\
 machines:
@@ -23,31 +22,9 @@ REPORT = "jobs: [{name: report, tenant: sales, demand: {cpu: 2}, tasks: 4, comma
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One service for all tests of this file."""
-    folder = tmp_path_factory.mktemp("service")
-    (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
-    with serving(folder, "--cluster", "cluster.yaml") as found:
-        yield found
-
-
-@pytest.fixture
-def shell(
-    served: Served,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Iterator[Terminal]:
-    """The administrator of that service; what it left running is cancelled and
-    forgotten afterwards."""
-    terminal = administrator(served, tmp_path, monkeypatch, capsys)
-    yield terminal
-    left = names(terminal.json("jobs")["jobs"])
-    if left:
-        terminal.good("cancel", *left)
-        until(lambda: terminal.json("jobs")["jobs"] == [])
-        until(lambda: all(row["ended"] for row in terminal.json("jobs", "--all")["jobs"]))
-        terminal.good("forget", *left)
+def cluster() -> str:
+    """Two machines, so that one tenant fills both."""
+    return CLUSTER
 
 
 def crowd(shell: Terminal, folder: Path) -> None:

@@ -18,45 +18,15 @@ from fairlead.wire.jobs import JobDetail, Jobs, Submitted
 from fairlead.wire.machines import Machines
 from fairlead.wire.tenants import Tenants
 from tests.cli.live.place import (
-    CLUSTER,
     PATIENCE,
     Served,
     Terminal,
-    administrator,
     column,
     names,
-    serving,
     until,
 )
 
 ENDLESS = ("--", "sleep", "1000")
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One service for all tests of this file."""
-    folder = tmp_path_factory.mktemp("service")
-    (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
-    with serving(folder, "--cluster", "cluster.yaml") as found:
-        yield found
-
-
-@pytest.fixture
-def shell(
-    served: Served,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Iterator[Terminal]:
-    """A user of that service, as its administrator, in an empty folder; what it left running is
-    cancelled afterwards."""
-    terminal = administrator(served, tmp_path, monkeypatch, capsys)
-    yield terminal
-    monkeypatch.delenv("FAIRLEAD_TOKEN", raising=False)
-    left = names(terminal.json("jobs")["jobs"])
-    if left:
-        terminal.good("cancel", *left)
-        until(lambda: terminal.json("jobs")["jobs"] == [])
 
 
 # Submitting

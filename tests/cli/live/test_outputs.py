@@ -2,33 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from fairlead.cli.main import Exit
-from tests.cli.live.place import CLUSTER, Served, Terminal, administrator, serving
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One service for all tests of this file."""
-    folder = tmp_path_factory.mktemp("service")
-    (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
-    with serving(folder, "--cluster", "cluster.yaml") as found:
-        yield found
-
-
-@pytest.fixture
-def shell(
-    served: Served,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Terminal:
-    """The administrator of that service, in an empty folder."""
-    return administrator(served, tmp_path, monkeypatch, capsys)
+from tests.cli.live.place import Terminal
 
 
 def test_a_job_that_was_submitted_can_be_followed_to_its_end(shell: Terminal) -> None:

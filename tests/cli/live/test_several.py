@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from fairlead.wire.jobs import Cancelled
-from tests.cli.live.place import CLUSTER, Served, Terminal, administrator, serving
+from tests.cli.live.place import Terminal
 
 ENDLESS = ("--", "sleep", "1000")
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One service for all tests of this file."""
-    folder = tmp_path_factory.mktemp("service")
-    (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
-    with serving(folder, "--cluster", "cluster.yaml") as found:
-        yield found
-
-
-@pytest.fixture
-def shell(
-    served: Served,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Terminal:
-    """The administrator of that service, in an empty folder."""
-    return administrator(served, tmp_path, monkeypatch, capsys)
 
 
 def test_each_job_is_told_of_and_one_that_is_over_stops_none(shell: Terminal) -> None:

@@ -111,12 +111,12 @@ def test_in_a_pipe_it_prints_lines_and_ends_by_itself(tmp_path: Path) -> None:
     until(lambda: left_behind(tmp_path) == [])
 
 
-@pytest.mark.slow
-def test_a_signal_ends_it_as_cleanly(tmp_path: Path) -> None:
+def example_at_work(folder: Path) -> subprocess.Popen[str]:
+    """The example in a pipe, once tasks run."""
     process = subprocess.Popen(
         [sys.executable, "-m", "fairlead", "start", "--for", "1000s"],
-        cwd=tmp_path,
-        env=start_in(tmp_path),
+        cwd=folder,
+        env=start_in(folder),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -126,6 +126,12 @@ def test_a_signal_ends_it_as_cleanly(tmp_path: Path) -> None:
     for line in process.stdout:
         if re.search(r"[1-9]\d* running", line):
             break
+    return process
+
+
+@pytest.mark.slow
+def test_a_signal_ends_it_as_cleanly(tmp_path: Path) -> None:
+    process = example_at_work(tmp_path)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err

@@ -18,14 +18,14 @@ from fairlead.scheduling.kernels.search.levels import level, levels_of
 from fairlead.scheduling.state.ids import Ids
 from fairlead.scheduling.state.terms import needed_by
 from fairlead.scheduling.transitions import MachineState, TaskState
-from fairlead.scheduling.why.lasting import (
+from fairlead.scheduling.why.never import (
     Wanted,
     counts,
     fit_together,
     holders_of,
     lacking,
-    lasting,
     limits,
+    never,
     there,
 )
 from fairlead.scheduling.why.values import (
@@ -103,6 +103,10 @@ class _Look:
         self.waiting = int(self.job["waiting"])
         self.tasks = list(self._tasks())
         self.states = [TaskState(int(self.state.task[t]["state"])) for t in self.tasks]
+        demand = self.state.demand[slot]
+        self._room_empty = counts(state, self.there, demand, empty=True)  # (machines, resources)
+        self._room = counts(state, self.there, demand, empty=False)
+        self._fits: Ints = self._room.min(axis=1)  # so many tasks fit on each machine
         self.kinds = self._kinds()
 
     def _tasks(self) -> list[int]:
@@ -123,21 +127,13 @@ class _Look:
         passes &= self.machine["pledged"] == 0
         return _Kinds(
             allowed=((satisfies & needs) == needs).all(axis=1),
-            large=self._least(empty=True) > 0,
+            large=self._room_empty.min(axis=1) > 0,
             up=self.machine["state"] == MachineState.UP,
             free_of_it=~own if self.job["spread"] else np.ones(len(own), dtype=bool),
-            fits=self._least(empty=False) > 0,
+            fits=self._fits > 0,
             open=(reserved < 0) | (reserved == self.slot) | passes,
             liked=((satisfies & prefers) == prefers).all(axis=1) | (not self.job["patient"]),
         )
-
-    def _least(self, empty: bool) -> Ints:
-        """(machines,) how many tasks each machine has room for."""
-        least: Ints = self._counts(empty).min(axis=1)
-        return least
-
-    def _counts(self, empty: bool) -> Ints:
-        return counts(self.state, self.there, self.state.demand[self.slot], empty)
 
     def _job(self, slot: int) -> str:
         return self.ids.job_at[slot].name
@@ -170,9 +166,9 @@ class _Look:
         then what would do by itself, then the rest, and who comes first."""
         if not len(self.there):
             return (NoMachine(),)
-        never = lasting(self.state, self.ids, self.there, self._wanted())
-        if never:
-            return never
+        lacks = never(self.state, self.ids, self.there, self._wanted(), self._room_empty)
+        if lacks:
+            return lacks
         k, able = self.kinds, self.kinds.allowed & self.kinds.large
         room = able & k.up & k.free_of_it & k.fits & k.open & k.liked
         found: list[Reason] = [*self._caps(), *self._gang()]
@@ -182,7 +178,7 @@ class _Look:
             found.append(OneEach(int((able & ~k.free_of_it).sum())))
         full = able & ~k.fits
         if full.any():
-            short = lacking(self.ids, self._counts(empty=False)[full])
+            short = lacking(self.ids, self._room[full])
             found.append(NoRoom(int(full.sum()), short, int(able.sum()), int(room.sum())))
         found += self._kept(able & ~k.open)
         if (able & ~k.liked).any():
@@ -213,7 +209,7 @@ class _Look:
         part would do. The empty set: nothing is in the way."""
         k, size = self.kinds, self._together()
         able = k.allowed & k.large
-        now, empty = self._least(empty=False), self._least(empty=True)
+        empty: Ints = self._room_empty.min(axis=1)
         ways = {
             Draining: k.up,
             OneEach: k.free_of_it,
@@ -230,7 +226,7 @@ class _Look:
             for kind, fine in ways.items():
                 if kind not in without:
                     good &= fine
-            least = empty if NoRoom in without else now
+            least = empty if NoRoom in without else self._fits
             one_each = bool(self.job["spread"]) and OneEach not in without
             return fit_together(least[good], one_each) >= wanted
 
@@ -258,7 +254,7 @@ class _Look:
         size = self._together()
         k = self.kinds
         good = k.allowed & k.large & k.up & k.free_of_it & k.open & k.liked
-        fit = fit_together(self._least(empty=False)[good], bool(self.job["spread"]))
+        fit = fit_together(self._fits[good], bool(self.job["spread"]))
         return [Gang(size, fit)] if size > 1 and fit < size else []
 
     def _caps(self, tasks: int | None = None) -> list[Reason]:

@@ -62,7 +62,9 @@ def find_below(
     rows.sort(key=lambda row: row[1] - row[0])  # the furthest below first; stable
     listed = []
     for fair, has, name, which in rows[:LISTED]:
-        jobs = which if name not in found.tenants else _jobs_of(found, int(which[0]))
+        jobs = (
+            which if name not in found.tenants else np.flatnonzero(found.belong_to(int(which[0])))
+        )
         waiting = jobs[waits[jobs]]
         if not len(waiting):
             continue
@@ -86,12 +88,3 @@ def _differ(fair: Floats, has: Floats) -> Bools:
     """Whether what is fair is more, beyond what sums of doubles are wrong by."""
     differ: Bools = fair - has > CLOSE * (fair + has)
     return differ
-
-
-def _jobs_of(found: Measured, tenant: int) -> Ints:
-    """The rows of the jobs of a tenant and of those below it."""
-    below = np.zeros(len(found.parent) + 1, np.bool_)  # the last is that of none
-    below[tenant] = True
-    for t in range(tenant + 1, len(found.parent)):  # a parent comes before its children
-        below[t] = below[found.parent[t]]
-    return np.flatnonzero(below[found.owner])

@@ -87,16 +87,21 @@ class Measured:
 
     def _lacking(self, tenant: int) -> Fraction:
         """The lack of all jobs below a tenant together, in shares of weight 1, exactly."""
-        below = np.zeros(len(self.parent) + 1, np.bool_)  # the last is that of none
-        below[tenant] = True
-        for t in range(tenant + 1, len(self.parent)):
-            below[t] = below[self.parent[t]]
-        jobs = below[self.owner] & (self._more != 0)
+        jobs = self.belong_to(tenant) & (self._more != 0)
         scales, of = np.unique(self.scale[jobs], return_inverse=True)
         more = np.zeros(len(scales), np.int64)
         np.add.at(more, of, self._more[jobs])
         pairs = zip(more.tolist(), scales.tolist(), strict=True)
         return sum((many / simplest(scale) for many, scale in pairs), Fraction(0))
+
+    def belong_to(self, tenant: int) -> Bools:
+        """(J,) whether each job is of this tenant or of one below it."""
+        below = np.zeros(len(self.parent) + 1, np.bool_)  # the last is that of none
+        below[tenant] = True
+        for t in range(tenant + 1, len(self.parent)):  # a parent comes before its children
+            below[t] = below[self.parent[t]]
+        belong: Bools = below[self.owner]
+        return belong
 
     def sample(self, time: int) -> Sample:
         """The columns that the history keeps."""
@@ -182,11 +187,7 @@ def short_of(found: Measured, core: Core) -> dict[str, Ints]:
     for j in lacking[found.owner[lacking] < 0].tolist():
         short[core.book.name_of(int(found.slot[j]))] = np.array([j])
     for t in np.flatnonzero(found.shortfall).tolist():
-        below = {t}
-        for child in range(t + 1, len(found.parent)):
-            if int(found.parent[child]) in below:
-                below.add(child)
-        short[found.tenants[t]] = lacking[np.isin(found.owner[lacking], sorted(below))]
+        short[found.tenants[t]] = lacking[found.belong_to(t)[lacking]]
     return {name: jobs for name, jobs in short.items() if len(jobs)}
 
 

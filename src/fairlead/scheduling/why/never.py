@@ -124,11 +124,11 @@ def holders_of(state: State, ids: Ids, terms: tuple[Term, ...]) -> dict[Term, Bo
     return found
 
 
-def lasting(state: State, ids: Ids, machines: Ints, wanted: Wanted) -> tuple[Reason, ...]:
-    """Why it could not run even if nothing else did: machines and limits are too small."""
-    least = counts(state, machines, wanted.demand, empty=True)
+def never(state: State, ids: Ids, machines: Ints, wanted: Wanted, room: Ints) -> tuple[Reason, ...]:
+    """Why it could not run even if nothing else did: machines and limits are too small. `room`:
+    that of these machines when they are empty, by resources."""
     allowed = wanted.allowed(machines).astype(np.int64)
-    small = too_little(wanted, allowed, least, ids, lambda: slips_of(ids, machines))
+    small = too_little(wanted, allowed, room, ids, lambda: slips_of(ids, machines))
     return (*small, *over_limit(state, ids, wanted))
 
 
