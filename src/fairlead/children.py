@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,8 +31,9 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def unwinding() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP (a closed terminal) raise Terminated. A signal that is ignored, as
-    under nohup, stays ignored; in a thread that hears no signals nothing changes."""
+    """Within, SIGTERM and SIGHUP (a closed terminal) raise Terminated, and no signal is lost in a
+    finalizer. A signal that is ignored, as under nohup, stays ignored; in a thread that hears no
+    signals nothing changes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -45,11 +47,25 @@ def unwinding() -> Iterator[None]:
         if signal.getsignal(each) is not signal.SIG_IGN
     ]
     before = {each: signal.signal(each, unwind) for each in heard}
+    otherwise, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
         yield
     finally:
+        sys.unraisablehook = otherwise
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def _unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """Sends a signal again that came while an object was finalized: Python drops what is raised
+    there."""
+    if not isinstance(lost.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    number = lost.exc_value.number if isinstance(lost.exc_value, Terminated) else signal.SIGINT
+    again = threading.Timer(0.01, os.kill, (os.getpid(), number))  # when that is over
+    again.daemon = True
+    again.start()
 
 
 def spawning() -> SpawnContext:
