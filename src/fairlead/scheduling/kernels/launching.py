@@ -12,7 +12,7 @@ from fairlead.scheduling.kernels.change.counts import (
     update_job,
     use,
 )
-from fairlead.scheduling.kernels.change.reservations import hope, look
+from fairlead.scheduling.kernels.change.reservations import reserve_for_first, retry_after_launch
 from fairlead.scheduling.kernels.change.task_lists import link
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
@@ -74,7 +74,7 @@ def launch(s: Handle, j: int, m: int) -> None:
     update_job(s, j)
     if machine.reserved == j and not machine.pledged:
         unreserve(s, j)
-    hope(s, j, m)
+    retry_after_launch(s, j, m)
     write_decision(s, LAUNCH, t)
     mix(s, m)
 
@@ -138,4 +138,4 @@ def finish(s: Handle) -> None:
     w.dirty = 0
     w.heap = -1
     w.deciding = 0
-    look(s)
+    reserve_for_first(s)

@@ -17,7 +17,7 @@ from fairlead.scheduling.kernels.change.counts import (
     release,
     update_job,
 )
-from fairlead.scheduling.kernels.change.reservations import review
+from fairlead.scheduling.kernels.change.reservations import check_reservation
 from fairlead.scheduling.kernels.change.task_lists import free_task, queue
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle, int64
@@ -109,7 +109,7 @@ def change(s: Handle, m: int) -> None:
     measure(s, m)
     replant(s, m)
     mark_room_grew(s, m)
-    review(s, m)
+    check_reservation(s, m)
     record(s, CHANGED, m)
     for r in range(s.capacity.shape[1]):
         mix(s, s.capacity[m, r])
@@ -120,7 +120,7 @@ def drain(s: Handle, m: int) -> None:
     """A machine takes no more tasks."""
     s.machine[m].state = DRAINING
     replant(s, m)
-    review(s, m)
+    check_reservation(s, m)
     record(s, DRAINED, m)
 
 
@@ -151,7 +151,7 @@ def leave(s: Handle, m: int) -> None:
                 least = t
             t = int64(s.task[t].machine_next)
         _lose(s, least)
-    review(s, m)
+    check_reservation(s, m)
 
 
 @kernel

@@ -23,13 +23,14 @@ from fairlead.scheduling.kernels.search.search import first_job
 
 
 @inner
-def stands(s: Handle, j: int, m: int) -> bool:
-    """Could the machine be reserved for the job, if it is for nobody else?"""
+def can_reserve(s: Handle, j: int, m: int) -> bool:
+    """Tells whether the machine could be reserved for the job, were it reserved for nobody else."""
     return s.machine[m].state == UP and has_terms(s, s.needs, j, m) and when_empty(s, j, m) > 0
 
 
 @inner
 def _would_fit(s: Handle, j: int, m: int, free: Ints, piece: Ints) -> bool:
+    """Tells whether a task of the job fits on the machine if so much of it is free."""
     for r in range(len(free)):
         need, unit = s.demand[j, r], s.unit[r]
         if need == 0:
@@ -48,30 +49,31 @@ def _would_fit(s: Handle, j: int, m: int, free: Ints, piece: Ints) -> bool:
 
 
 @inner
-def _end(s: Handle, t: int) -> int:
+def _expected_end(s: Handle, t: int) -> int:
+    """Returns when the task is expected to end; NEVER where its job does not say."""
     expected = s.job[s.task[t].job].expected
     return s.task[t].launched + expected if expected > 0 else int64(NEVER)
 
 
 @inner
-def _soonest(s: Handle, m: int) -> int:
-    """When the first task on the machine is expected to end; NEVER where nobody knows."""
+def _first_end(s: Handle, m: int) -> int:
+    """Returns when the first task on the machine is expected to end; NEVER where nobody knows."""
     soonest = int64(NEVER)
     t = int64(s.machine[m].first)
     while t >= 0:
-        soonest = min(soonest, _end(s, t))
+        soonest = min(soonest, _expected_end(s, t))
         t = int64(s.task[t].machine_next)
     return soonest
 
 
 @inner
 def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
-    """When a task of the job is expected to fit on the machine; NEVER where nobody knows, or where
-    that is after `latest`."""
+    """Returns when a task of the job is expected to fit on the machine; NEVER where nobody knows,
+    or where that is after `latest`, for then the machine would not be chosen."""
     tasks = s.machine[m].tasks
     if not s.header[0].told and not s.job[j].spread:
         return s.header[0].now if _would_fit(s, j, m, s.free[m], s.piece[m]) else int64(NEVER)
-    later = latest != NEVER and _soonest(s, m) > latest
+    later = latest != NEVER and _first_end(s, m) > latest
     if later and not _would_fit(s, j, m, s.free[m], s.piece[m]):
         return int64(NEVER)
     free, piece = s.free[m].copy(), s.piece[m].copy()
@@ -81,7 +83,7 @@ def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
     t = int64(s.machine[m].first)
     for i in range(tasks):
         order[i] = t
-        ends[i] = _end(s, t)
+        ends[i] = _expected_end(s, t)
         own += s.task[t].job == j
         t = int64(s.task[t].machine_next)
     by_end = np.argsort(ends)
@@ -114,7 +116,7 @@ def expected_room(s: Handle, j: int, m: int, latest: int) -> int:
 
 @inner
 def missing(s: Handle, j: int, m: int) -> float:
-    """The largest part of the machine that is missing for a task, over what it demands."""
+    """Returns what is missing for a task, as the largest part of the machine's capacity."""
     most = 0.0
     for r in range(s.demand.shape[1]):
         need = s.demand[j, r]
@@ -125,7 +127,8 @@ def missing(s: Handle, j: int, m: int) -> float:
 
 @inner
 def reserve(s: Handle, j: int) -> bool:
-    """Reserves machines for the job that together hold, when empty, what it starts at once."""
+    """Reserves machines for the job that together hold, when empty, the tasks that it starts
+    together; tells whether there were enough."""
     job, w = s.job[j], s.header[0]
     wanted = at_once(s, j)
     machines = w.machines
@@ -183,27 +186,27 @@ def reserve(s: Handle, j: int) -> bool:
 
 
 @inner
-def hope(s: Handle, j: int, m: int) -> None:
-    """After a launch of job j on machine m: where nothing could be reserved for the first in line,
-    perhaps this machine can be."""
+def retry_after_launch(s: Handle, j: int, m: int) -> None:
+    """Asks again after a launch of job j on machine m, where nothing could be reserved for the
+    first in line: machine m can be now that not only its own tasks run there."""
     w = s.header[0]
     if (
         w.hopeless
         and w.first_slot != j
         and s.machine[m].reserved < 0
-        and stands(s, w.first_slot, m)
+        and can_reserve(s, w.first_slot, m)
     ):
         w.hopeless = 0
 
 
 @inner
-def look(s: Handle) -> None:
+def reserve_for_first(s: Handle) -> None:
     """Finds the first in line after a decision, and reserves for it where it is time to."""
     w = s.header[0]
     if w.reserve_after == NEVER:
         return
     if w.due > 0:
-        _renew(s)
+        _reserve_again(s)
     while True:
         if w.relook:
             # It stays the one while no other level comes below its own.
@@ -233,8 +236,8 @@ def look(s: Handle) -> None:
 
 
 @inner
-def _renew(s: Handle) -> None:
-    """Reservations that lost a machine are made anew."""
+def _reserve_again(s: Handle) -> None:
+    """Reserves again for the jobs whose reservation lost a machine."""
     w = s.header[0]
     w.due = 0
     while True:
@@ -252,12 +255,12 @@ def _renew(s: Handle) -> None:
 
 
 @inner
-def review(s: Handle, m: int) -> None:
-    """After a machine changed, drains or left: a reservation that it no longer serves goes, and
-    is made anew after the next decision."""
+def check_reservation(s: Handle, m: int) -> None:
+    """Takes back a reservation that a machine no longer serves because it changed, drains or left;
+    it is made again after the next decision."""
     j = int64(s.machine[m].reserved)
     s.header[0].hopeless = 0
-    if j >= 0 and not s.machine[m].pledged and not stands(s, j, m):
+    if j >= 0 and not s.machine[m].pledged and not can_reserve(s, j, m):
         unreserve(s, j)
         if s.job[j].active:
             s.job[j].due = 1
