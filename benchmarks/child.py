@@ -1,16 +1,19 @@
 """Runs one measurement in this fresh process: `python -m benchmarks.child REQUEST RESULT`.
 
 The request is JSON (`prepare`, `arguments`, `limit`); the result is a file of JSON (`seconds`,
-`numbers` and `figures`, or `error`). A run that passes the limit ends the process by SIGALRM.
+`numbers` and `figures`, or `error`). A run that passes the limit ends the process by SIGALRM; the
+end of its standard input, which is that of the runner, ends it with all that it started.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import os
 import signal
 import statistics
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from importlib import import_module
@@ -44,9 +47,16 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": statistics.median(times), "numbers": numbers, "figures": figures}
 
 
+def _end_with_runner() -> None:
+    """Waits for the end of the runner, and ends this process group, which is the child's own."""
+    sys.stdin.buffer.read()
+    os.killpg(0, signal.SIGKILL)
+
+
 def main() -> None:
     """Measure what the command line says and write the result; the runner shows a failure."""
     request, path = sys.argv[1:]
+    threading.Thread(target=_end_with_runner, daemon=True).start()
     try:
         result = measure(json.loads(request))
     except Exception as error:  # noqa: BLE001 (whatever went wrong is the row's result)

@@ -80,7 +80,7 @@ def _once(call: Call, tally: _Tally, limit: float, threads: int | None) -> None:
             [sys.executable, "-m", "benchmarks.child", json.dumps(request), str(path)],
             cwd=ROOT,
             env=_environment(threads),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # by its end the child hears of ours
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jsonschema
+import psutil
 import pytest
 
 from benchmarks import run, showing
@@ -61,6 +62,20 @@ def test_a_program_is_stopped_at_the_limit_and_its_time_is_a_lower_bound() -> No
     assert row.difference is None
     assert row.met
     assert showing.cells(row)[4].startswith(">")
+
+
+def test_a_program_ends_with_a_runner_that_is_killed() -> None:
+    words = (
+        "from benchmarks.measuring import measure; from benchmarks.cases import Case;"
+        f" from {HERE} import SIZE, call; measure(Case('slow', SIZE, call([1.0], 900.0)), 1, 900)"
+    )
+    runner = psutil.Popen([sys.executable, "-c", words], cwd=ROOT)
+    while not (children := runner.children()):
+        time.sleep(0.05)
+    runner.kill()
+    runner.wait()
+    _, alive = psutil.wait_procs(children, timeout=120)
+    assert alive == []
 
 
 def test_a_failure_is_shown_in_its_row() -> None:

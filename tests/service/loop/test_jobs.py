@@ -404,3 +404,18 @@ def test_the_same_key_again_warns_of_what_is_still_there() -> None:
     (reply,) = stage.step(SubmitJobs(ADMIN, jobs, "k", strict=True))
     assert isinstance(reply, Done)
     assert reply.value == again
+
+
+def test_what_is_for_simulations_alone_is_taken_with_a_warning() -> None:
+    stage = Stage()
+    jobs = (job("nightly", arrive="1h", every="24h", repeat=3), job("later", arrive="5m"))
+    submitted = stage.submit(*jobs, job("plain"), key="k")
+    said = {each.job: each.sentence for each in submitted.warnings}
+    simulated = "in simulations alone: it was submitted once, now"
+    assert said == {
+        "nightly": f"arrive, every and repeat have a meaning {simulated}",
+        "later": f"arrive has a meaning {simulated}",
+    }
+    assert stage.submit(*jobs, job("plain"), key="k").warnings == submitted.warnings
+    (reply,) = stage.step(SubmitJobs(ADMIN, (job("strictly", arrive="5m"),), strict=True))
+    assert isinstance(reply, Done)

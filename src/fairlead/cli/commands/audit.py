@@ -125,7 +125,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="no file: look for witnesses against every property of every policy (or of those"
         " named) in small inputs, and draw the papers' table",
     )
-    add_live(parser, "who has less than is guaranteed now, in a running service, and why")
+    what = "who has less than is guaranteed now, in a running service, and why"
+    add_live(parser, what, "--strict")
 
 
 def run(args: argparse.Namespace) -> int:

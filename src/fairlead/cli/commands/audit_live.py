@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fairlead.cli.common.remote import ago, say_answer, service_of
 from fairlead.cli.common.screen import Screen, escaped, table, wrapped
 from fairlead.cli.main import Exit
-from fairlead.model.errors import InputError
 from fairlead.model.words import counted, number
 
 if TYPE_CHECKING:
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 
 def run_live(args: argparse.Namespace) -> int:
     """Asks the service, and prints who is short. With --strict exit code 1 if anybody is."""
-    if args.files:
-        raise InputError("--live takes no file", "leave the file out: what is present is audited")
+    args.check_live(args)
     with service_of(args) as service:
         found = service.audit()
     say_answer(args, found, lambda screen: lines(found, screen))

@@ -61,7 +61,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tenant", action="store_true", help="NAME is a tenant, also where a job has that name"
     )
-    add_live(parser, "a tenant of a running service, with its jobs and its past")
+    what = "a tenant of a running service, with its jobs and its past"
+    add_live(parser, what, "--tenant")
     add_policy(parser)
     parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 

@@ -54,8 +54,7 @@ class TenantNow:
 
 def run_live(args: argparse.Namespace) -> int:
     """Asks the service, and prints what it says of the tenant."""
-    if args.files:
-        raise InputError("--live takes no file", "leave the file out: what is present is explained")
+    args.check_live(args)
     with service_of(args) as service:
         found = ask(service, args.name)
     say_answer(args, found.tree, lambda screen: lines(found, screen))

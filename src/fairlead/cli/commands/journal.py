@@ -137,9 +137,11 @@ def _reader(args: argparse.Namespace) -> SqlReader:
 
 def _check(reader: SqlReader, args: argparse.Namespace) -> None:
     """The files, the chain, and the state that follows from the entries."""
+    from fairlead.cli.serving.compiling import compile_first
     from fairlead.service.recovery.verify import verify
 
     reader.check()
+    compile_first()
     snapshots = reader.snapshots()
     start = reader.start()
     if args.recent and snapshots:
@@ -167,8 +169,10 @@ def _check(reader: SqlReader, args: argparse.Namespace) -> None:
 
 
 def _replay(reader: SqlReader, args: argparse.Namespace) -> None:
+    from fairlead.cli.serving.compiling import compile_first
     from fairlead.service.recovery.replay import replay
 
+    compile_first()
     start, core = reader.start(), None
     if start:
         from fairlead.service.recovery.snapshots import load

@@ -72,7 +72,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"with --buy: allocations to spend on the search at most (default: {SOLVES})",
     )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
-    add_live(parser, "what is present in a running service, under its policy")
+    changes = (f"--{name.replace('_', '-')}" for name in CHANGES)
+    add_live(parser, "what is present in a running service, under its policy", *changes)
 
 
 def run(args: argparse.Namespace) -> int:

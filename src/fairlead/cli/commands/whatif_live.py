@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 def run_live(args: argparse.Namespace, changes: Mapping[str, Sequence[str]]) -> int:
     """Asks the service, and prints who would gain and who would lose by these changes."""
-    for name, given in (("FILE", args.files), ("--to", args.to), ("--buy", args.buy)):
-        if given:
-            raise InputError(f"--live with {name}", "ask one of the two")
-    if args.catalogue is not None:
-        raise InputError("--live with --catalogue", "add machines like those there are")
+    args.check_live(args)
     asked = {name: list(texts) for name, texts in changes.items() if texts}
     if not asked:
         raise InputError("nothing is changed", 'say what, as in --add "4 x h01"')

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.screen import Screen, screen_of
@@ -41,10 +42,34 @@ def add_files(parser: argparse.ArgumentParser, least: int = 1) -> None:
     )
 
 
-def add_live(parser: argparse.ArgumentParser, what: str) -> None:
-    """A running service instead of files."""
+def add_live(parser: argparse.ArgumentParser, what: str, *options: str) -> None:
+    """A running service instead of files; of what it is asked, so many of the command's other
+    options have a part."""
     parser.add_argument("--live", action="store_true", help=f"no file: {what}")
     parser.add_argument("--url", metavar="URL", help="with --live: the service's address")
+    part = {"--live", "--url", "--json", "--debug", *options}
+    parser.set_defaults(check_live=partial(_check_live, parser, part))
+
+
+def _check_live(
+    parser: argparse.ArgumentParser, part: Collection[str], args: argparse.Namespace
+) -> None:
+    """Raises InputError where files are given, or an option that has no part in what is live."""
+    if args.files:
+        raise InputError(
+            "--live takes no file", "leave the file out: the answer is of what is present"
+        )
+    for action in parser._actions:  # noqa: SLF001  (there is no public list)
+        name = action.option_strings[-1] if action.option_strings else None
+        if (
+            name
+            and name not in part
+            and getattr(args, action.dest, action.default) != action.default
+        ):
+            raise InputError(
+                f"{name} has no effect with --live",
+                "leave it out: the answer is of what is present, by the service's own policy",
+            )
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from dataclasses import fields
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.plain import plain_job
+from fairlead.model.words import listing
 from fairlead.scheduling.events import JobCancelled, JobSubmitted
 from fairlead.scheduling.why.values import never_runs
 from fairlead.service.journal.codec import to_text
@@ -65,6 +66,7 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
         taken = step.additions.setdefault(_tenant(job), [0, 0])
         taken[0] += 1
         taken[1] += int(job.tasks or 0)
+    warnings += _of_simulations(jobs)
     return SubmittedJobs(tuple(ids), tuple(job.name for job in jobs), warnings=warnings)
 
 
@@ -73,6 +75,18 @@ def _warnings(step: Step, jobs: Iterable[Job]) -> tuple[Warned, ...]:
     jobs = list(jobs)
     reasons = zip(jobs, step.core.never(jobs), strict=True)
     return tuple(Warned(job.name, never_runs(each)) for job, each in reasons if each)
+
+
+def _of_simulations(jobs: Iterable[Job]) -> tuple[Warned, ...]:
+    """Of those of the jobs that say when they come, that a service does not wait for it."""
+    found = []
+    for job in jobs:
+        names = [name for name in ("arrive", "every", "repeat") if getattr(job, name) is not None]
+        if names:
+            has = "have" if len(names) > 1 else "has"
+            said = f"{listing(names)} {has} a meaning in simulations alone: it was submitted once"
+            found.append(Warned(job.name, f"{said}, now"))
+    return tuple(found)
 
 
 def _owned(job: Job, caller: Caller) -> Job:
@@ -119,8 +133,9 @@ def _again(
     names = {number: name for name, number in step.submissions.items()}
     records = step.records
     found = tuple(names[i] if i in names else records.jobs[i].name for i in before.ids)
-    present = (job for job in jobs if job.name in step.core.ids.jobs)
-    return SubmittedJobs(before.ids, found, again=True, warnings=_warnings(step, present))
+    present = [job for job in jobs if job.name in step.core.ids.jobs]
+    warnings = _warnings(step, present) + _of_simulations(jobs)
+    return SubmittedJobs(before.ids, found, again=True, warnings=warnings)
 
 
 def _check(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
