@@ -93,7 +93,11 @@ class FakeEngine:
         self.faults = faults
         self._reports: dict[tuple[Attempt, bool], Report] = {}
         self._ready = False
+        self.identity, self._kept = world.identity, world.owner > 0
         world.engine = self
+
+    def knows(self, identity: str | None) -> bool:
+        return self._kept if identity is None else identity == self.identity
 
     def nodes(self) -> Sequence[Node]:
         _, error = self._doing(Call.NODES, [])
@@ -132,7 +136,10 @@ class FakeEngine:
             self.world.stop(attempt)
         self._end(error)
 
-    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
+        if owner < self.world.owner:
+            raise EngineError("a newer owner of the journal was here")
+        self.world.owner = owner
         _, error = self._doing(Call.RECONCILE, [], first=True)
         self._end(error)
         self.world.advance()

@@ -107,6 +107,8 @@ class World:
         """Counts the attempts that ever started."""
         self.nodes = {machine.name: Node(machine) for machine in machines}
         self.tasks: dict[Attempt, Task] = {}
+        self.owner = 0  # of the journal: the newest that was here
+        self.identity = "world"  # of the engine that keeps what it knows of it
         """Every attempt whose end was not acknowledged."""
         self.outputs: dict[Attempt, tuple[bytes, bytes]] = {}
         self.news: list[tuple[Happening, Task]] = []

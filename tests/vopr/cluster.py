@@ -93,6 +93,7 @@ class Cluster:
         self.trace = trace
         self.nodes = {machine.name: SimNode(machine) for machine in machines}
         self.whole = {machine.name: machine for machine in machines}
+        self.owner = 0  # of the journal: the newest that was here
         self.runs: dict[Attempt, Run] = {}
         self.reports: dict[Report, int] = {}  # since when they can be seen
         self.refused: set[Attempt] = set()  # cancelled before they began

@@ -44,7 +44,7 @@ class Judge(Protocol):
 class SimEngine:
     """One life of the driver; the cluster outlives it."""
 
-    name = "simulated"
+    name = identity = "simulated"
 
     def __init__(
         self,
@@ -61,6 +61,9 @@ class SimEngine:
         self.calls = calls
         self.down_until = 0
         self.reconciled = False
+
+    def knows(self, identity: str | None) -> bool:
+        return identity in (None, self.identity)
 
     def nodes(self) -> Sequence[Node]:
         """Engine.nodes."""
@@ -119,8 +122,11 @@ class SimEngine:
             self.trace.say(f"   engine: cancel {attempt}")
         self.cluster.stop(attempt)
 
-    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         """Engine.reconcile."""
+        if owner < self.cluster.owner:
+            raise EngineError("a newer owner of the journal was here")
+        self.cluster.owner = owner
         self.judge.expecting(expected)
         self.reconciled = True
         return self._call("reconcile", (), lambda _: None, lambda: self._compared(expected))

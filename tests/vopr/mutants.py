@@ -170,8 +170,8 @@ def _no_cancel(engine: Engine) -> Any:
 
 
 def _expect_less(engine: Engine) -> Any:
-    def reconcile(expected: Sequence[Assignment]) -> Sequence[Attempt]:
-        return engine.reconcile(expected[1:])
+    def reconcile(expected: Sequence[Assignment], owner: int) -> Sequence[Attempt]:
+        return engine.reconcile(expected[1:], owner)
 
     return _Engine(engine, reconcile=reconcile)
 

@@ -172,9 +172,17 @@ class Engine(Protocol):
     the first call; before it `launch`, `poll`, `acknowledge`, `cancel` and `forget` raise
     EngineError. All are made from one thread, `output` excepted, whose errors need no `reconcile`.
 
-    Who calls promises: an attempt whose end was acknowledged is not launched again."""
+    Who calls promises: an attempt whose end was acknowledged is not launched again.
+
+    `identity` names what the engine keeps of its attempts, across restarts: what was launched under
+    another one, it knows nothing of, and that it knows nothing then means nothing."""
 
     name: str
+    identity: str
+
+    def knows(self, identity: str | None) -> bool:
+        """Tells whether what was launched under this identity was launched here. None: by a service
+        that did not write it down; then, whether anything was kept here before."""
 
     def nodes(self) -> Sequence[Node]:
         """The machines that are there now, in the order of their names."""
@@ -202,13 +210,16 @@ class Engine(Protocol):
         they ended by themselves where that was sooner. An attempt that never started here never
         will: it is reported lost, not started. Cancelling again, or after the end, is nothing."""
 
-    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         """Called first, and after every EngineError: these attempts should be launched or running;
         anything else that runs is stopped, and nothing else is reported from now on. Returns those
         that were certainly never started and never will be unless they are launched again. `poll`
         says of all others that run that they started (again where that was acknowledged), and of
         all that ended or were lost meanwhile how. An attempt that was cancelled and has not ended
-        may have to be cancelled again."""
+        may have to be cancelled again.
+
+        `owner` grows each time that somebody takes the journal over. An engine that heard of a
+        newer owner raises EngineError, here and wherever it would start something."""
 
     def output(self, attempt: Attempt, stream: Stream, offset: int, most: int) -> Output:
         """At most so many bytes of an attempt's output; a negative offset counts from the end. None

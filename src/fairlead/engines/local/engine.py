@@ -104,17 +104,24 @@ class LocalEngine:
         self._ready = False
         self._fenced: set[Attempt] = set()
         self._identity = Identity(base / "engine")
+        self._owner = 0
+        self.identity, self._kept = self._identity.name, not self._identity.new
         self._requests = SpawnRequests(self._records, self._identity.name, machines, found.gpus)
         self._supervisor = self._new_supervisor()
 
     def _new_supervisor(self) -> Supervisor:
         return Supervisor(self._records, self._identity.name, self._grace, self._memory)
 
+    def knows(self, identity: str | None) -> bool:
+        return self._kept if identity is None else identity == self.identity
+
     def nodes(self) -> Sequence[Node]:
         return tuple(self._nodes[name] for name in sorted(self._nodes))
 
     def launch(self, batch: Sequence[Assignment]) -> None:
         spawner = self._check_connected()
+        with _disk_trouble():
+            self._identity.check(self._owner)
         for assignment in batch:
             if assignment.attempt not in self._supervisor.tasks:
                 with _disk_trouble():
@@ -204,8 +211,11 @@ class LocalEngine:
             self._supervisor.finish(task, Lost(attempt, False, why, machine_at_fault=False))
         self._flush(spawner)
 
-    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         self._ready = False
+        self._owner = max(owner, self._owner)
+        with _disk_trouble():
+            self._identity.take(self._owner)
         if self._spawner is not None:
             try:
                 self._supervisor.take(self._words(self._spawner))

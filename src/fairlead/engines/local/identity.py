@@ -1,32 +1,62 @@
-"""Which engine this is, across restarts, and whether the machine is up since it last ran."""
+"""Which engine this is, across restarts, who owns it, and whether the machine is up since it last
+ran."""
 
 from __future__ import annotations
 
 import uuid
 from pathlib import Path
 
+from fairlead.engines.interface import EngineError
 from fairlead.engines.local.processes import boot
 from fairlead.whole_file import write_private
 
 
 class Identity:
-    """The name of an engine, by which its processes are known, kept in a file.
+    """The name of an engine, by which its processes are known, kept in a file with the number of
+    its newest owner. `new`: it was not kept before.
 
     `same_boot`: the machine was not started anew since. What was written without being synced can
     be relied on only then, and only then do process numbers mean what they meant."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        if path.exists():
-            self.name, last = path.read_text().split()
-            self.same_boot = last == boot()
-        else:
+        self.new = not path.exists()
+        self.owner = 0
+        if self.new:
             self.name, self.same_boot = uuid.uuid4().hex[:12], True
+        else:
+            self.name, last, self.owner = self._read()
+            self.same_boot = last == boot()
+
+    def _read(self) -> tuple[str, str, int]:
+        name, last, *owner = self._path.read_text().split()
+        return name, last, int(owner[0]) if owner else 0
+
+    def take(self, owner: int) -> None:
+        """From now on, durably, nobody with a lower number starts anything here. Raises EngineError
+        where another one has a higher number."""
+        self.owner = max(owner, self.owner)
+        self.check(owner)
+        self._write()
+
+    def check(self, owner: int) -> None:
+        """Raises EngineError where somebody with a higher number was here."""
+        newest = max(self.owner, 0 if self.new else self._read()[2])
+        if owner < newest:
+            raise EngineError(
+                f"another service has taken this state folder over (it is owner {newest} of the"
+                f" journal, and this one was owner {owner})"
+            )
 
     def keep(self) -> None:
         """From now on the machine is taken to be up since: call this once everything that was
         found is said durably."""
-        if self.same_boot and self._path.exists():
-            return
-        write_private(self._path, f"{self.name} {boot()}\n")
-        self.same_boot = True
+        if not self.same_boot:
+            self.same_boot = True
+            self._write()
+
+    def _write(self) -> None:
+        last = boot() if self.same_boot else self._read()[1]
+        if self.new or self._read() != (self.name, last, self.owner):
+            write_private(self._path, f"{self.name} {last} {self.owner}\n")
+            self.new = False

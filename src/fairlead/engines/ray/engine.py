@@ -113,7 +113,10 @@ class RayEngine:
         self._namespace = namespace
         self._patience = patience
         self._kept = kept
+        self._owner = 0
+        self._kept_before = self._path.exists()
         self._identity = read_identity(self._path)
+        self.identity = self._identity.service
         self._launcher: Any = None
         self._transport: Transport | None = None
         self._incarnation = ""
@@ -125,6 +128,9 @@ class RayEngine:
         self._wake: Callable[[], None] = lambda: None
         self._inbox: ReportsInbox | None = None
         self._connect(max(patience, FIRST_PATIENCE))
+
+    def knows(self, identity: str | None) -> bool:
+        return self._kept_before if identity is None else identity == self.identity
 
     def nodes(self) -> Sequence[Node]:
         rows = self._call("nodes")
@@ -157,7 +163,8 @@ class RayEngine:
         self._check()
         self._send("cancel", [_key(attempt) for attempt in batch])
 
-    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
+        self._owner = max(owner, self._owner)
         self._find_transport()
         # Another launcher than the one we knew: what it does not know, that one may have started.
         sure = self._identity.launcher in (None, self._incarnation)
@@ -166,7 +173,8 @@ class RayEngine:
             self._inbox.close()
         if self._pending:
             self._send()
-        answer = self._call("reconcile", trees, sure)
+        answer = self._call("reconcile", trees, sure, self._owner)
+        self._check_owner(answer)
         if self._identity.launcher != self._incarnation:
             self._identity = replace(self._identity, launcher=self._incarnation)
             write_identity(self._path, self._identity)
@@ -261,7 +269,8 @@ class RayEngine:
         if self._closed:
             raise EngineError("the engine is closed")
         handle = self._find_or_create()
-        hello = get_within(handle.hello.remote(self._identity.service), patience)
+        hello = get_within(handle.hello.remote(self._identity.service, self._owner), patience)
+        self._check_owner(hello)
         if "taken" in hello:
             if hello["quiet"] < QUIET:
                 raise EngineError(
@@ -270,10 +279,19 @@ class RayEngine:
                 )
             self._end(handle, patience)
             handle = self._find_or_create()
-            hello = get_within(handle.hello.remote(self._identity.service), patience)
+            hello = get_within(handle.hello.remote(self._identity.service, self._owner), patience)
         self._launcher, self._transport = handle, open_transport(handle, hello, self._patience)
         self._incarnation = hello["incarnation"]
         self._sent_calls.clear()
+
+    def _check_owner(self, answer: Tree) -> None:
+        """Raises EngineError where the launcher knows a newer owner of the journal."""
+        if "overtaken" in answer:
+            self._disconnect()
+            raise EngineError(
+                "another service has taken this Ray cluster over (it is owner"
+                f" {answer['overtaken']} of the journal, and this one was owner {self._owner})"
+            )
 
     def _end(self, launcher_: Any, patience: float) -> None:
         """Ends the launcher of a service that is gone, and waits until its name is free."""

@@ -37,6 +37,8 @@ class Child:
         self.ready = Event()
         self.over = Event()
         self.name = ""
+        self.identity = ""
+        self.known = False
         self.why = ""
         self.refused = False
         self.killed = False  # by somebody else
@@ -158,7 +160,9 @@ class Child:
             while (frame := read_frame(self._output)) is not None:
                 self.last_heard = self._clock()
                 if "ready" in frame:
-                    self.name = frame["ready"]
+                    ready = frame["ready"]
+                    self.name, self.identity = ready["name"], ready["identity"]
+                    self.known = ready["known"]
                     self.ready.set()
                 elif "id" in frame:
                     with self._lock:

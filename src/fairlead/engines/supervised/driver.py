@@ -143,7 +143,8 @@ class Server:
     def _reconcile(self, request: Tree) -> list[list[int]]:
         self._round, self._good = request["round"], False
         self._calls = dict(request["calls"])
-        never = self._engine.reconcile(assignments_of(request["batch"], self._calls))
+        batch = assignments_of(request["batch"], self._calls)
+        never = self._engine.reconcile(batch, request["owner"])
         self._good = True
         self._reported.clear()
         self._news()
@@ -242,7 +243,8 @@ def main() -> None:
     except EngineError as error:
         tell({"failed": str(error)})
         os._exit(1)
-    tell({"ready": engine.name})
+    known = engine.knows(None)
+    tell({"ready": {"name": engine.name, "identity": engine.identity, "known": known}})
     serve(engine, asked, tell)
     os._exit(0)
 

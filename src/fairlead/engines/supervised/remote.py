@@ -80,13 +80,17 @@ class RemoteEngine:
         self._wake: Callable[[], None] = lambda: None
         self.restarts = 0
         self._child: Child | None = Child(self._request, environment, self._news, clock)
-        self.name = self._until_ready(self._child)
+        first = self._until_ready(self._child)
+        self.name, self.identity, self._known = first.name, first.identity, first.known
 
     @property
     def pid(self) -> int | None:
         """The child process that is there now."""
         child = self._child
         return None if child is None or child.over.is_set() else child.pid
+
+    def knows(self, identity: str | None) -> bool:
+        return self._known if identity is None else identity == self.identity
 
     def nodes(self) -> Sequence[Node]:
         nodes = self._ready().nodes
@@ -123,11 +127,11 @@ class RemoteEngine:
     def forget(self, attempts: Sequence[Attempt]) -> None:
         self._attempts("forget", attempts)
 
-    def reconcile(self, expected: Sequence[Assignment]) -> Sequence[Attempt]:
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         child = self._ready()
         trees, calls = plain_assignments(expected)
         child.calls, child.calls_size = set(calls), sum(map(len, calls.values()))
-        request: Tree = {"method": "reconcile", "batch": trees, "calls": calls}
+        request: Tree = {"method": "reconcile", "batch": trees, "calls": calls, "owner": owner}
         value = child.ask({**request, "round": child.begin()}, self._timeout)
         child.reconciled = True
         return [attempt_of(tree) for tree in value]
@@ -213,7 +217,7 @@ class RemoteEngine:
         logger.warning("the engine's driver is gone: %s", child.why)
         return EngineError(f"the engine's driver is gone: {child.why}")
 
-    def _until_ready(self, child: Child) -> str:
+    def _until_ready(self, child: Child) -> Child:
         end = monotonic() + self._start_timeout
         while not child.ready.wait(0.02):
             if child.over.is_set() and child.killed and monotonic() < end:
@@ -232,4 +236,4 @@ class RemoteEngine:
             if monotonic() > end:
                 break  # the first who asks it something hears of that
             child.over.wait(0.01)
-        return child.name
+        return child

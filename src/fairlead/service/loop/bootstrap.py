@@ -1,15 +1,23 @@
-"""The first entries of a service that starts, whether its journal is new or not."""
+"""The first entries of a service that starts, whether its journal is new or not.
+
+The first of all stands alone, and is durable before an engine hears of this service: its number
+grows with each start, and tells engines who is the newest owner of the journal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairlead.engines.interface import Attempt, Engine, Lost
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.events import TenantChanged
+from fairlead.scheduling.reading.core_copy import freeze
+from fairlead.service.loop.reports import take_report
 from fairlead.service.loop.step import Step
 from fairlead.service.recovery.configuration import (
+    CHOSEN,
     CORE_CHANGED,
+    ENGINE_CHANGED,
     SERVICE_STARTED,
     change_of,
     reconfigure_core,
@@ -17,16 +25,48 @@ from fairlead.service.recovery.configuration import (
 )
 from fairlead.service.settings import Settings
 
+ELSEWHERE = (
+    "another engine had it, whose records cannot be read here (another state folder, or it lost"
+    " them): perhaps it was started"
+)
+GONE = "the engine that had it is gone, as an operator said, and nobody heard that it had started"
 
-def begin(step: Step, settings: Settings) -> None:
-    """The first entries of a service that starts. Raises InputError where the core cannot go on as
-    the settings want it to."""
+
+def take_over(step: Step, settings: Settings, engine: Engine) -> None:
+    """Writes down that this service owns the journal from now on. What the core follows stays as
+    it was until `begin`, which is tried on a copy first: what cannot be is refused before anything
+    is written. Raises InputError."""
+    begin(Step(freeze(step.core).core, step.records, step.time), settings, engine)
+    body, before = start_body(step.core.ids.units, settings), step.records.start
+    if before is not None:
+        body |= {name: getattr(before, name) for name in CHOSEN}
+    step.note(SERVICE_STARTED, **body)
+
+
+def begin(step: Step, settings: Settings, engine: Engine) -> None:
+    """Changes what the settings and the engine change of what the journal holds. Raises InputError
+    where the core cannot go on as the settings want it to."""
     start = step.records.start
     change = None if start is None else change_of(start, settings)
     if change is not None:
         step.change_core(reconfigure_core(step.core, step.time, change), CORE_CHANGED, change)
-    step.note(SERVICE_STARTED, **start_body(step.core.ids.units, settings))
     _apply_tenants(step, settings.tenants)
+    if start is not None and not engine.knows(start.engine):
+        _give_up(step, start.engine_gone)
+    if start is None or start.engine != engine.identity:
+        step.note(ENGINE_CHANGED, engine=engine.identity)
+
+
+def _give_up(step: Step, gone: bool) -> None:
+    """All attempts that another engine had are lost. `gone`: an operator has said that it is, so
+    that nothing starts there any more of which nobody heard that it had started."""
+    for machine in list(step.records.machines.values()):
+        for (job, task), number in list(machine.held.items()):
+            attempt = Attempt(job, task, number)
+            why = GONE if gone else ELSEWHERE
+            take_report(step, Lost(attempt, not gone, why, machine_at_fault=False))
+        for attempt in machine.given_up:
+            step.mark_attempt_gone(attempt)
 
 
 def _apply_tenants(step: Step, tenants: Sequence[Tenant]) -> None:

@@ -76,7 +76,11 @@ def resume(engine: Engine, records: Records) -> list[Attempt]:
     given up with their machines are certainly over. Raises EngineError."""
     held: dict[Attempt, Assignment] = {}
     given_up: dict[Attempt, Assignment] = {}
-    for machine in records.machines.values():
+    start = records.start
+    assert start is not None  # who resumes owns the journal
+    # What another engine had is given up (`bootstrap.begin`): this one is told nothing of it.
+    known = engine.knows(start.engine)
+    for machine in records.machines.values() if known else ():
         for (number, task), attempt in machine.held.items():
             job = records.jobs[number]
             held[Attempt(number, task, attempt)] = assignment(
@@ -85,7 +89,8 @@ def resume(engine: Engine, records: Records) -> list[Attempt]:
         for each in machine.given_up:
             job = records.jobs[each.job]
             given_up[each] = assignment(records, job, each.task, each.number, machine.name)
-    missing = set(engine.reconcile([*held.values(), *given_up.values()]))
+    expected = [*held.values(), *given_up.values()]
+    missing = set(engine.reconcile(expected, start.owner))
     stops, launches = [], []
     for each, asked in held.items():
         job = records.jobs[each.job]

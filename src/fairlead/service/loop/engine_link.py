@@ -46,6 +46,16 @@ class EngineLink:
         self._forget: list[Attempt] = []  # of these, what was not told yet
         self._sent_at = 0
 
+    def nodes(self, time: int) -> Sequence[Node] | None:
+        """Asks it for its machines alone, before anything else; None where it cannot be reached."""
+        if self._retry is not None and time < self._retry:
+            return None
+        try:
+            return self._engine.nodes()
+        except EngineError as error:
+            self._failed(time, error)
+            return None
+
     def poll(self, time: int, ask_nodes: bool) -> EngineNews:
         """Asks it. What is to be made good after a failure is made good first."""
         if self.trouble and self._retry is not None and time < self._retry:

@@ -12,7 +12,7 @@ from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer, Timed, Unobserved
 from fairlead.service.journal.entry import Store
-from fairlead.service.loop.bootstrap import begin
+from fairlead.service.loop.bootstrap import begin, take_over
 from fairlead.service.loop.commit import Committer, Listener, PendingStep
 from fairlead.service.loop.engine_link import EngineLink
 from fairlead.service.loop.intake import collect_inputs, next_time
@@ -76,7 +76,7 @@ class Service:
         self.shortening = None if keep is None else Shortening(store, keep, self.observer)
         if self.shortening is not None:
             self.snapshots.on_keep = self.shortening
-        self._begun = False
+        self._owns = self._begun = False
         self._time = 0
         self._ahead = 0  # of the clock that `step` is told
 
@@ -108,15 +108,15 @@ class Service:
         time = self._time = self._clock(now)
         if self._committer.stuck is not None and not self._finish(self._committer.stuck):
             return [self._unavailable() for _ in requests]
-        news = self._link.poll(time, self.machines.due(time))
-        if self.core is None and news.nodes is None:
+        if not self._owns and not self._take_over(time):
             return [self._unavailable() for _ in requests]
-        core = self.core or first_core(news.nodes or (), self.settings)
-        step = Step(core, self.records, time)
+        assert self.core is not None
+        news = self._link.poll(time, self.machines.due(time))
+        step = Step(self.core, self.records, time)
         if not self._begun:
-            begin(step, self.settings)
-            core = step.core
-        self.core, self._begun = core, True
+            begin(step, self.settings, self.engine)
+        core = self.core = step.core
+        self._begun = True
         collect_inputs(step, news, self.machines, self.watch, self.observer)
         # Last: the core says what a cancelled job's tasks are to do as things stand then.
         values = [take_request(step, self.settings.limits, each) for each in requests]
@@ -154,6 +154,18 @@ class Service:
         """The time of a step. It never goes back: where the clock did, it goes on from there."""
         self._ahead = max(self._ahead, max(self._time, self.records.time) - now)
         return now + self._ahead
+
+    def _take_over(self, time: int) -> bool:
+        """Becomes the journal's owner, durably; whether that was possible."""
+        if self.core is None:
+            nodes = self._link.nodes(time)
+            if nodes is None:
+                return False
+            self.core = first_core(nodes, self.settings)
+        step = Step(self.core, self.records, time)
+        take_over(step, self.settings, self.engine)
+        self._owns = True
+        return self._finish(PendingStep(step, ()))
 
     def _finish(self, pending: PendingStep) -> bool:
         """Makes a step durable and acts on it; whether that was possible."""

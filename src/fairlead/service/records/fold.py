@@ -380,6 +380,8 @@ _KINDS: Mapping[str, Callable[[Records, Entry, Content], None]] = {
     "token_made": people.token_made,
     "token_revoked": people.token_revoked,
     "service_started": people.service_started,
+    "engine_changed": people.engine_changed,
+    "engine_gone": people.engine_gone,
     "core_changed": people.core_changed,
     "time_passed": _nothing,
     "advice_changed": _nothing,

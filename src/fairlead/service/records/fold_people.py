@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import cast
 
 from fairlead.scheduling import events
@@ -35,8 +35,27 @@ def token_revoked(records: Records, entry: Entry, _content: Event | Decision | N
 
 def service_started(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
     """A service started: with this core."""
-    names = (each.name for each in fields(Start) if each.name != "time")
-    records.start = Start(entry.time, **{name: entry.body[name] for name in names})
+    names = ("version", "schema", "policy", "placement", "options", "units")
+    body = {name: entry.body[name] for name in names}
+    before = records.start
+    if before is None:
+        records.start = Start(entry.time, **body, owner=1)
+    else:
+        records.start = replace(before, time=entry.time, **body, owner=before.owner + 1)
+
+
+def engine_changed(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
+    """Launches go to another engine from now on; those that went to the one before are settled."""
+    if records.start is None:
+        raise ValueError("no service has started")
+    records.start = replace(records.start, engine=entry.body["engine"], engine_gone=False)
+
+
+def engine_gone(records: Records, _entry: Entry, _content: Event | Decision | None) -> None:
+    """The engine that launches went to is gone, with all that ran there."""
+    if records.start is None:
+        raise ValueError("no service has started")
+    records.start = replace(records.start, engine_gone=True)
 
 
 def core_changed(records: Records, entry: Entry, _content: Event | Decision | None) -> None:

@@ -62,7 +62,11 @@ class KeyRecord:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The last start of the service: its version, and the core's parts."""
+    """The last start of the service: its version, and the core's parts.
+
+    `engine`: the identity of the engine that launches go to; None: a version wrote this that did
+    not say. `engine_gone`: an operator has said that nothing runs there any more, and that nobody
+    will ask it again. `owner` grows by one each time."""
 
     time: int
     version: str
@@ -71,3 +75,6 @@ class Start:
     placement: str
     options: dict[str, Any]
     units: list[dict[str, Any]]
+    engine: str | None = None
+    engine_gone: bool = False
+    owner: int = 0

@@ -19,11 +19,15 @@ from fairlead.service.records.people import Start
 from fairlead.service.settings import Settings
 from fairlead.version import __version__
 
-SCHEMA = 2
-"""Of the entries' kinds and bodies. 2: there is `core_changed`."""
+SCHEMA = 3
+"""Of the entries' kinds and bodies. 2: there is `core_changed`. 3: `engine_changed` and
+`engine_gone`."""
 
 SERVICE_STARTED = "service_started"
 """The kind of the entry that says what the core is made of."""
+
+ENGINE_CHANGED = "engine_changed"
+"""The kind of the entry that says to which engine launches go from now on."""
 
 CORE_CHANGED = "core_changed"
 """The kind of the entry after which the core decides by something else than before."""

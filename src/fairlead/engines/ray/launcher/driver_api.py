@@ -45,6 +45,7 @@ class DriverApi:
     _exchange: Exchange
     _incarnation: str
     _service: str | None = None
+    _owner = 0  # of the journal: the newest that was here
     _epoch = 0
     _round = 0
     _last_call = 0.0
@@ -56,9 +57,12 @@ class DriverApi:
     _stop: Callable[[KnownAttempt, str], None]
 
     @in_group(DRIVE)
-    def hello(self, service: str) -> Tree:
-        """A new driver of that service. Refused while another service's driver is there."""
+    def hello(self, service: str, owner: int) -> Tree:
+        """A new driver of that service. Refused while another service's driver is there, and where
+        a newer owner of the journal was. `owner` 0: it does not know yet who it is."""
         with self._lock:
+            if 0 < owner < self._owner:
+                return {"overtaken": self._owner}
             quiet = time.monotonic() - self._last_call
             if self._service not in (None, service):
                 return {"taken": self._service, "quiet": quiet}
@@ -159,11 +163,15 @@ class DriverApi:
             self._pins.on(node, remove).remote(self._service, there)
 
     @in_group(DRIVE)
-    def reconcile(self, epoch: int, batch: list[Tree], sure: bool) -> Tree:
+    def reconcile(self, epoch: int, batch: list[Tree], sure: bool, owner: int) -> Tree:
         """Only these should be there. `sure`: what is not known was never launched; otherwise an
-        earlier launcher may have started it, and it is lost."""
+        earlier launcher may have started it, and it is lost. `owner`: nobody with a lower number
+        drives this from now on."""
         with self._lock:
             self._check(epoch)
+            if owner < self._owner:
+                return {"overtaken": self._owner}
+            self._owner = owner
             expected = {tree["key"] for tree in batch}
             never: list[Key] = []
             for key, attempt in list(self._book.attempts.items()):
