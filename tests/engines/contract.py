@@ -156,6 +156,34 @@ class EngineContract:
         engine.close()
         assert bed.starts(A) == 0
 
+    def test_an_engine_knows_what_was_launched_here(self, bed: Bed) -> None:
+        first = bed.engine()
+        assert not first.knows(None)
+        assert not first.knows("another")
+        assert first.knows(first.identity)
+        first.reconcile([], 1)
+        first.close()
+        second = bed.engine()
+        assert second.identity == first.identity
+        assert second.knows(None)
+        assert second.knows(first.identity)
+        second.close()
+
+    def test_who_was_overtaken_starts_nothing(self, bed: Bed) -> None:
+        engine = bed.engine()
+        engine.reconcile([], 7)
+        engine.close()
+        old = bed.engine()
+        with pytest.raises(EngineError, match="owner"):
+            old.reconcile([], 6)
+        with pytest.raises(EngineError):
+            old.launch([bed.assignment(A, Doing.WELL)])
+        old.close()
+        engine = bed.engine()
+        assert list(engine.reconcile([], 7)) == []
+        assert bed.starts(A) == 0
+        engine.close()
+
     def test_an_attempt_starts_and_ends_well(self, bed: Bed) -> None:
         engine, _ = self.fresh(bed)
         engine.launch([bed.assignment(A, Doing.WELL)])

@@ -96,6 +96,7 @@ class Ledger:
             "reject": self._reject,
             "service_started": lambda _: None,
             "core_changed": lambda _: None,
+            "engine_changed": lambda _: None,
             "attempt_gone": lambda _: None,
             "drain_asked": self._drain_asked,
             "token_made": lambda body: self.tokens.add(body["name"]),

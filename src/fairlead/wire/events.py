@@ -33,6 +33,8 @@ class EventKind(Enum):
     TENANT_CHANGED = "tenant_changed"
     SERVICE_STARTED = "service_started"
     CORE_CHANGED = "core_changed"
+    ENGINE_CHANGED = "engine_changed"
+    ENGINE_GONE = "engine_gone"
 
 
 class ServerEvent(ResponseBody):

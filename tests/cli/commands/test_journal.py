@@ -202,6 +202,28 @@ def test_a_new_journal_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "no service has begun" in said(capsys, "replay", tmp_path)
 
 
+def test_adopt_writes_down_that_the_engine_is_gone(
+    state: Path, entries: list[Entry], capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = said(capsys, "adopt", state, code=Exit.BAD_INPUT)
+    assert "write --old-machine-is-gone" in refused
+    store = open_store(state)
+    taken = said(capsys, "adopt", state, "--old-machine-is-gone", code=Exit.BAD_INPUT)
+    assert "being written by another service" in taken
+    store.close()
+    told = json.loads(said(capsys, "adopt", state, "--old-machine-is-gone", "--json"))
+    valid("journal-adopt-1.json", told)
+    assert "is whole" in said(capsys, "check", state)
+    lines = [json.loads(line) for line in said(capsys, "export", state).splitlines()]
+    assert len(lines) == len(entries) + 2
+    assert lines[-1]["kind"] == "engine_gone"
+    assert lines[-1]["body"] == {"engine": told["engine"]}
+    kept([], state.parent / "new.db")
+    new = state.parent / "new.db"
+    nothing = said(capsys, "adopt", new, "--old-machine-is-gone", code=Exit.BAD_INPUT)
+    assert "no service has started" in nothing
+
+
 def test_prune_removes_what_two_snapshots_cover_and_the_rest_says_so(
     state: Path, entries: list[Entry], capsys: pytest.CaptureFixture[str]
 ) -> None:

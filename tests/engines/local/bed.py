@@ -151,7 +151,7 @@ def _checked(found: LocalBed) -> Iterator[LocalBed]:
     yield found
     if found.state.exists():
         engine = found.engine()
-        engine.reconcile([])
+        engine.reconcile([], 99)
         end = time.monotonic() + PATIENCE
         while leftovers(found.state) and time.monotonic() < end:
             engine.poll()

@@ -73,7 +73,7 @@ def remote_bed(tmp_path: Path) -> Iterator[RemoteBed]:
     bed = RemoteBed(tmp_path)
     yield bed
     engine = bed.engine()
-    engine.reconcile([])  # nothing is expected: all that runs is stopped
+    engine.reconcile([], 99)  # nothing is expected: all that runs is stopped
 
     def gone() -> bool:
         engine.poll()  # an engine goes on with what it has begun when it is asked

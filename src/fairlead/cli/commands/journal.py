@@ -24,9 +24,11 @@ examples:
   fairlead journal replay /srv/fairlead
   fairlead journal export postgresql://db/fairlead --out journal.jsonl
   fairlead journal prune --keep 7d                   while no service writes it
+  fairlead journal adopt --old-machine-is-gone       before a service on another machine goes on
   fairlead journal trace --out history; fairlead simulate history --policies tsf,drf
 
-A journal is only read, also while a service writes it, but by `prune`. The exit code is 1 where it
+A journal is only read, also while a service writes it, but by `prune`
+and `adopt`. The exit code is 1 where it
 is damaged or a replay decides otherwise, and 2 where there is no journal that can be read.
 """
 
@@ -35,6 +37,7 @@ REPLAY_SCHEMA = "fairlead.journal-replay/1"
 EXPORT_SCHEMA = "fairlead.journal/1"
 
 ACTIONS = {
+    "adopt": "write down that the machine on which tasks ran is gone, before another goes on",
     "check": "check that no entry is missing or damaged, and that each follows from the others",
     "export": "print every entry as a line of JSON",
     "prune": "remove old entries of which two snapshots say what they did",
@@ -85,6 +88,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 action="store_true",
                 help="only the snapshots, and the entries after the older one",
             )
+        if name == "adopt":
+            action.add_argument(
+                "--old-machine-is-gone",
+                dest="gone",
+                action="store_true",
+                help="nothing runs there any more, and it does not come back with its state folder",
+            )
         if name == "prune":
             action.add_argument(
                 "--keep",
@@ -103,6 +113,10 @@ def run(args: argparse.Namespace) -> int:
             from fairlead.cli.commands.journal_prune import prune
 
             prune(*_place(args), args)
+        elif args.action == "adopt":
+            from fairlead.cli.commands.journal_adopt import adopt
+
+            adopt(*_place(args), args)
         else:
             actions = {"check": _check, "export": _export, "replay": _replay, "trace": _trace}
             actions[args.action](_reader(args), args)

@@ -29,6 +29,9 @@ SERVICE_STARTED = "service_started"
 ENGINE_CHANGED = "engine_changed"
 """The kind of the entry that says to which engine launches go from now on."""
 
+ENGINE_GONE = "engine_gone"
+"""The kind of the entry that says that the engine which launches went to is gone."""
+
 CORE_CHANGED = "core_changed"
 """The kind of the entry after which the core decides by something else than before."""
 

@@ -1,0 +1,57 @@
+"""`fairlead journal adopt`: an operator's word that the machine on which tasks ran is gone."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from fairlead.cli.common.inputs import say
+from fairlead.cli.serving.compiling import compile_first
+from fairlead.model.errors import InputError
+from fairlead.model.report import json_text
+from fairlead.model.words import counted
+from fairlead.service.journal.entry import Entry
+from fairlead.service.journal.places import open_reader, open_store
+from fairlead.service.recovery.configuration import ENGINE_GONE
+from fairlead.service.recovery.recover import follow, newest
+
+ADOPT_SCHEMA = "fairlead.journal-adopt/1"
+
+
+def adopt(place: str | Path, head: Path | None, args: argparse.Namespace) -> None:
+    """Writes the word down. Raises JournalError, DisagreementError and InputError: nothing is
+    written then."""
+    if not args.gone:
+        raise InputError(
+            "nothing tells that the old machine is gone",
+            "make sure that nothing of it runs any more, then write --old-machine-is-gone",
+        )
+    open_reader(place, head)  # a new one is not made for this
+    store = open_store(place, head)
+    try:
+        compile_first()
+        core, records = newest(store)
+        follow(store, core, records)
+        if records.start is None:
+            raise InputError(
+                "no service has started with this journal", "there is nothing to adopt"
+            )
+        moment = max(records.time, time.time_ns() // 1000)
+        body = {"engine": records.start.engine}
+        store.append([Entry(records.seq + 1, records.step + 1, moment, ENGINE_GONE, body)])
+        held = sum(len(machine.held) for machine in records.machines.values())
+        name = str(store)
+    finally:
+        store.close()
+    if args.json:
+        result = {"schema": ADOPT_SCHEMA, "engine": body["engine"], "attempts": held}
+        say([json_text(result)])
+        return
+    then = "starts again what nobody heard to have started, and what may run twice; the rest fails"
+    say(
+        [
+            f"{name}: written down that the engine is gone which had {counted(held, 'attempt')}",
+            f"the next service, with another engine, {then}",
+        ]
+    )

@@ -1,0 +1,63 @@
+"""A journal that goes on where the tasks' engine is not: what must run once runs once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from fairlead.client.client import Client
+from fairlead.client.waiting import wait_for
+from fairlead.model.job import Job
+from tests.cli.live.place import CLUSTER, PATIENCE, Served, serving, until
+
+
+def submit_once(served: Served, folder: Path) -> int:
+    """A task that must run once and runs; its process."""
+    command = f"echo begin >>{folder}/ran; echo $$ >{folder}/new; mv {folder}/new {folder}/pid"
+    with Client(served.url, (served.state / "admin-token").read_text().strip()) as client:
+        client.submit(
+            Job(
+                "once", {"cpu": 1}, tasks=1, rerunnable=False, command=f"{command}; exec sleep 1000"
+            )
+        )
+        until(lambda: (folder / "pid").exists() and client.job("once").tasks.running == 1)
+    return int((folder / "pid").read_text())
+
+
+@pytest.mark.parametrize("lost", ["another state folder", "local is removed"])
+def test_what_must_run_once_does_so_whatever_folder_the_service_finds(
+    lost: str, tmp_path: Path
+) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    with serving(tmp_path, "--cluster", "cluster.yaml") as served:
+        pid = submit_once(served, tmp_path)
+        served.process.kill()
+        served.process.wait()
+    try:
+        words = ["--cluster", "cluster.yaml"]
+        if lost == "local is removed":
+            shutil.rmtree(served.state / "local")
+            folder = tmp_path
+        else:
+            words += ["--journal", str(served.state / "journal.db")]
+            folder = other
+        with serving(folder, *words) as again:
+            token = (again.state / "admin-token").read_text().strip()
+            with Client(again.url, token) as client:
+                *_, last = wait_for(client, ["once"], timeout=PATIENCE)
+                assert last["once"].tasks.failed == 1
+                (task,) = client.tasks("once")
+                (attempt,) = task.attempts
+                assert "perhaps it was started" in attempt.message
+        assert (tmp_path / "ran").read_text() == "begin\n"
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
