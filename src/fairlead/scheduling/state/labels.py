@@ -1,0 +1,69 @@
+"""Labels as numbers, and how scarce the machines are that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fairlead.model.constraint import Label
+from fairlead.scheduling.kernels.memory.state import THERE, Ints, State
+
+STEPS = 16
+"""Parts of a doubling in which rarity is counted."""
+
+
+class Labels:
+    """What machines are labelled with.
+
+    `numbers`, from 1 on, are those of pairs of a key and a value; `rows` (machines, most labels of
+    one) has the numbers of each machine's labels, then 0.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[str, Label], int] = {}
+        self.rows: Ints = np.zeros((64, 1), np.int64)
+
+    def put(self, m: int, labels: Mapping[str, Label]) -> None:
+        """The machine in this slot has these labels, and no others."""
+        rows, width = self.rows.shape
+        if m >= rows or len(labels) > width:
+            more = max(m + 1, 2 * rows) - rows if m >= rows else 0
+            self.rows = np.pad(self.rows, [(0, more), (0, max(0, len(labels) - width))])
+        self.rows[m] = 0
+        self.rows[m, : len(labels)] = [
+            self.numbers.setdefault(label, len(self.numbers) + 1) for label in labels.items()
+        ]
+
+    def copied(self) -> Labels:
+        """A table of one's own."""
+        other = Labels()
+        other.numbers, other.rows = dict(self.numbers), self.rows.copy()
+        return other
+
+
+def scarcity(state: State, labels: Labels) -> Ints:
+    """(machines,) how scarce each is: the sum of how rare each resource and each label that it has
+    is among the machines that are there, whether anybody asks for it or not. The least scarce one
+    of them has 0.
+
+    What a job asks for is on every machine that it may use, and is added to all of them. So is a
+    label with another value on every machine, such as a name."""
+    machines = int(state.header[0]["machines"])
+    there = np.isin(state.machine["state"][:machines], THERE)
+    present, rows = int(there.sum()), labels.rows[:machines]
+    labelled = _rarity(np.bincount(rows[there].ravel(), minlength=len(labels.numbers) + 1), present)
+    labelled[0] = 0
+    owned = _rarity(state.have, present)
+    found: Ints = labelled[rows].sum(axis=1) + (state.capacity[:machines] > 0) @ owned
+    return found - (found[there].min() if present else 0)
+
+
+def _rarity(counts: Ints, present: int) -> Ints:
+    """Of each number of machines the doublings up to all that are there, in STEPS parts of one,
+    rounded up: 0 where all have something. Logarithms, so that what two halves of the machines
+    have is not as rare as what a single one has; integers, so that they are the same everywhere."""
+    each, at = np.unique(counts, return_inverse=True)
+    of_all = max(present**STEPS - 1, 0)
+    found = [(of_all // max(count, 1) ** STEPS).bit_length() for count in each.tolist()]
+    return np.array(found, np.int64)[at]
