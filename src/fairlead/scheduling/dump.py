@@ -169,8 +169,9 @@ def load(data: bytes, core: Core | None = None) -> Core:
             }
             core.stopping.remember(slots, Memory(**pairs))
         state.scarcity = np.zeros(len(state.machine), np.int64)
+        known = range(len(state.machine))
         for m, machine in core.ids.machine_at.items():
-            book.labels.put(m, machine.labels)
+            book.labels.put(known[m], machine.labels)
         book.find_scarcity()
         state.widen(state.words)  # makes what follows from the arrays; kernels see them as they are
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:

@@ -73,6 +73,16 @@ def test_what_one_of_them_learns_later_the_other_does_not(way: str) -> None:
     assert ends(other, 2) == ["m0", "m100"]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_machines_that_are_gone_count_for_nothing(way: str) -> None:
+    core = cluster()
+    for number in range(100, 300):
+        core.handle(MachineJoined(0, machine(number, "a")))
+    for number in range(100, 300):
+        core.handle(MachineLeft(0, f"m{number}"))
+    assert ends(WAYS[way](core), 1) == ["m1"]
+
+
 def test_a_core_that_begins_to_go_by_scarcity_knows_it() -> None:
     core = cluster("best-fit")
     assert ends(changed(core, 1, "tsf", "scarce-last", Options()), 1) == ["m1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,33 +14,37 @@ STEPS = 16
 """Parts of a doubling in which rarity is counted."""
 
 
+@dataclass
 class Labels:
-    """What machines are labelled with.
+    """What machines are labelled with. `numbers`, from 1 on, are those of pairs of a key and a
+    value; `table` (slots and more, most labels of one) has those of each machine, then 0."""
 
-    `numbers`, from 1 on, are those of pairs of a key and a value; `rows` (machines, most labels of
-    one) has the numbers of each machine's labels, then 0.
-    """
-
-    def __init__(self) -> None:
-        self.numbers: dict[tuple[str, Label], int] = {}
-        self.rows: Ints = np.zeros((64, 1), np.int64)
+    numbers: dict[tuple[str, Label], int] = field(default_factory=dict)
+    table: Ints = field(default_factory=lambda: np.zeros((64, 1), np.int64))
 
     def put(self, m: int, labels: Mapping[str, Label]) -> None:
         """The machine in this slot has these labels, and no others."""
-        rows, width = self.rows.shape
-        if m >= rows or len(labels) > width:
-            more = max(m + 1, 2 * rows) - rows if m >= rows else 0
-            self.rows = np.pad(self.rows, [(0, more), (0, max(0, len(labels) - width))])
-        self.rows[m] = 0
-        self.rows[m, : len(labels)] = [
+        self._reach(m + 1, len(labels))
+        self.table[m] = 0
+        self.table[m, : len(labels)] = [
             self.numbers.setdefault(label, len(self.numbers) + 1) for label in labels.items()
         ]
 
+    def rows(self, machines: int) -> Ints:
+        """(machines, most labels of one) the numbers of the labels of the machines in the first so
+        many slots, then 0. One that nothing was said of has none."""
+        self._reach(machines, 0)
+        return self.table[:machines]
+
+    def _reach(self, machines: int, labels: int) -> None:
+        rows, width = self.table.shape
+        if machines > rows or labels > width:
+            more = max(machines, 2 * rows) - rows if machines > rows else 0
+            self.table = np.pad(self.table, [(0, more), (0, max(0, labels - width))])
+
     def copied(self) -> Labels:
         """A table of one's own."""
-        other = Labels()
-        other.numbers, other.rows = dict(self.numbers), self.rows.copy()
-        return other
+        return Labels(dict(self.numbers), self.table.copy())
 
 
 def scarcity(state: State, labels: Labels) -> Ints:
@@ -51,7 +56,7 @@ def scarcity(state: State, labels: Labels) -> Ints:
     label with another value on every machine, such as a name."""
     machines = int(state.header[0]["machines"])
     there = np.isin(state.machine["state"][:machines], THERE)
-    present, rows = int(there.sum()), labels.rows[:machines]
+    present, rows = int(there.sum()), labels.rows(machines)
     labelled = _rarity(np.bincount(rows[there].ravel(), minlength=len(labels.numbers) + 1), present)
     labelled[0] = 0
     owned = _rarity(state.have, present)
