@@ -131,6 +131,17 @@ def cases(options: Options) -> list[Case]:
     ]
     found += [
         _case(
+            f"demo/{rule}",
+            "benchmarks.demo:example",
+            rule,
+            options,
+            repeat=1 if options.quick else 10,
+            minutes=5 if options.quick else 30,
+        )
+        for rule in RULES[:-1]
+    ]
+    found += [
+        _case(
             f"reserve-{after}/{name}",
             "benchmarks.suites.placement:reserving",
             "best-fit",

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from fairlead.scheduling.state.terms import Term, satisfies, terms_of
 from tests.reference.online_state import PlainJob, PlainMachine, World, room
 
 Score = Callable[[World, PlainJob, PlainMachine], Fraction]
@@ -44,24 +43,25 @@ def alignment(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
 
 
 def scarce_last(world: World, job: PlainJob, machine: PlainMachine) -> Fraction:
-    """How many machines lack the rarest thing that this one has and the job does not ask for: a
-    resource, or one of the terms that any job asks for. Among equals the best fit."""
+    """How rare the resources and labels are that the machine has, added up: of each the sixteenths
+    of a doubling from the machines that have it up to all. Among equals the best fit."""
     there = [m for m in world.machines if m.present]
     scarcity = 0
-    for r, d in enumerate(job.demand):
-        if d == 0 and machine.capacity[r] > 0:
-            scarcity = max(scarcity, sum(1 for m in there if m.capacity[r] == 0))
-    for term in {t: 1 for j in world.jobs if not world.over(j) for t in _asked(j)}:
-        if term not in _asked(job) and satisfies(machine.machine, term):
-            scarcity = max(scarcity, sum(1 for m in there if not satisfies(m.machine, term)))
+    for r, amount in enumerate(machine.capacity):
+        if amount > 0:
+            scarcity += _rarity(sum(m.capacity[r] > 0 for m in there), len(there))
+    for key, label in machine.machine.labels.items():
+        alike = sum(key in m.machine.labels and m.machine.labels[key] == label for m in there)
+        scarcity += _rarity(alike, len(there))
     return 2 * len(world.measures) * scarcity + best_fit(world, job, machine)
 
 
-def _asked(job: PlainJob) -> tuple[Term, ...]:
-    """The terms that a job needs or prefers."""
-    wanted = job.job
-    needed = terms_of(wanted.where, wanted.machines, wanted.exclude)
-    return (*needed, *wanted.prefer.requirements)
+def _rarity(count: int, present: int) -> int:
+    """The least k for which 2^(k / 16) times the count is no less than all."""
+    k = 0
+    while count**16 * 2**k < present**16:
+        k += 1
+    return k
 
 
 SCORES: dict[str, Score] = {

@@ -37,7 +37,7 @@ START = 1_800_000_000 * SECOND
 """When every run begins, in microseconds since 1970."""
 
 POLICIES = ("tsf", "tsf", "drfh", "cdrf", "fifo")
-PLACEMENTS = ("best-fit", "best-fit", "first-fit", "worst-fit", "price-guided")
+PLACEMENTS = ("best-fit", "scarce-last", "first-fit", "worst-fit", "price-guided")
 
 TIMED = (*NODES, Fault.CLOCK_FORWARD, Fault.CLOCK_BACK, Fault.ENGINE_DOWN, Fault.CRASH_BETWEEN)
 """Faults that happen at a moment, not in a call."""

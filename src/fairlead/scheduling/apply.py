@@ -56,7 +56,7 @@ def machine_joined(book: Book, time: int, machine: Machine) -> None:
     capacity = book.ids.capacity(machine, book.state.most_pieces)
     words = book.satisfied(machine)
     book.pass_time(time)
-    m = book.join(np.array([capacity]), words[None])
+    m = book.join(np.array([capacity]), words[None], [machine.labels])
     book.ids.machines[machine.name] = m
     book.ids.machine_at[m] = machine
 
@@ -104,7 +104,7 @@ def machine_changed(book: Book, time: int, machine: Machine) -> None:
     capacity = book.ids.capacity(machine, book.state.most_pieces)
     words = book.satisfied(machine)
     book.pass_time(time)
-    book.change(m, np.array(capacity), words)
+    book.change(m, np.array(capacity), words, machine.labels)
     book.ids.machine_at[m] = machine
 
 

@@ -54,8 +54,9 @@ SCRATCH = {
 """Arrays in which a decision works, each with the one that is as long. They say nothing between two
 decisions, so they are not written, and are made anew."""
 
-REMADE = ("sets", "grades", "asked", "largest", "spots")
-"""Arrays that follow from others, or are as long as these: `State.widen` makes them anew."""
+REMADE = ("sets", "grades", "asked", "largest", "spots", "scarcity")
+"""Arrays that follow from others, or are as long as these: `State.widen` makes them anew, and the
+book what follows from labels."""
 
 LEFT_OUT = (*SCRATCH, *REMADE)
 """Arrays that are not written."""
@@ -167,6 +168,11 @@ def load(data: bytes, core: Core | None = None) -> Core:
                 for name, value in stopping.items()
             }
             core.stopping.remember(slots, Memory(**pairs))
+        state.scarcity = np.zeros(len(state.machine), np.int64)
+        known = range(len(state.machine))
+        for m, machine in core.ids.machine_at.items():
+            book.labels.put(known[m], machine.labels)
+        book.find_scarcity()
         state.widen(state.words)  # makes what follows from the arrays; kernels see them as they are
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise _refused(f"it does not fit together ({type(error).__name__}: {error})") from error

@@ -72,6 +72,8 @@ def _copy(core: Core, new: Core) -> None:
     new.book.ids.tasks = {j: dict(numbers) for j, numbers in core.ids.tasks.items()}
     if not new.placement.guided:
         new.state.advise(0)
+    new.book.labels = core.book.labels.copied()
+    new.book.find_scarcity()  # machines may have changed since the last decision
     new.state.widen(new.state.words)  # kernels see the arrays as they are now
 
 

@@ -100,7 +100,7 @@ def test_a_folder_keeps_runs_that_are_not_done_again(
     out = tmp_path / "study"
     words = (TABLE_II, "--out", str(out), "--sample", "10s", "--workers", "1")
     (before,) = runs(capsys, *words, "--policy", "tsf")
-    folder = out / "tsf,best-fit,0"
+    folder = out / "tsf,scarce-last,0"
     assert sorted(path.name for path in folder.iterdir()) == [
         "jobs.parquet",
         "run.json",
@@ -124,7 +124,7 @@ def test_a_folder_keeps_runs_that_are_not_done_again(
     again = runs(capsys, *words, "--policies", "tsf,drf")
     assert again[0] == before  # its seconds, too: it was not run again
     assert (folder / "run.json").stat().st_mtime_ns == stamp
-    assert (out / "drf,best-fit,0" / "run.json").is_file()
+    assert (out / "drf,scarce-last,0" / "run.json").is_file()
 
 
 def test_other_settings_in_the_same_folder_are_refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 
@@ -20,11 +21,13 @@ from fairlead.scheduling.events import (
     AdviceChanged,
     Event,
     JobSubmitted,
+    MachineChanged,
     MachineJoined,
+    MachineLeft,
     TaskFinished,
 )
 from fairlead.scheduling.options import Options
-from fairlead.scheduling.placement.registry import placement_names
+from fairlead.scheduling.placement.registry import DEFAULT, placement_names
 from fairlead.scheduling.state.ids import Unit
 from tests.scheduling.exact_shares import advise
 from tests.scheduling.loop import run
@@ -203,52 +206,88 @@ def test_scarce_last_keeps_the_gpu_node_free_and_uses_it_when_nothing_else_is_le
     ]
 
 
-def test_scarce_last_leaves_what_few_machines_satisfy_to_those_who_ask_for_it() -> None:
+def test_by_default_a_rare_label_is_left_alone_before_anybody_asks_for_it() -> None:
     machines = [
         Machine("rare", {"cpu": 1}, {"zone": "a"}),
         *(Machine(f"common{i}", {"cpu": 1}, {"zone": "b"}) for i in range(3)),
     ]
-    picky = [Job("a", {"cpu": 5}, where="zone = a"), Job("b", {"cpu": 5}, where="zone = b")]
-    assert placed("scarce-last", machines, [*picky, Job("j", {"cpu": 1}, tasks=1)]) == ["common0"]
-    # Nobody has asked for a zone: all are alike, and the first is taken.
-    assert placed("scarce-last", machines, [Job("j", {"cpu": 1}, tasks=1)]) == ["rare"]
+    job = Job("j", {"cpu": 1}, tasks=4)
+    assert placed("best-fit", machines, [job])[0] == "rare"
+    assert placed(DEFAULT, machines, [job])[-1] == "rare"
 
 
-def test_scarce_last_goes_by_the_rarest_thing_and_not_by_how_many_there_are() -> None:
-    # One machine of four has an SSD; the three others have four things of which jobs ask for one.
-    plenty: dict[str, str | int] = {"zone": "a", "kernel": 5, "disk": 9, "rack": 1}
+def test_what_one_machine_has_is_scarcer_than_two_things_that_half_of_them_have() -> None:
     machines = [
-        Machine("rare", {"cpu": 1}, {"ssd": "yes"}),
-        Machine("many", {"cpu": 1}, plenty),
-        *(Machine(f"m{i}", {"cpu": 2}, plenty) for i in range(2)),
+        Machine("h100", {"cpu": 1}, {"model": "h100"}),
+        *(
+            Machine(f"m{i}", {"cpu": 1}, {"disk": "ssd", "net": "fast"} if i < 4 else {})
+            for i in range(7)
+        ),
     ]
-    asked = ("ssd = yes", "zone = a", "kernel >= 5", "disk >= 9", "rack = 1")
-    asking = [Job(f"asks{i}", {"cpu": 5}, where=where) for i, where in enumerate(asked)]
-    assert placed("scarce-last", machines, [*asking, Job("j", {"cpu": 1}, tasks=1)]) == ["many"]
+    ends = placed(DEFAULT, machines, [Job("j", {"cpu": 1}, tasks=8)])
+    assert ends == ["m4", "m5", "m6", "m0", "m1", "m2", "m3", "h100"]
 
 
-def test_scarce_last_leaves_a_gpu_free_for_the_job_that_comes_after_those_without() -> None:
+def test_a_label_that_is_another_on_every_machine_makes_none_scarce() -> None:
+    machines = [
+        Machine("large", {"cpu": 4}, {"host": "a", "serial": 1}),
+        *(Machine(f"m{i}", {"cpu": 2}, {"host": f"b{i}", "serial": i + 2}) for i in range(3)),
+    ]
+    assert placed(DEFAULT, machines, [Job("j", {"cpu": 1}, tasks=1)]) == ["m0"]  # the best fit
+
+
+def test_numbers_are_one_label_however_they_are_written() -> None:
+    machines = [
+        Machine("other", {"cpu": 1}, {"disk": 5}),
+        Machine("one", {"cpu": 1}, {"disk": "4"}),  # a text
+        Machine("m1", {"cpu": 1}, {"disk": Decimal("4.0")}),
+        Machine("m2", {"cpu": 1}, {"disk": 4}),
+    ]
+    assert placed(DEFAULT, machines, [Job("j", {"cpu": 1}, tasks=2)]) == ["m1", "m2"]
+
+
+def test_scarcity_follows_machines_that_come_change_and_go() -> None:
+    def machine(name: str, model: str) -> Machine:
+        return Machine(name, {"cpu": 1}, {"model": model})
+
+    machines = [machine("a0", "a"), *(machine(f"b{i}", "b") for i in range(2))]
+    job = Job("j", {"cpu": 1}, tasks=1)
+    assert placed(DEFAULT, machines, [job]) == ["b0"]
+    came = [MachineJoined(0, machine(f"a{i}", "a")) for i in range(1, 4)]
+    assert placed(DEFAULT, machines, [job], *came) == ["a0"]
+    assert placed(
+        DEFAULT,
+        machines,
+        [job],
+        *came,
+        MachineLeft(0, "a1"),
+        MachineLeft(0, "a2"),
+        MachineLeft(0, "a3"),
+    ) == ["b0"]
+    assert placed(DEFAULT, machines, [job], MachineChanged(0, machine("b0", "a"))) == ["a0"]
+
+
+def test_by_default_a_gpu_is_free_for_the_job_that_comes_after_those_without() -> None:
     # The GPU nodes joined first and are the smaller ones, which best fit would fill.
     nodes = [
         *(Machine(f"gpu{i}", {"cpu": 4, "memory": 4, "gpu": 1}) for i in range(2)),
         *(Machine(f"cpu{i}", {"cpu": 8, "memory": 8}) for i in range(2)),
     ]
     plain = Job("plain", {"cpu": 4, "memory": 4}, tasks=4)
-    for rule, expected in (("best-fit", []), ("scarce-last", ["gpu0", "gpu1"])):
+    for rule, expected in (("best-fit", []), (DEFAULT, ["gpu0", "gpu1"])):
         training = Job("training", {"cpu": 4, "memory": 1, "gpu": 1}, tasks=2)
         assert placed(rule, nodes, [plain, training]) == expected
 
 
-def test_scarce_last_leaves_what_a_job_asks_for_by_label_to_the_next_who_does() -> None:
+def test_by_default_what_a_job_asks_for_by_label_is_left_to_those_who_come_later() -> None:
     nodes = [
-        *(Machine(f"v100-{i}", {"cpu": 8, "gpu": 2}, {"gpu-model": "v100"}) for i in range(2)),
         Machine("h100", {"cpu": 8, "gpu": 2}, {"gpu-model": "h100"}),
+        *(Machine(f"v100-{i}", {"cpu": 8, "gpu": 2}, {"gpu-model": "v100"}) for i in range(2)),
     ]
-    demand: dict[str, Amount] = {"cpu": 4, "gpu": 1}
-    first, second = (Job(name, demand, where="gpu-model = h100", tasks=1) for name in "ab")
-    anywhere = Job("anywhere", {"cpu": 4}, tasks=3)
-    for rule, expected in (("best-fit", []), ("scarce-last", ["h100"])):
-        assert placed(rule, nodes, [first, anywhere, second]) == expected
+    demand: dict[str, Amount] = {"cpu": 8, "gpu": 1}
+    anywhere, picky = Job("anywhere", demand, tasks=2), Job("p", demand, where="gpu-model = h100")
+    for rule, expected in (("best-fit", []), (DEFAULT, ["h100"])):
+        assert placed(rule, nodes, [anywhere, picky]) == expected
 
 
 def gpu_delay(rule: str, seed: int) -> int:
@@ -276,10 +315,10 @@ def gpu_delay(rule: str, seed: int) -> int:
     return sum(started[name] - time for name, time in came.items() if name.startswith("gpu"))
 
 
-def test_by_scarce_last_jobs_with_gpus_wait_less_than_half_as_long_as_by_best_fit() -> None:
+def test_by_default_jobs_with_gpus_wait_less_than_half_as_long_as_by_best_fit() -> None:
     by_best_fit = sum(gpu_delay("best-fit", seed) for seed in range(5))
     assert by_best_fit > 5 * SECOND
-    assert 2 * sum(gpu_delay("scarce-last", seed) for seed in range(5)) < by_best_fit
+    assert 2 * sum(gpu_delay(DEFAULT, seed) for seed in range(5)) < by_best_fit
 
 
 def test_alignment_puts_a_task_where_what_it_needs_is_free() -> None:

@@ -21,7 +21,7 @@ BUILT_IN = {
 }
 """The file of each rule, and the function in it."""
 
-DEFAULT = "best-fit"
+DEFAULT = "scarce-last"
 
 _own: dict[str, Score] = {}
 _FILE_MODULE = "fairlead_own_placement"
@@ -31,7 +31,7 @@ _files: list[dict[str, Score]] = []
 @dataclass(frozen=True)
 class Placement:
     """A rule ready to use, and what it is: a page of a built-in rule says where it is otherwise
-    than most (`PICKY = False`, `GUIDED = True`, `TIGHT = True`).
+    than most (`PICKY = False`, `GUIDED = True`, `TIGHT = True`; `SCARCE = True`: see `make_rule`).
 
     `picky`: its scores differ, so that all machines are compared. `guided`: it follows advice.
     `tight`: no machine scores less than what would be left there of any one resource that the task
@@ -99,8 +99,8 @@ def find(text: str) -> Placement:
 @cache
 def _compiled(name: str) -> Placement:
     function = _function(name)
-    rule = _compile(name, function, keep=name in BUILT_IN)
     page = _page(name)
+    rule = _compile(name, function, keep=name in BUILT_IN, scarce=getattr(page, "SCARCE", False))
     return Placement(
         name,
         rule,
@@ -126,9 +126,9 @@ def _exactly(name: str) -> Compare | None:
     return compare
 
 
-def _compile(name: str, function: Score, *, keep: bool) -> Rule:
+def _compile(name: str, function: Score, *, keep: bool, scarce: bool = False) -> Rule:
     try:
-        return make_rule(function, _exactly(name), keep=keep)
+        return make_rule(function, _exactly(name), keep=keep, scarce=scarce)
     except Exception as error:
         if name in BUILT_IN:
             raise

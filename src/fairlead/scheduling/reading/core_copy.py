@@ -67,6 +67,7 @@ def freeze(core: Core) -> FrozenCore:
         setattr(state, name, new)
     book.ids = core.ids.copied()
     book.state, book.rejected = state, list(core.book.rejected)
+    book.labels = core.book.labels.copied()
     book.forget_sums()
     other.book, other.pending, other.checked = book, list(core.pending), False
     return FrozenCore(other, None if core.stopping is None else core.stopping.memory())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.model.constraint import Requirement
+from fairlead.model.constraint import Label, Requirement
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
@@ -23,6 +23,7 @@ from fairlead.scheduling.kernels.memory.state import Ints, State, Words
 from fairlead.scheduling.kernels.memory.tables import Full
 from fairlead.scheduling.kernels.search.signature import signatures
 from fairlead.scheduling.state.ids import Ids, Unit, unit_names
+from fairlead.scheduling.state.labels import Labels, scarcity
 from fairlead.scheduling.state.pools import pool_weights
 from fairlead.scheduling.state.scales import Classes, Scaled, Scaler, classes
 from fairlead.scheduling.state.slots import online
@@ -56,6 +57,7 @@ class Book:
         self.state = State([unit.piece for unit in units])
         self.scaler = Scaler(online(policy, units), names, self.state.unit, whole)
         self.state.header[0]["fifo"] = self.scaler.fifo
+        self.labels = Labels()
         self.rejected: list[tuple[str, str]] = []
         self._classes: Classes | None = None
         self._fitted: dict[tuple[bytes, bytes, bool], Fitted] = {}
@@ -75,24 +77,26 @@ class Book:
 
     # Machines
 
-    def join(self, capacity: Ints, satisfies: Words) -> int:
-        """Machines are there, one after the other: a row of amounts and a row of terms for each.
-        Returns the first one's slot; the others follow."""
+    def join(self, capacity: Ints, satisfies: Words, labels: Sequence[Mapping[str, Label]]) -> int:
+        """Machines are there, one after the other: a row of amounts, a row of terms and labels for
+        each. Returns the first one's slot; the others follow."""
         state, count = self.state, len(capacity)
         self.room_for(Full.MACHINES, count)
         first = int(state.header[0]["machines"])
         state.capacity[first : first + count] = capacity
         state.satisfies[first : first + count] = satisfies
-        for _ in range(count):
+        for m, each in enumerate(labels, first):
+            self.labels.put(m, each)
             join(state.handle)
         self.machines_changed()
         return first
 
-    def change(self, m: int, capacity: Ints, satisfies: Words) -> None:
-        """A machine has this capacity and satisfies these terms from now on."""
+    def change(self, m: int, capacity: Ints, satisfies: Words, labels: Mapping[str, Label]) -> None:
+        """A machine has this capacity, these terms and these labels from now on."""
         before_change(self.state.handle, m)
         self.state.capacity[m] = capacity
         self.state.satisfies[m] = satisfies
+        self.labels.put(m, labels)
         change(self.state.handle, m)
         self.machines_changed()
 
@@ -193,7 +197,7 @@ class Book:
         return found
 
     def forget_terms(self, terms: Iterable[Term]) -> None:
-        """One job less asks for these terms. What nobody asks for makes no machine rare."""
+        """One job less asks for these terms. What nobody asks for makes no class of machines."""
         for bit in self.ids.drop_terms(terms):
             self._classes = None
             self._fitted.clear()
@@ -236,6 +240,7 @@ class Book:
             return
         self.stale = False
         state = self.state
+        self.find_scarcity()
         jobs = np.flatnonzero(state.job["used"][: int(state.header[0]["jobs"])])
         if not len(jobs):
             return
@@ -265,6 +270,11 @@ class Book:
                 int(new.unit[i]),
                 bool(new.usable[i]),
             )
+
+    def find_scarcity(self) -> None:
+        """Find anew how scarce each machine is, among those that are there."""
+        found = scarcity(self.state, self.labels)
+        self.state.scarcity[: len(found)] = found
 
     def reweigh(self) -> None:
         """Give tenants with pools the weights that these are worth now, if anything changed."""

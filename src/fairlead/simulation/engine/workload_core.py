@@ -90,7 +90,8 @@ class WorkloadCore(SlotCore):
         """Machines of the workload are there, one after the other."""
         machines = [each.machine for each in joined]
         capacity = np.array([each.capacity for each in joined])
-        first = self.book.join(capacity, self._satisfies[machines])
+        labels = [self._workload.machines.labels[machine] for machine in machines]
+        first = self.book.join(capacity, self._satisfies[machines], labels)
         slots = range(first, first + len(machines))
         if slots.stop > len(self.machine_index):
             more = max(slots.stop, 2 * len(self.machine_index)) - len(self.machine_index)
@@ -109,7 +110,8 @@ class WorkloadCore(SlotCore):
 
     def update(self, machine: int, capacity: Ints) -> None:
         """A machine has another capacity."""
-        self.book.change(self.slot(machine), capacity, self._satisfies[machine])
+        labels = self._workload.machines.labels[machine]
+        self.book.change(self.slot(machine), capacity, self._satisfies[machine], labels)
 
     def slot(self, machine: int) -> int:
         """The slot of a machine that is there."""

@@ -175,6 +175,7 @@ class State:
     near_lacking: Ints
     asked: Ints
     fits: Ints
+    scarcity: Ints
     have: Ints
     largest: Ints
     satisfied: Ints

@@ -333,6 +333,7 @@ LISTS = (
     "near_lacking",  # (machines,) which of the first 64 terms those in `near` do not satisfy
     "asked",  # (1 + R + 128 W,) the rows of the sets that are asked for
     "fits",  # (machines,) candidates of one job
+    "scarcity",  # (machines,) how rare is what it has (scheduling.state.labels)
     "unit",  # (R,) units in a piece, 0: no device
     "column",  # (R,) where the resource's pieces begin in `piece`
     "have",  # (R,) machines present that have any of the resource
@@ -348,7 +349,7 @@ SETS = ("sets",)
 ROWS = {
     "machine": (
         *("capacity", "free", "room", "grades", "before", "piece", "satisfies"),
-        *("dirty", "unset", "near", "near_room", "near_lacking", "fits", *FLOATS),
+        *("dirty", "unset", "near", "near_room", "near_lacking", "fits", "scarcity", *FLOATS),
     ),
     "job": ("alarm", "demand", "needs", "prefers", "rank", "target", "runs"),
     "tenant": ("limit", "used"),

@@ -15,6 +15,7 @@ import numpy as np
 from fairlead.scheduling.kernels.memory.compiling import inner, kernel
 from fairlead.scheduling.kernels.memory.state import Handle
 from fairlead.scheduling.kernels.memory.tables import GRADES, NONE, RESOURCES, WORD
+from fairlead.scheduling.kernels.room.fits import scarcity_part
 from fairlead.scheduling.kernels.room.permission import (
     first_permitted,
     has_room,
@@ -123,6 +124,8 @@ def _graded(s: Handle, rule: Any, j: int, r: int, start: int, best: int, least: 
             while bits:
                 m = WORD * place + lowest(bits)
                 bits &= bits - ONE
+                if rule.scarce and scarcity_part(s, m) > least + off:
+                    continue
                 if not has_room(s, s.demand, j, m):
                     continue
                 score = rule.score(s, j, m)

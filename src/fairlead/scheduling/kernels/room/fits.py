@@ -32,6 +32,13 @@ def left_over(s: Handle, j: int, m: int) -> float:
     return left
 
 
+@small
+def scarcity_part(s: Handle, m: int) -> int:
+    """What the scarcity of a machine adds to a score, so that one step of it outweighs all that
+    may be left: at most 1 of each resource."""
+    return 2 * s.demand.shape[1] * s.scarcity[m]
+
+
 @inner
 def left_sign(s: Handle, j: int, a: int, b: int, whole: int) -> int:
     """The sign of `whole` and what would be left on machine a after a task of the job, less what

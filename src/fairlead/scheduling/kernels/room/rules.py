@@ -48,15 +48,23 @@ class Rule(structref.StructRefProxy):  # type: ignore[misc]  # Numba has no type
 structref.define_boxing(RuleType, Rule)
 
 _FUNCTION, _COMPARE = types.FunctionType(SCORE), types.FunctionType(COMPARE)
-RULE = RuleType([("score", _FUNCTION), ("compare", _COMPARE), ("close", types.float64)])
+RULE = RuleType(
+    [
+        ("score", _FUNCTION),
+        ("compare", _COMPARE),
+        ("close", types.float64),
+        ("scarce", types.int64),  # scores are at least `fits.scarcity_part`
+    ]
+)
 
 
-@numba.njit(RULE(_FUNCTION, _COMPARE, types.float64), cache=True)  # type: ignore[untyped-decorator]  # Numba has no types
-def _rule(score: Any, compare: Any, close: float) -> Any:
+@numba.njit(RULE(_FUNCTION, _COMPARE, types.float64, types.int64), cache=True)  # type: ignore[untyped-decorator]  # Numba has no types
+def _rule(score: Any, compare: Any, close: float, scarce: int) -> Any:
     rule: Any = structref.new(RULE)
     rule.score = score
     rule.compare = compare
     rule.close = close
+    rule.scarce = scarce
     return rule
 
 
@@ -65,16 +73,20 @@ def _as_scored(s: Handle, j: int, a: int, b: int) -> int:  # noqa: ARG001  all t
     return 0
 
 
-def make_rule(function: Score, compare: Compare | None = None, *, keep: bool = True) -> Rule:
+def make_rule(
+    function: Score, compare: Compare | None = None, *, keep: bool = True, scarce: bool = False
+) -> Rule:
     """The rule that this function is. `compare`: the sign of the score of machine a for the job
     less that of b, without rounding; without it scores are as exact as can be. `keep`: its source
-    is in a file of ours, so that what is compiled may be kept."""
+    is in a file of ours, so that what is compiled may be kept. `scarce`: no score is less than
+    `fits.scarcity_part`, so that scarcer machines than the best so far need not be scored."""
     plain = getattr(function, "py_func", function)
     by = _as_scored if compare is None else compare
     rule: Rule = _rule(
         numba.njit(SCORE, cache=keep, error_model="numpy")(plain),
         numba.njit(COMPARE, cache=True, error_model="numpy")(by),
         0.0 if compare is None else CLOSE,
+        int(scarce),
     )
     return rule
 
