@@ -68,8 +68,16 @@ def call_of(request: Request, token: str) -> Call:
             return Call("POST", "/v1/tokens", token, body=_json(**tree))
         case RevokeToken():
             return Call("DELETE", f"/v1/tokens/{request.name}", token)
-        case CancelJobs() | ForgetJobs() | PutTenants() | DrainMachines():
-            raise ValueError(f"no plan asks for several at once: {request}")
+        case CancelJobs():
+            return Call("POST", "/v1/cancel", token, body=_json(jobs=request.jobs))
+        case ForgetJobs():
+            return Call("POST", "/v1/forget", token, body=_json(jobs=request.jobs))
+        case PutTenants():
+            trees = [plain_tenant(tenant) for tenant in request.tenants]
+            return Call("PUT", "/v1/tenants", token, body=_json(tenants=trees))
+        case DrainMachines():
+            verb = "undrain" if request.back else "drain"
+            return Call("POST", f"/v1/{verb}", token, body=_json(machines=request.machines))
 
 
 def reply_of(request: Request, answer: Answer) -> Reply:

@@ -11,12 +11,12 @@ from __future__ import annotations
 FIRST = 280
 """So many seeds, from 0 on."""
 
-RARE = (341, 383, 439, 441, 453, 476, 494, 546, 587, 622, 632, 641)
+RARE = (328, 341, 377, 409, 544, 552, 576, 692, 759, 834, 947, 1135, 1149, 1618)
 """Seeds that meet what the first ones rarely meet: with them everything is met twice or more, but
 for a task that fails or is lost while it is stopped, and a cancel that nobody answers."""
 
-MENDED = (1875,)
-"""Seeds that found something once: a quarantine that ends as the machine is asked back."""
+MENDED = (1052,)
+"""Seeds that found something once: a plan of stops on a machine that has lost a device."""
 
 CAUGHT_BY = {
     "acknowledge-before-append": 0,
@@ -27,25 +27,25 @@ CAUGHT_BY = {
     "drain-forgotten-at-return": 0,
     "event-left-out": 1,
     "events-before-append": 23,
-    "events-not-known-to-be-durable": 250,
+    "events-not-known-to-be-durable": 215,
     "expected-forgotten": 1,
-    "gang-in-part": 2,
-    "joins-before-it-is-empty": 12,
+    "gang-in-part": 1,
+    "joins-before-it-is-empty": 6,
     "key-forgotten-at-restart": 0,
     "key-ignored": 0,
-    "late-result": 38,
-    "limits-forgotten-at-restart": 2,
-    "lost-is-failed": 1,
+    "late-result": 28,
+    "limits-forgotten-at-restart": 1,
+    "lost-is-failed": 0,
     "lost-requeue": 0,
     "new-attempt-after-reconcile": 1,
     "no-reconcile": 1,
     "others-see-all": 3,
     "quarantine-never-ends": 0,
     "reply-before-append": 9,
-    "rerunnable-ignored": 12,
+    "rerunnable-ignored": 7,
     "retries-never-end": 0,
     "revocation-not-durable": 3,
-    "snapshot-between-entry-and-fold": 2,
+    "snapshot-between-entry-and-fold": 1,
     "snapshot-forgets-drains": 3,
     "snapshot-forgets-retries": 2,
     "stale-capacity": 16,

@@ -12,12 +12,16 @@ from typing import NoReturn
 from fairlead.service.requests import (
     Caller,
     CancelJob,
+    CancelJobs,
     ChangeJob,
     Done,
     DrainMachine,
+    DrainMachines,
     ForgetJob,
+    ForgetJobs,
     MakeToken,
     PutTenant,
+    PutTenants,
     Refused,
     Reply,
     Request,
@@ -128,7 +132,7 @@ class Clients:
         asked.sent += 1
         asked.alone = True
         for other in self.asked.values():
-            if about(other.request) == about(asked.request):
+            if about(other.request) & about(asked.request):
                 other.alone = asked.alone = False
         self._number += 1
         number = self._number
@@ -199,22 +203,31 @@ class Clients:
         name = getattr(request, "job", None)
         known = ledger.names.get(name) if isinstance(name, str) else None
         true = True
-        if isinstance(request, CancelJob):
-            true = known is None or known.cancelled or known.over()
+        if isinstance(request, CancelJob | CancelJobs):
+            true = all(line.cancelled or line.over() for line in self._lines(request))
         elif isinstance(request, ChangeJob):
             true = known is not None and known.count == request.tasks
         elif isinstance(request, ForgetJob):
             true = known is None
-        elif isinstance(request, PutTenant):
-            true = ledger.has_tenant(request.tenant)
-        elif isinstance(request, DrainMachine):
-            true = (request.machine in ledger.drained) is not request.back
+        elif isinstance(request, ForgetJobs):
+            true = not any(ledger.names.get(each) for each in request.jobs)
+        elif isinstance(request, PutTenant | PutTenants):
+            tenants = request.tenants if isinstance(request, PutTenants) else (request.tenant,)
+            true = all(ledger.has_tenant(tenant) for tenant in tenants)
+        elif isinstance(request, DrainMachine | DrainMachines):
+            drained = [name in ledger.drained for name in about(request)]
+            true = drained == [not request.back] * len(drained)
         elif isinstance(request, MakeToken):
             true = request.name in ledger.tokens
         elif isinstance(request, RevokeToken):
             true = request.name not in ledger.tokens
         if asked.alone and not true:
             self._wrong("a reply says what is durable", f"{request} got {reply}")
+
+    def _lines(self, request: CancelJob | CancelJobs) -> list[JobLine]:
+        """Those of the jobs that are known."""
+        found = (self.ledger.names.get(str(name)) for name in about(request))
+        return [line for line in found if line is not None]
 
     def _submitted(self, asked: Waiting, request: SubmitJobs, reply: Done, first: bool) -> None:
         value = reply.value
@@ -253,7 +266,7 @@ class Clients:
         word = _word(reply)
         self.replies[type(request).__name__, word] += 1
         if self.trace.wanted:
-            self.trace.say(f"<- {type(request).__name__} {about(request)}: {reply or 'no answer'}")
+            self.trace.say(f"<- {type(request).__name__} {_names(request)}: {reply or 'no answer'}")
         if answer is not None and answer.status == 401:
             caller = request.caller
             if caller != ADMIN and self.texts.pop(str(caller.token), None) is not None:
@@ -314,14 +327,29 @@ def _word(reply: Reply | None) -> str:
     return reply.wrong.value if isinstance(reply, Refused) else "done"
 
 
-def about(request: Request) -> str:
-    """What a request is about: a job, a machine, a tenant or a token."""
-    if isinstance(request, PutTenant):
-        return request.tenant.name
-    if isinstance(request, SubmitJobs):
-        return request.jobs[0].name
-    names = (getattr(request, name, "") for name in ("job", "machine", "name"))
-    return next((str(name) for name in names if name), "")
+def about(request: Request) -> frozenset[str]:
+    """What a request is about: jobs, machines, tenants or a token."""
+    match request:
+        case PutTenant():
+            return frozenset([request.tenant.name])
+        case PutTenants():
+            return frozenset(tenant.name for tenant in request.tenants)
+        case SubmitJobs():
+            return frozenset(job.name for job in request.jobs)
+        case CancelJobs() | ForgetJobs():
+            return frozenset(request.jobs)
+        case DrainMachines():
+            return frozenset(request.machines)
+        case ChangeJob() | CancelJob() | ForgetJob():
+            return frozenset([str(request.job)])
+        case DrainMachine():
+            return frozenset([request.machine])
+        case MakeToken() | RevokeToken():
+            return frozenset([request.name])
+
+
+def _names(request: Request) -> str:
+    return ", ".join(sorted(about(request)))
 
 
 def _short(request: Request) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
+from typing import TypeVar
 
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
@@ -16,11 +17,15 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.requests import (
     Caller,
     CancelJob,
+    CancelJobs,
     ChangeJob,
     DrainMachine,
+    DrainMachines,
     ForgetJob,
+    ForgetJobs,
     MakeToken,
     PutTenant,
+    PutTenants,
     Request,
     RevokeToken,
     Role,
@@ -64,6 +69,8 @@ RARE = {
     Fault.ADVICE_OLD: 0.3,
 }
 """How often a fault happens at the most, where that is not the usual 3 in 100 calls."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -310,6 +317,34 @@ def _asks(random: Random, lasts: int, machines: list[Machine], settings: Setting
             if random.random() < 0.5:
                 yield Ask(time + random.randrange(20 * SECOND), RevokeToken(admin, token))
     yield from _mistakes(random, lasts, tenants)
+    yield from _several(random, lasts, [name for _, name in names], machines, known)
+
+
+def _several(
+    random: Random,
+    lasts: int,
+    names: list[str],
+    machines: list[Machine],
+    tenants: Sequence[Tenant],
+) -> Iterator[Ask]:
+    """Requests over several at once, which are done whole or not at all."""
+
+    def some(all_of: Sequence[T]) -> tuple[T, ...]:
+        return tuple(random.sample(all_of, random.randint(1, min(3, len(all_of)))))
+
+    drained = some([machine.name for machine in machines])
+    wanted: list[Request] = [
+        CancelJobs(ADMIN, some(names)),
+        ForgetJobs(ADMIN, some(names)),
+        PutTenants(ADMIN, some(tenants)),
+        DrainMachines(ADMIN, drained),
+    ]
+    for request in random.sample(wanted, random.randint(0, 2)):
+        at = START + random.randrange(lasts)
+        yield Ask(at, request)
+        if isinstance(request, DrainMachines):
+            later = at + random.randrange(60 * SECOND)
+            yield Ask(later, DrainMachines(ADMIN, drained, True))
 
 
 def _caller(random: Random, jobs: tuple[Job, ...]) -> Caller:

@@ -20,11 +20,11 @@ from fairlead.service.journal.entry import (
 )
 from fairlead.service.loop.loop import Service
 from fairlead.service.recovery.replay import replay
-from fairlead.service.requests import DrainMachine
+from fairlead.service.requests import DrainMachine, DrainMachines, SubmitJobs
 from fairlead.service.settings import Settings
 from tests.vopr.adviser import SimAdviser
 from tests.vopr.agreement import agree
-from tests.vopr.clients import Clients
+from tests.vopr.clients import Clients, about
 from tests.vopr.cluster import Cluster
 from tests.vopr.engine import SimEngine
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, CrashError, Fault, Trace
@@ -359,8 +359,12 @@ class Simulation:
                 self.cluster.heal(name)
         self.disk.repair()
         last = max((each.time for each in self.clients.waiting), default=self.trace.now)
-        drained = (each.request for each in self.plan.asks)
-        names = {each.machine for each in drained if isinstance(each, DrainMachine)}
+        drains = [
+            about(each.request)
+            for each in self.plan.asks
+            if isinstance(each.request, DrainMachine | DrainMachines)
+        ]
+        names = frozenset[str]().union(*drains)
         for machine in self.plan.machines:
             if machine.name in names:
                 self.clients.add(last + LATEST, DrainMachine(ADMIN, machine.name, True))
@@ -371,7 +375,8 @@ class Simulation:
         tasks = sum(
             int(job.tasks or 0)
             for each in (*self.clients.waiting, *self.clients.asked.values())
-            for job in getattr(each.request, "jobs", ())
+            if isinstance(each.request, SubmitJobs)
+            for job in each.request.jobs
         ) + sum(line.count for line in self.ledger.jobs.values())
         # The longest task takes ten times the pace, and each may be tried four times.
         work = int(tasks * (self.plan.pace * 10 + 1) * SECOND)

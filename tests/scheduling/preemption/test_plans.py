@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from fairlead.scheduling.preemption.picture import Held, HeldJob, HeldMachine, HeldTask
+from fairlead.scheduling.preemption.picture import Held, HeldJob, HeldMachine, HeldTask, Room
 from fairlead.scheduling.preemption.plan import Plan, plan
 from tests.scheduling.plain_cluster import Kind, PlainCluster, random_cluster, shortfall
 
@@ -231,3 +231,12 @@ def test_pieces_of_devices_count() -> None:
     tasks = (HeldTask(0, 0, 0, 1, ((0, 0),)), HeldTask(0, 1, 0, 2, ((0, 1),)))
     held = Held((machine,), jobs, tasks, piece=(1000,))
     assert plan(held, {1: 1}, [1]) == Plan(((0, 1),), ((1, 0),))
+
+
+def test_a_task_leaves_a_device_that_its_machine_has_lost_meanwhile() -> None:
+    # Two devices of 1000 each; the machine came back with one of them, and the task goes on.
+    machine = HeldMachine(1, (0,), pieces=((1000,),))
+    held = Held((machine,), (), (), piece=(1000,))
+    room = Room(held, machine)
+    room.leave((1000,), ((0, 1),))
+    assert room.pieces == [[1000]]

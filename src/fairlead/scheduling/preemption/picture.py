@@ -141,4 +141,6 @@ class Room:
         for r, amount in enumerate(demand):
             self.free[r] += sign * amount
         for r, index in pieces:
+            if index >= len(self.pieces[r]):  # the machine has lost that device meanwhile
+                continue
             self.pieces[r][index] += sign * min(demand[r], self._unit[r])
