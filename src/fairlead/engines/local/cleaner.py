@@ -173,7 +173,9 @@ def remove(folder: int, name: str, most: int, if_empty: bool = False) -> bool:
     try:
         while not _gone(folder, name):
             for entry in _entries(top, left):
-                if not _gone(top, entry):
+                if _gone(top, entry):
+                    left.count -= 1
+                else:
                     _empty(top, entry, left)
             if left.count <= 0:
                 return _gone(folder, name)
@@ -196,6 +198,7 @@ def _empty(top: int, name: str, left: _Count) -> None:
         for entry in _entries(within, left):
             if not _gone(within, entry):
                 _move(within, entry, top)
+            left.count -= 1
     finally:
         os.close(within)
     _gone(top, name)
@@ -215,7 +218,6 @@ def _entries(folder: int, left: _Count) -> Iterator[str]:
         for entry in entries:
             if left.count <= 0:
                 return
-            left.count -= 1
             yield entry.name
 
 
