@@ -48,7 +48,7 @@ class Readers:
         self.network = network
         self.removed = removed  # the last entry that the journal holds no more
         # After an append that failed, the service may not know yet what is durable.
-        self.behind = behind
+        self.service_behind = behind
         self.waiting: list[Look] = []
         self.seen: Counter[tuple[str, str]] = Counter()
         self.followers: list[Follower] = []
@@ -119,7 +119,7 @@ class Readers:
             if answer.status == 401 and token in self.clients.texts.values():
                 if look.caller.token in ledger.tokens:
                     self._wrong("a token is good until it is revoked", str(look))
-            elif answer.status != 401 and not self.behind():
+            elif answer.status != 401 and not self.service_behind():
                 check(answer)
 
         self._send(call, look.what, told)
@@ -284,7 +284,9 @@ class Follower:
         self.readers.network.at(now + SECOND, self.follow)
 
     def _told(self, answer: Answer) -> None:
-        known = self.caller.token in self.readers.ledger.tokens and not self.readers.behind()
+        known = (
+            self.caller.token in self.readers.ledger.tokens and not self.readers.service_behind()
+        )
         if answer.status not in (200, 429, 503) and (known or answer.status != 401):
             raise BrokenPromiseError("what happens is told", str(answer))
 

@@ -13,13 +13,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.cli.live.place import environment, serving, until
+from tests.cli.live.place import PATIENCE, environment, serving, until
 from tests.cli.live.test_start import example_at_work, left_behind
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 STUDY = (
     "simulate",
-    "tsf-study(machines=500, jobs=40000, tasks=1600000)",
+    "overload(machines=200, jobs=20, each=200000)",  # at work at once, and for long
     "--policies",
     "tsf,drf",
     "--repeat",
@@ -73,13 +72,13 @@ def tables(folder: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) -> None:
     process = process_of((*STUDY, "--workers", "2", "--out", "runs"), tmp_path)
     # Both workers write the four tables of a run.
     found = with_processes(process.pid, lambda: len(tables(tmp_path)) == 8)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     until(lambda: gone(found))
     if number is signal.SIGKILL:
         assert process.returncode == -number
@@ -128,7 +127,7 @@ def test_workers_of_a_table_end_with_it(number: signal.Signals, tmp_path: Path) 
         process.pid, lambda: sum(each.cpu_times().user > 1 for each in below(process.pid)) >= 2
     )
     process.send_signal(number)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     until(lambda: gone(found))
 
 
@@ -146,6 +145,6 @@ def test_a_killed_example_is_cleaned_up_by_its_service(tmp_path: Path) -> None:
     process = example_at_work(tmp_path)
     found = below(process.pid)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     until(lambda: gone(found))
     until(lambda: left_behind(tmp_path) == [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ import pytest
 
 from fairlead.engines.interface import Assignment, Attempt, Ended, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
-from fairlead.engines.local.processes import Process, processes, variable
+from fairlead.engines.local.groups import NoGroups, find
+from fairlead.engines.local.processes import Process, alive, processes, variable
 from fairlead.model.command import Command
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.values import FrozenMap
@@ -61,7 +63,7 @@ class LocalBed:
         return len(file.read_text()) if file.exists() else 0
 
     def runs(self, attempt: Attempt) -> bool:
-        return bool(of(self.state, attempt))
+        return bool(of(self.state, attempt)) or claimed(self.state, attempt) is not None
 
     def settle(self) -> None:
         time.sleep(0.01)
@@ -104,11 +106,18 @@ def of(state: Path, attempt: Attempt) -> list[Process]:
     ]
 
 
+def claimed(state: Path, attempt: Attempt) -> int | None:
+    """The shim by its claim, if it is alive."""
+    file = state / "local" / "live" / f"{attempt}.claim"
+    if not file.exists() or not file.read_text()[0].isdigit():
+        return None
+    pid, start, _ = map(int, file.read_text().split())
+    return pid if alive(pid, start) else None
+
+
 def shim_of(state: Path, attempt: Attempt) -> int:
-    """The shell above an attempt: no other process of it is above that."""
-    found = of(state, attempt)
-    all_of_it = {one.pid for one in found}
-    (shim,) = [one.pid for one in found if one.parent not in all_of_it]
+    """The shim of an attempt, which is in its session and above all of it."""
+    (shim,) = {one.session for one in of(state, attempt)}
     return shim
 
 
@@ -146,6 +155,15 @@ def fixture_bed() -> Iterator[LocalBed]:
         yield from _checked(LocalBed(Path(folder)))
 
 
+@pytest.fixture(name="root")
+def fixture_root(bed: LocalBed) -> LocalBed:
+    """A bed whose engine may become others."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can run tasks as other users")
+    bed.starting.chmod(0o777)
+    return bed
+
+
 def _checked(found: LocalBed) -> Iterator[LocalBed]:
     before = opened()
     yield found
@@ -153,11 +171,11 @@ def _checked(found: LocalBed) -> Iterator[LocalBed]:
         engine = found.engine()
         engine.reconcile([], 99)
         end = time.monotonic() + PATIENCE
-        while leftovers(found.state) and time.monotonic() < end:
+        while (leftovers(found.state) or groups(found.state)) and time.monotonic() < end:
             engine.poll()
             time.sleep(0.01)
     found.close()
-    assert not found.state.exists() or leftovers(found.state) == []
+    assert not found.state.exists() or (leftovers(found.state), groups(found.state)) == ([], [])
     assert opened() - before == set()
 
 
@@ -182,3 +200,17 @@ def leftovers(state: Path) -> list[int]:
         for one in processes()
         if not one.zombie and f"{name}:" in (variable(one.pid, "FAIRLEAD_RUN") or "")
     ]
+
+
+def groups(state: Path) -> list[Path]:
+    """The control groups of attempts of this state folder."""
+    file = state / "local" / "engine"
+    if not file.exists():
+        return []
+    found = find(file.read_text().split()[0])
+    if isinstance(found, NoGroups):
+        return []
+    left = [Path(found.path(attempt)) for attempt in found.present()]
+    if not left:
+        found.close()
+    return left

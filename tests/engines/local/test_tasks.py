@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +13,17 @@ import pytest
 from fairlead.engines.interface import Attempt, Cause, Ended, EngineError, Lost, Stream
 from fairlead.engines.local.engine import LocalEngine
 from fairlead.engines.local.environment import CannotRunError, person
-from fairlead.model.command import Command
+from fairlead.engines.local.records import parse
 from tests.engines.contract import Doing, begun, collect, end_of, started, wait
-from tests.engines.local.bed import LocalBed, assign, fixture_bed, of, opened, shim_of
+from tests.engines.local.bed import (
+    LocalBed,
+    assign,
+    claimed,
+    fixture_bed,
+    of,
+    opened,
+    shim_of,
+)
 
 __all__ = ["fixture_bed"]
 
@@ -54,6 +61,17 @@ def test_the_names_of_the_task_win_over_its_jobs(bed: LocalBed) -> None:
     end, text = bed.run(assign(A, "echo $FAIRLEAD_TENANT", env={"FAIRLEAD_TENANT": "another"}))
     assert good(end)
     assert text == "the tenant\n"
+
+
+@pytest.mark.parametrize("name", ["script", "a script of=odd name"])
+def test_a_script_that_names_no_interpreter_is_the_shells(bed: LocalBed, name: str) -> None:
+    program = bed.folder / name
+    program.write_text("echo it ran with $1\n")
+    program.chmod(0o755)
+    env = {"PATH": f"/no/such/folder:{bed.folder}:/usr/bin:/bin", "odd.name": "1"}
+    end, text = bed.run(assign(A, (name, "x"), env=env))
+    assert good(end)
+    assert text == "it ran with x\n"
 
 
 def test_arguments_arrive_as_they_are(bed: LocalBed) -> None:
@@ -122,33 +140,6 @@ def test_every_exit_code_is_told(bed: LocalBed, code: int) -> None:
     end, _ = bed.run(assign(A, f"exit {code}"))
     assert isinstance(end, Ended)
     assert (end.cause, end.code) == (Cause.EXITED, code)
-
-
-@pytest.mark.parametrize("name", ["dash", "bash"])
-def test_any_shell_will_do(bed: LocalBed, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    program = shutil.which(name)
-    if program is None:
-        pytest.skip(f"{name} is not installed")
-    shell = bed.folder / "sh"
-    shell.symlink_to(program)
-    monkeypatch.setattr("fairlead.engines.local.spawn_request.SHELL", str(shell))
-    engine = bed.ready()
-    sign = bed.folder / "sign"
-    lasting = f"touch {sign}; sleep 1000"
-    commands: list[Command] = ["exit 7", ("no-such-program",), "kill -9 $$", lasting]
-    # Folders that may not be searched would make "not found" a "permission denied".
-    env = {"PATH": "/usr/bin:/bin"}
-    batch = [assign(Attempt(1, task, 1), command, env) for task, command in enumerate(commands)]
-    engine.launch(batch[:3])
-    bed.start(engine, batch[3], sign)
-    engine.cancel([batch[3].attempt])
-    ends = [end_of(bed, engine, one.attempt) for one in batch]
-    assert [(end.cause, end.code) for end in ends if isinstance(end, Ended)] == [
-        (Cause.EXITED, 7),
-        (Cause.NOT_STARTED, 127),
-        (Cause.SIGNALLED, signal.SIGKILL),
-        (Cause.STOPPED, signal.SIGTERM),
-    ]
 
 
 def test_a_signal_of_another_is_told(bed: LocalBed) -> None:
@@ -356,8 +347,14 @@ def command_line(pid: int) -> str:
 
 
 def reboot(bed: LocalBed) -> None:
-    """Make the engine believe that the machine was started anew since it last ran."""
+    """Make the engine believe that the machine was started anew since it last ran. Nothing of
+    before runs then, shims least of all."""
     bed.close()
+    for claim in (bed.state / "local" / "live").glob("*.claim"):
+        attempt = parse(claim.stem)
+        shim = claimed(bed.state, attempt) if attempt else None
+        if shim is not None:
+            os.killpg(shim, signal.SIGKILL)
     file = bed.state / "local" / "engine"
     name, _ = file.read_text().split()
     file.write_text(f"{name} 00000000-0000-0000-0000-000000000000\n")

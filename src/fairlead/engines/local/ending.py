@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost
 from fairlead.engines.local.environment import RUN
@@ -39,7 +39,7 @@ def end(
     (nanoseconds) the engine stopped it, and by the code with which the shim exited, where that is
     known: it stands in for an end that could not be written down."""
     if status is None and code is not None and code >= 0:
-        status = Status(False, code, now * 1000)
+        status = Status("exit", code, 0, now * 1000)
     if stopped is not None and (status is None or status.time >= stopped[1]):
         cause = stopped[0]
         time = now if status is None else status.time // 1000
@@ -49,8 +49,10 @@ def end(
         why = "its shim was killed, so its exit code is not known"
         return Lost(attempt, True, why, machine_at_fault=False)
     time = max(status.time // 1000, claim.time)
-    if status.missed:
-        message = _missed_message(status.code, assignment)
+    if status.kind == "broken":
+        return Lost(attempt, False, f"it could not be started: {os.strerror(status.number)}")
+    if status.kind == "missed":
+        message = _missed_message(status, assignment)
         return Ended(attempt, Cause.NOT_STARTED, status.code, time, None, message)
     killed = _signal(status.code)
     if killed:
@@ -61,10 +63,12 @@ def end(
 
 def memory_message(assignment: Assignment | None, used: int | None) -> str:
     """How much memory a task took that was stopped for it, and how much it had asked for; `used` is
-    not known where the engine was started anew meanwhile."""
+    not known where the kernel stopped it, or the engine was started anew meanwhile."""
     asked = limit_of(assignment)
-    if used is None or asked is None:
+    if asked is None:
         return "it took more memory than it asked for"
+    if used is None:
+        return f"it took more than the {amounts([asked], 4)[0]} of memory that it asked for"
     took, had = amounts([used, asked], 4)
     return f"it took {took} of memory, and asked for {had}"
 
@@ -73,15 +77,15 @@ def _signal(code: int) -> int:
     return code - 128 if 128 < code <= 128 + SIGNALS else 0
 
 
-def _missed_message(code: int, assignment: Assignment | None) -> str:
+def _missed_message(status: Status, assignment: Assignment | None) -> str:
     command = assignment.command if assignment else None
     program = repr(command[0]) if isinstance(command, tuple) else "the shell"
-    if code == NO_FOLDER:
+    if status.code == NO_FOLDER:
         named = assignment is not None and assignment.cwd is not None
         folder = f"the folder {assignment.cwd!r}" if named and assignment else "its working folder"
-        return f"{folder} cannot be entered"
-    if code == CANNOT_RUN:
-        return f"{program} cannot be run"
+        return f"{folder} cannot be entered: {os.strerror(status.number)}"
+    if status.code == CANNOT_RUN:
+        return f"{program} cannot be run: {os.strerror(status.number)}"
     return f"there is no program {program}"
 
 
@@ -95,7 +99,7 @@ class Remnants:
     def clear(
         self,
         dead: Mapping[Attempt, int],
-        users: Callable[[Attempt], int],
+        users: Mapping[Attempt, int],
         reaper: int | None,
         shims: Iterable[int],
     ) -> set[Attempt]:
@@ -123,7 +127,7 @@ class Remnants:
             attempt = sessions.get(one.session) or sessions.get(one.group)
             if attempt is None:
                 attempt = next((words[w] for w in self._words(one) if w in words), None)
-                if attempt is not None and owner(one.pid) != users(attempt):
+                if attempt is not None and owner(one.pid) != users[attempt]:
                     continue
             if attempt is not None and not one.zombie:
                 left.add(attempt)

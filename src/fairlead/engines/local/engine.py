@@ -29,17 +29,16 @@ from fairlead.engines.interface import (
 )
 from fairlead.engines.local import hardware
 from fairlead.engines.local.environment import RUN, CannotRunError
+from fairlead.engines.local.groups import NoGroups, confinement
+from fairlead.engines.local.groups import find as find_groups
 from fairlead.engines.local.identity import Identity
-from fairlead.engines.local.memory import INTERVAL, MemoryWatch
-from fairlead.engines.local.processes import alive, kill, owner, processes, variable
+from fairlead.engines.local.memory import MemoryWatch
+from fairlead.engines.local.processes import alive, kill, processes, variable
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
 from fairlead.engines.local.spawn_request import SpawnRequests
 from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
 from fairlead.engines.local.supervisor import Phase, Supervisor, Task
 from fairlead.model.machine import Cluster, Machine
-
-UNWRITTEN = 0.5
-"""Seconds for a claim that was begun to be written to its end."""
 
 
 @contextlib.contextmanager
@@ -94,23 +93,24 @@ class LocalEngine:
         self._state = state
         self._grace = grace
         self._memory = MemoryWatch() if limit_memory else None
-        self.notes.append(
-            f"memory is checked every {INTERVAL:g} s: a task that takes more than its demand is"
-            " stopped"
-            if limit_memory
-            else "memory is not limited"
-        )
         self._spawner: Spawner | None = None
         self._ready = False
         self._fenced: set[Attempt] = set()
         self._identity = Identity(base / "engine")
         self._owner = 0
         self.identity, self._kept = self._identity.name, not self._identity.new
-        self._requests = SpawnRequests(self._records, self._identity.name, machines, found.gpus)
+        had = find_groups(self._identity.name)
+        self._groups = None if isinstance(had, NoGroups) else had
+        self.notes += confinement(had, limit_memory)
+        self._requests = SpawnRequests(
+            self._records, self._identity.name, machines, found.gpus, self._groups, limit_memory
+        )
         self._supervisor = self._new_supervisor()
 
     def _new_supervisor(self) -> Supervisor:
-        return Supervisor(self._records, self._identity.name, self._grace, self._memory)
+        return Supervisor(
+            self._records, self._identity.name, self._grace, self._memory, self._groups
+        )
 
     def knows(self, identity: str | None) -> bool:
         return self._kept if identity is None else identity == self.identity
@@ -130,7 +130,9 @@ class LocalEngine:
 
     def _launch(self, spawner: Spawner, assignment: Assignment) -> None:
         attempt = assignment.attempt
-        task = self._supervisor.tasks[attempt] = Task(attempt, assignment)
+        task = self._supervisor.tasks[attempt] = Task(
+            attempt, assignment, grouped=self._groups is not None
+        )
         if assignment.machine not in self._nodes:
             why = f'there is no machine "{assignment.machine}" here'
             return self._supervisor.finish(task, Lost(attempt, False, why))
@@ -189,7 +191,7 @@ class LocalEngine:
             for attempt in attempts:
                 self._records.remove(attempt)
         if attempts:
-            spawner.remove(["?" + self._records.folder(attempt) for attempt in attempts])
+            spawner.remove(attempts, if_empty=True)
 
     def _tidy(self, spawner: Spawner) -> None:
         silenced, self._supervisor.silenced = self._supervisor.silenced, []
@@ -229,7 +231,11 @@ class LocalEngine:
             self._supervisor.close()
             self._supervisor = self._new_supervisor()
             self._fenced.clear()
-            self._spawner = Spawner(self._records.lock, self._records.work, self._records.outputs)
+            records = self._records
+            self._spawner = Spawner(records.lock, records.live, records.work, records.outputs)
+            if self._groups is not None:
+                with _disk_trouble():
+                    self._groups.prepare()
         with _disk_trouble():
             never = self._find_all(expected)
         self._supervisor.again()
@@ -242,6 +248,7 @@ class LocalEngine:
         never started."""
         self._work_folder()
         present = self._records.present()
+        grouped = self._groups.present() if self._groups is not None else []
         wanted = {one.attempt: one for one in expected}
         never = [one.attempt for one in wanted.values() if not self._find(one.attempt, one)]
         for attempt in present:
@@ -249,6 +256,8 @@ class LocalEngine:
                 self._find(attempt, None)
         for task in [task for key, task in self._supervisor.tasks.items() if key not in wanted]:
             self._silence(task)
+        followed = self._supervisor.tasks
+        self._supervisor.stray = {one for one in grouped if one not in followed}
         self._kill_others()
         self._identity.keep()
         return never
@@ -280,9 +289,6 @@ class LocalEngine:
         if attempt in self._fenced:
             return False
         task = Task(attempt, assignment, own=False, silent=assignment is None)
-        if assignment is not None:
-            with contextlib.suppress(CannotRunError):
-                self._requests.someone(assignment)
         claim = self._claim(attempt)
         if claim is Unclaimed.ABSENT and assignment is not None and not self._identity.same_boot:
             # What was written right before a power failure may be gone, the claim too.
@@ -299,13 +305,9 @@ class LocalEngine:
             why = "the machine was restarted, and what it had started is not known"
             self._supervisor.finish(task, Lost(attempt, True, why, machine_at_fault=False))
         elif isinstance(claim, Unclaimed):
-            why = "its shim died while it claimed the attempt"
-            self._supervisor.finish(task, Lost(attempt, True, why))
-        elif (
-            self._identity.same_boot
-            and alive(claim.pid, claim.start)
-            and self._is_its(attempt, claim)
-        ):
+            why = "its record was overwritten, so what became of it is not known"
+            self._supervisor.finish(task, Lost(attempt, True, why, machine_at_fault=False))
+        elif self._identity.same_boot and alive(claim.pid, claim.start):
             self._supervisor.adopt(task, claim)
             stopped = self._records.why(attempt)
             if stopped is not None:
@@ -314,11 +316,6 @@ class LocalEngine:
             self._supervisor.mark_dead(task, None)
         return True
 
-    def _is_its(self, attempt: Attempt, claim: Claim) -> bool:
-        """Whether a process belongs to the user who has the record: he could have written any
-        number there."""
-        return owner(claim.pid) == self._records.owner(attempt)
-
     def _claim(self, attempt: Attempt) -> Claim | Unclaimed:
         """Reads the attempt's claim; if nobody claimed it, nobody will."""
         claim = self._records.claim(attempt)
@@ -326,10 +323,6 @@ class LocalEngine:
         if claim is Unclaimed.ABSENT and self._identity.same_boot:
             if self._records.forbid(attempt):
                 return Unclaimed.ABSENT
-            claim = self._records.claim(attempt)
-        limit = time.monotonic() + UNWRITTEN
-        while claim is Unclaimed.UNFINISHED and time.monotonic() < limit:
-            time.sleep(0.001)
             claim = self._records.claim(attempt)
         return claim
 
@@ -359,7 +352,7 @@ class LocalEngine:
         with _disk_trouble():
             for attempt in attempts:
                 self._records.forget(attempt)
-        spawner.remove([self._records.folder(attempt) for attempt in attempts])
+        spawner.remove(attempts)
         self._flush(spawner)
 
     def close(self) -> None:
@@ -369,6 +362,8 @@ class LocalEngine:
         if self._memory is not None:
             self._memory.close()
         if self._spawner is not None:
+            if self._groups is not None:
+                self._groups.close()
             self._spawner.close()
             self._spawner = None
 
@@ -390,3 +385,8 @@ class LocalEngine:
         except EngineError:
             self._ready = False
             raise
+
+    def take_faults(self) -> Sequence[str]:
+        """What an administrator should know, since the last call."""
+        faults, self._records.faults = self._records.faults, []
+        return tuple(faults)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -84,18 +83,8 @@ def environment(
     return env
 
 
-def argv(assignment: Assignment, env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The program and arguments of a task, and the environment of its shim. Shells drop variables
-    whose names are none of theirs, so these are set by the program `env` on the way. Raises
-    CannotRunError."""
+def argv(assignment: Assignment) -> tuple[str, ...]:
+    """The program of a task and its arguments."""
     command = assignment.command
     assert command is not None
-    words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
-    odd = [name for name in env if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)]
-    if odd and "=" in words[0]:
-        raise CannotRunError(
-            f"{words[0]!r} cannot run with the variable {odd[0]!r}: rename one of the two"
-        )
-    if odd or words[0].startswith("-"):
-        words = ["/usr/bin/env", "--", *(f"{name}={env[name]}" for name in odd), *words]
-    return words, {name: value for name, value in env.items() if name not in odd}
+    return ("/bin/sh", "-c", command) if isinstance(command, str) else command

@@ -97,12 +97,14 @@ def _kill_number(pid: int, start: int, sent: signal.Signals) -> bool:
 
 
 def descendants(pid: int) -> Iterator[Process]:
-    """The processes below one, each before those below it."""
-    for child in children(pid):
-        found = process(child)
-        if found is not None:
-            yield found
-            yield from descendants(child)
+    """The processes below one, however deep, each before those below it."""
+    waiting = [pid]
+    while waiting:
+        for child in children(waiting.pop()):
+            found = process(child)
+            if found is not None:
+                yield found
+                waiting.append(child)
 
 
 def variable(pid: int, name: str) -> str | None:

@@ -1,50 +1,195 @@
-"""The shell program that stands over one attempt: it claims it, runs it, and writes down its end.
+"""Stands over one attempt: claims it, runs it as its user, and writes down its end.
 
-It uses only what every POSIX shell has built in, so that an attempt costs one process beside its
-own. Its arguments are the name of the attempt's record, the folder of the task, and the task's
-words; its working folder is the one of the records.
+A shim is a fork of the spawner, whose user it keeps: that of the service. Only its child, which
+becomes the task, changes to the user of the tenant, and has by then nothing open and no folder by
+which that user could reach the records. So whoever is not the service can neither write them nor
+stop who does. The shim outlives the spawner and the service.
 """
 
 from __future__ import annotations
 
-SHELL = "/bin/sh"
+import contextlib
+import ctypes
+import errno
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
 
-NAME = "fairlead-task"
-"""The shim's name in lists of processes and in its own messages."""
+from fairlead.engines.local.record_file import create
 
 NO_FOLDER, CANNOT_RUN, NOT_FOUND = 125, 126, 127
-"""The codes of a task that could not be started; the last two are the shell's own."""
+"""The codes of a task that could not be started; the last two are a shell's."""
 
-UNCLAIMED = 75
+NOT_RUN = 75
 """The shim's exit code where the attempt was claimed before, or could not be."""
 
-# `set -C` makes `>` create files exclusively: of two shims of one attempt one gets the claim. What
-# is written is one short line and so one write: a reader finds all of it or nothing.
-# Signals that are sent to the whole group must not take the shim along before it wrote the end;
-# handlers, unlike ignored signals, are not inherited by the task.
-# `missed` is written where exec failed: the EXIT trap runs only then. The record is reached through
-# the shim's own working folder, since a user other than the service's cannot reach it by its path.
-# `exit $code` tells the end to the process above even where the disk is full.
-SHIM = f"""
-set -C
-trap : HUP INT QUIT TERM USR1 USR2 ALRM PIPE XCPU
-read -r stat </proc/$$/stat || exit {UNCLAIMED}
-start() {{ shift 19; start=$1; }}
-start ${{stat##*) }}
-record=$1
-{{ printf '%s %s\\n' $$ "$start" >"$record.claim"; }} 2>/dev/null || exit {UNCLAIMED}
-work=$2
-shift 2
-(
-trap 'printf "missed\\n" >"/proc/$$/cwd/$record.missed"' EXIT
-{{ printf 500 >|/proc/self/oom_score_adj; }} 2>/dev/null
-cd -- "$work" || exit {NO_FOLDER}
-unset OLDPWD
-exec "$@"
-)
-code=$?
-said=exit
-if [ $code -ge {NO_FOLDER} ] && [ -e "$record.missed" ]; then said=missed; fi
-printf '%s %s\\n' $said $code >"$record.status"
-exit $code
-"""
+BROKEN = 76
+"""The shim's exit code where the machine could not run the attempt."""
+
+SPENT = (errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE)
+"""What the machine ran out of: the command is not to blame."""
+
+OOM_SCORE = "500"
+"""The system kills tasks before the service when memory runs out."""
+
+PR_SET_DUMPABLE = 4
+
+LIBRARY = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The user of the system as whom a task runs."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """All that a shim has to know."""
+
+    attempt: str
+    argv: list[bytes]
+    env: dict[bytes, bytes]
+    folder: bytes
+    outputs: tuple[int, int]
+    owner: Owner | None
+    group: str | None
+    """The folder of the attempt's control group, which is made."""
+    limits: dict[str, str]
+    """What is written into the files of that folder."""
+
+
+def fork(order: Order, records: int, nothing: int) -> int:
+    """Start a shim; its process number. Descriptors: of the folder of the records, of /dev/null.
+
+    The process that calls this has one thread and buffers nothing. Its handlers of signals become
+    the shim's: nothing that is sent to the whole group takes the shim along."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = BROKEN
+    try:
+        code = _stand_over(order, records, nothing)
+    finally:
+        os._exit(code)
+
+
+def _stand_over(order: Order, records: int, nothing: int) -> int:
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    os.chdir("/")  # what tasks of the service's own user see of a shim leads nowhere
+    close_all({records, nothing, *order.outputs})
+    for descriptor in range(3):
+        os.dup2(nothing, descriptor)
+    uid = os.geteuid() if order.owner is None else order.owner.uid
+    stat = Path("/proc/self/stat").read_bytes()
+    start = int(stat[stat.rindex(b")") + 2 :].split()[19])
+    try:
+        if not create(f"{order.attempt}.claim", f"{os.getpid()} {start} {uid}\n", records):
+            return NOT_RUN
+    except OSError:  # a full disk
+        return NOT_RUN
+    try:
+        line, code = _run(order)
+    except OSError as error:
+        line, code = f"broken {BROKEN} {error.errno or errno.EIO}", BROKEN
+    with contextlib.suppress(OSError):  # a full disk: the exit code tells the spawner
+        create(f"{order.attempt}.status", f"{line}\n", records)
+    return code
+
+
+def _run(order: Order) -> tuple[str, int]:
+    """Runs the task to its end; the line to be written down, and the code to exit with."""
+    if order.group is not None:
+        _make_group(order.group, order.limits)
+    heard, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            _become(order, told)
+        finally:
+            os._exit(BROKEN)
+    for descriptor in (told, *order.outputs):
+        os.close(descriptor)
+    line = os.read(heard, 100).decode()  # empty once exec closed the other end
+    os.close(heard)
+    _, status = os.waitpid(child, 0)
+    if line:
+        return line, int(line.split()[1])
+    code = os.waitstatus_to_exitcode(status)
+    code = code if code >= 0 else 128 - code  # as a shell tells of a signal
+    return f"exit {code} 0", code
+
+
+def _make_group(folder: str, limits: dict[str, str]) -> None:
+    os.mkdir(folder, 0o755)
+    for name, value in limits.items():
+        Path(folder, name).write_text(value)
+
+
+def _become(order: Order, told: int) -> NoReturn:
+    """Become the task, or tell why that cannot be."""
+    kind, code = "broken", BROKEN
+    try:
+        for number, descriptor in enumerate(order.outputs, 1):
+            os.dup2(descriptor, number)
+        Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
+        if order.group is not None:
+            Path(order.group, "cgroup.procs").write_text("0")
+        os.umask(0o022)
+        # Python ignores them, and what is ignored would be ignored by the task.
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if order.owner is not None:
+            uid, gid = order.owner.uid, order.owner.gid
+            os.setgroups(order.owner.groups)
+            os.setresgid(gid, gid, gid)
+            os.setresuid(uid, uid, uid)
+            # Until exec the memory is the spawner's: other processes of this user do not see it.
+            LIBRARY.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+        kind, code = "missed", NO_FOLDER
+        os.chdir(order.folder)
+        code = CANNOT_RUN
+        _execute(order)
+    except ValueError:  # text that is no text for the system
+        number = errno.EINVAL
+    except OSError as error:
+        number = error.errno or errno.EIO
+    if number in SPENT:
+        kind, code = "broken", BROKEN
+    elif (code, number) == (CANNOT_RUN, errno.ENOENT):
+        code = NOT_FOUND
+    os.write(told, f"{kind} {code} {number}".encode())
+    os._exit(BROKEN)
+
+
+def _execute(order: Order) -> NoReturn:
+    """Run the program, looked for as by a shell; one that names no interpreter is the shell's."""
+    program = order.argv[0]
+    search = order.env.get(b"PATH", b"").split(b":")
+    failed = OSError(errno.ENOENT, "there is no such program")
+    for place in [b""] if b"/" in program else search:
+        path = os.path.join(place, program)
+        try:
+            os.execve(path, order.argv, order.env)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            if error.errno == errno.ENOEXEC:
+                os.execve("/bin/sh", [b"sh", path, *order.argv[1:]], order.env)
+            failed = error
+    raise failed
+
+
+def close_all(kept: set[int]) -> None:
+    """Close all descriptors above the first three but for these."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) not in kept:
+            with contextlib.suppress(OSError):  # that by which they are listed
+                os.close(int(name))

@@ -7,21 +7,31 @@ from collections.abc import Iterable
 from math import ceil
 
 from fairlead.engines.interface import Assignment, Stream
-from fairlead.engines.local.environment import Person, argv, environment, person
+from fairlead.engines.local.environment import argv, environment, person
+from fairlead.engines.local.groups import Groups
 from fairlead.engines.local.hardware import Gpus
 from fairlead.engines.local.records import Records
-from fairlead.engines.local.shim import NAME, SHELL, SHIM
 from fairlead.engines.local.spawner_link import SpawnRequest
 from fairlead.model.machine import Machine
 
 
 class SpawnRequests:
-    """Makes requests of assignments. The machines' GPUs are counted through in their order."""
+    """Makes requests of assignments. The machines' GPUs are counted through in their order.
+
+    `groups`: control groups for attempts, where they can be had; `memory`: whether it is limited.
+    """
 
     def __init__(
-        self, records: Records, engine: str, machines: Iterable[Machine], gpus: Gpus
+        self,
+        records: Records,
+        engine: str,
+        machines: Iterable[Machine],
+        gpus: Gpus,
+        groups: Groups | None,
+        memory: bool,
     ) -> None:
         self._records = records
+        self._groups, self._memory = groups, memory
         self._engine = engine
         self._gpus = gpus
         self._first: dict[str, tuple[int, int]] = {}
@@ -31,20 +41,10 @@ class SpawnRequests:
             self._first[machine.name] = (first, number)
             first += number
 
-    def someone(self, assignment: Assignment) -> Person | None:
-        """As whom an attempt runs, None: as the service; whose its record is, is known from now on.
-        Raises CannotRunError."""
-        if assignment.user is None:
-            return None
-        someone = person(assignment.user)
-        if someone is not None:
-            self._records.belongs(assignment.attempt, someone.uid)
-        return someone
-
     def build(self, assignment: Assignment) -> SpawnRequest:
         """The request that starts an attempt. Raises CannotRunError."""
         attempt = assignment.attempt
-        someone = self.someone(assignment)
+        someone = person(assignment.user) if assignment.user is not None else None
         env = environment(
             assignment,
             someone,
@@ -53,20 +53,20 @@ class SpawnRequests:
             self._gpus.maker,
             os.environ,
         )
-        words, env = argv(assignment, env)
-        work = self._records.folder(attempt) if assignment.cwd is None else None
-        folder = work or assignment.cwd or "/"
+        groups = self._groups
         return SpawnRequest(
             attempt,
-            self._records.place(attempt),
-            work,
+            self._records.folder(attempt) if assignment.cwd is None else assignment.cwd,
+            assignment.cwd is None,
             (
                 self._records.output(attempt, Stream.OUT),
                 self._records.output(attempt, Stream.ERR),
             ),
-            (SHELL, SHELL, "-c", SHIM, NAME, str(attempt), folder, *words),
+            argv(assignment),
             env,
             someone,
+            None if groups is None else groups.path(attempt),
+            {} if groups is None else groups.limits(assignment, self._memory),
         )
 
     def _visible(self, assignment: Assignment) -> tuple[int, ...] | None:

@@ -1,9 +1,10 @@
 """A small process: it starts the shims, waits for them, and inherits what they leave behind.
 
-It is run as a program of its own and imports nothing of Fairlead. It goes away with the engine: at
-the end of its input, or once its parent is another. Forking from here is cheap and safe, whatever
-threads and memory the service has; waiting for any child takes no other's child away; and being the
-reaper of its descendants it keeps hold of processes that left their parents.
+It is run as a program of its own, and imports of Fairlead only what it and its forks run. It goes
+away with the engine: at the end of its input, or once its parent is another. It has one thread and
+little memory, so that forking from it is safe and cheap, whatever the service has; waiting for any
+child takes no other's child away; and being the reaper of its descendants it keeps hold of
+processes that left their parents.
 
 Messages to it: a length of 4 bytes, then JSON. Messages from it: lines of words.
 """
@@ -11,21 +12,20 @@ Messages to it: a length of 4 bytes, then JSON. Messages from it: lines of words
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import fcntl
+import gc
 import json
 import os
 import select
-import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
-from queue import SimpleQueue
-from threading import Lock, Thread
 from typing import Any
+
+from fairlead.engines.local.cleaner import Cleaner, serve
+from fairlead.engines.local.shim import LIBRARY, Order, Owner, close_all, fork
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -37,25 +37,29 @@ BLAMELESS_MACHINE = (errno.E2BIG, errno.EINVAL, errno.ENAMETOOLONG)
 JOBS_A_FOLDER = 1000
 """Jobs whose outputs share a folder."""
 
-SAYING = Lock()
-"""Two threads say something: never one in the middle of the other's line."""
-
 LOOK = 0.5
 """Seconds until it looks whether its parent is still there."""
 
+OWN_FAULT = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+"""Signals that nobody survives."""
+
 
 def main() -> None:
-    """Serve the engine at the other end of a socket (its descriptor is given), holding a lock."""
-    door = socket.socket(fileno=int(sys.argv[1]))
+    """Serve the engine at the other end of a socket (its descriptor is given), holding a lock; then
+    come the folders of records, of working folders and of outputs."""
+    given = int(sys.argv[1])
+    # A low number: `select` knows none above 1023, and the service may have more files open.
+    door = socket.socket(fileno=fcntl.fcntl(given, fcntl.F_DUPFD_CLOEXEC, 0))
+    os.close(given)
     door.setblocking(True)
-    os.set_inheritable(door.fileno(), False)
     parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    # A terminal's Ctrl-C is the service's affair. Handlers, for an ignored signal would be ignored
-    # by everything that is started here, as some are where the service is started in a script's
-    # background.
-    for one in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, lambda *_: None)
+    LIBRARY.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # A terminal's Ctrl-C is the service's affair, and what a task sends to its own group is its
+    # own. Handlers, for an ignored signal would be ignored by everything that is started here, as
+    # some are where the service is started in a script's background.
+    for one in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, *OWN_FAULT}:
+        with contextlib.suppress(OSError):  # the C library has two for itself
+            signal.signal(one, lambda *_: None)
     os.umask(0o022)
     lock = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     while True:  # whoever had it is about to go, or is another service's
@@ -66,42 +70,140 @@ def main() -> None:
             if os.getppid() != parent:
                 return
             time.sleep(0.01)
-    awake, wake = os.pipe()
-    for end in (awake, wake):
-        os.set_blocking(end, False)
-    signal.set_wakeup_fd(wake)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    _say(door, f"ready {os.getpid()}\n")
-    old: SimpleQueue[str] = SimpleQueue()
-    Thread(target=_remove_all, args=(old, door, sys.argv[3], sys.argv[4]), daemon=True).start()
-    _serve(door, awake, nothing, parent, old)
+    gc.freeze()  # forks share what no collection writes to
+    Spawner(door, parent, sys.argv[3], sys.argv[4], sys.argv[5]).serve()
 
 
-def _serve(
-    door: socket.socket, awake: int, nothing: int, parent: int, old: SimpleQueue[str]
-) -> None:
-    shims: set[int] = set()
-    buffer = bytearray()
-    while True:
-        ready, _, _ = select.select([door.fileno(), awake], [], [], LOOK)
-        if os.getppid() != parent:
+class Spawner:
+    """Serves one engine. Descriptors: the engine's socket, the folder of the records, /dev/null."""
+
+    def __init__(
+        self, door: socket.socket, parent: int, records: str, work: str, outputs: str
+    ) -> None:
+        self._door, self._parent = door, parent
+        self._work, self._outputs = work, outputs
+        self._records = os.open(records, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        self._shims: set[int] = set()
+        self._awake, wake = os.pipe()
+        for end in (self._awake, wake):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(wake)
+        self._say(f"ready {os.getpid()}\n")
+        self._cleaner = Cleaner(self._clean)
+
+    def serve(self) -> None:
+        """Do what the engine asks for, until it is gone."""
+        buffer = bytearray()
+        while True:
+            door, cleaner = self._door.fileno(), self._cleaner.fileno()
+            ready, _, _ = select.select([door, cleaner, self._awake], [], [], LOOK)
+            if os.getppid() != self._parent:
+                return
+            if self._awake in ready:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._awake, 4096)
+            if cleaner in ready:
+                self._tell_kept(self._cleaner.hear())
+            if door in ready:
+                try:
+                    data = self._door.recv(1 << 18)
+                except ConnectionResetError:  # the engine was killed before it read everything
+                    return
+                if not data:
+                    return
+                buffer += data
+            for message in _messages(buffer):
+                self._do(message)
+                self._reap()  # a long batch must not hold back the ends of short tasks
+            self._reap()
+
+    def _say(self, text: str) -> None:
+        try:
+            self._door.sendall(text.encode(errors="replace"))
+        except OSError:
+            os._exit(0)  # the engine is gone
+
+    def _tell_kept(self, folders: list[str]) -> None:
+        for why in folders:
+            self._say(f"kept {why}\n")
+
+    def _do(self, message: Any) -> None:
+        if "remove" in message:
+            self._cleaner.add(message["remove"])
             return
-        if awake in ready:
-            with contextlib.suppress(BlockingIOError):
-                os.read(awake, 4096)
-        if door.fileno() in ready:
+        try:
+            pid = self._start(message)
+        except (OSError, ValueError) as error:  # ValueError: text that is no text for the system
+            number = error.errno if isinstance(error, OSError) else errno.EINVAL
+            blame = COMMAND if number in BLAMELESS_MACHINE else MACHINE
+            why = " ".join(str(error).split())
+            self._say(f"failed {message['attempt']} {blame} {why}\n")
+            return
+        self._shims.add(pid)
+        self._say(f"started {message['attempt']} {pid} {time.time_ns() // 1000}\n")
+
+    def _start(self, message: Any) -> int:
+        """Start the shim of an attempt in a session of its own; its process number."""
+        owner = message["owner"] and Owner(*message["owner"])
+        argv = [os.fsencode(word) for word in message["argv"]]
+        env = {os.fsencode(key): os.fsencode(value) for key, value in message["env"].items()}
+        folder = os.fsencode(message["folder"])
+        opened: list[int] = []
+        try:
+            opened.extend(_output(path, owner) for path in message["outputs"])
+            if message["own_folder"]:  # after the outputs: a folder without them is a forgotten one
+                _make_folder(folder, owner)
+            order = Order(
+                message["attempt"],
+                argv,
+                env,
+                folder,
+                (opened[0], opened[1]),
+                owner,
+                message["group"],
+                message["limits"],
+            )
+            return fork(order, self._records, self._nothing)
+        finally:
+            for one in opened:
+                os.close(one)
+
+    def _clean(self, door: socket.socket) -> None:
+        """The life of the process that removes folders."""
+        signal.set_wakeup_fd(-1)
+        close_all({door.fileno()})
+
+        def outputs(name: str) -> str:
+            job = int(name.partition(".")[0])
+            return f"{self._outputs}/{job // JOBS_A_FOLDER}/{name}.stdout"
+
+        serve(door, self._work, outputs)
+
+    def _reap(self) -> None:
+        """Tell the ends of shims, once what is left of their groups was killed."""
+        said = []
+        while True:
             try:
-                data = door.recv(1 << 18)
-            except ConnectionResetError:  # the engine was killed before it read everything
-                return
-            if not data:
-                return
-            buffer += data
-        for message in _messages(buffer):
-            _do(message, nothing, shims, door, old)
-            _reap(shims, door)  # a long batch must not hold back the ends of short tasks
-        _reap(shims, door)
+                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                break
+            if found is None:
+                break
+            pid = found.si_pid
+            if pid in self._shims:
+                # As long as nobody waited for the shim, its number is nobody else's.
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            if pid in self._shims:
+                self._shims.discard(pid)
+                code = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+                said.append(f"dead {pid} {code}\n")
+            elif pid == self._cleaner.pid:
+                self._tell_kept(self._cleaner.bury())
+        if said:
+            self._say("".join(said))
 
 
 def _messages(buffer: bytearray) -> list[Any]:
@@ -115,88 +217,16 @@ def _messages(buffer: bytearray) -> list[Any]:
     return found
 
 
-def _say(door: socket.socket, text: str) -> None:
-    with SAYING:
-        try:
-            door.sendall(text.encode())
-        except OSError:
-            os._exit(0)  # the engine is gone
-
-
-def _do(
-    message: Any, nothing: int, shims: set[int], door: socket.socket, old: SimpleQueue[str]
-) -> None:
-    for path in message.get("remove", ()):
-        old.put(path)
-    if "attempt" not in message:
-        return
-    try:
-        pid = _start(message, nothing)
-    except (OSError, ValueError) as error:  # ValueError: text that is no text for the system
-        number = error.errno if isinstance(error, OSError) else errno.EINVAL
-        blame = COMMAND if number in BLAMELESS_MACHINE else MACHINE
-        why = " ".join(str(error).split())
-        _say(door, f"failed {message['attempt']} {blame} {why}\n")
-        return
-    shims.add(pid)
-    _say(door, f"started {message['attempt']} {pid} {time.time_ns() // 1000}\n")
-
-
-def _start(message: Any, nothing: int) -> int:
-    """Start the shim of an attempt in a session of its own; its process number."""
-    records, work, owner = message["records"], message["work"], message["owner"]
-    argv = [os.fsencode(word) for word in message["argv"]]
-    env = {os.fsencode(key): os.fsencode(value) for key, value in message["env"].items()}
-    opened: list[int] = []
-    try:
-        opened.extend(_output(path, owner) for path in message["outputs"])
-        if work:  # after the outputs, so that a folder without them is a forgotten one
-            _folder(work, owner)
-        os.chdir(records)
-        if owner is None:
-            return os.posix_spawn(
-                argv[0],
-                argv[1:],
-                env,
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, nothing, 0),
-                    (os.POSIX_SPAWN_DUP2, opened[0], 1),
-                    (os.POSIX_SPAWN_DUP2, opened[1], 2),
-                ],
-                setsid=True,
-                setsigmask=[],
-                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],  # Python ignores them
-            )
-        child = subprocess.Popen(
-            argv[1:],
-            executable=argv[0],
-            env=env,
-            stdin=nothing,
-            stdout=opened[0],
-            stderr=opened[1],
-            start_new_session=True,
-            user=owner[0],
-            group=owner[1],
-            extra_groups=owner[2],
-        )
-        child.returncode = 0  # it is waited for below, with all others
-        return child.pid
-    finally:
-        for one in opened:
-            os.close(one)
-        os.chdir("/")
-
-
-def _folder(path: str, owner: list[Any] | None) -> None:
+def _make_folder(path: bytes, owner: Owner | None) -> None:
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
         return
     if owner is not None:
-        os.chown(path, owner[0], owner[1])
+        os.chown(path, owner.uid, owner.gid)
 
 
-def _output(path: str, owner: list[Any] | None) -> int:
+def _output(path: str, owner: Owner | None) -> int:
     """A file for output, made with the folder that it is in where that is not there."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -206,59 +236,5 @@ def _output(path: str, owner: list[Any] | None) -> int:
             os.mkdir(os.path.dirname(path), 0o700)
         file = os.open(path, flags, 0o600)
     if owner is not None:
-        os.fchown(file, owner[0], owner[1])
+        os.fchown(file, owner.uid, owner.gid)
     return file
-
-
-def _remove_all(old: SimpleQueue[str], door: socket.socket, work: str, outputs: str) -> None:
-    """Remove folders for ever: a large one must not hold back the starts. `?` before a path: only
-    if it is empty."""
-    for name in os.listdir(work) if os.path.isdir(work) else ():
-        # What a spawner of before did not get round to: outputs are forgotten first.
-        job = name.partition(".")[0]
-        if job.isdigit() and not os.path.exists(
-            f"{outputs}/{int(job) // JOBS_A_FOLDER}/{name}.stdout"
-        ):
-            old.put(f"{work}/{name}")
-    while True:
-        path = old.get()
-        try:
-            os.rmdir(path.removeprefix("?"))
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            if error.errno == errno.ENOTEMPTY and path.startswith("?"):
-                continue
-            try:
-                shutil.rmtree(path)
-            except OSError as worse:
-                why = " ".join(str(worse).split())
-                _say(door, f"kept {why}\n")
-
-
-def _reap(shims: set[int], door: socket.socket) -> None:
-    """Tell the ends of shims, once what is left of their groups was killed."""
-    said = []
-    while True:
-        try:
-            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            break
-        if found is None:
-            break
-        pid = found.si_pid
-        if pid in shims:
-            # As long as nobody waited for the shim, its number is nobody else's.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        if pid in shims:
-            shims.discard(pid)
-            code = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
-            said.append(f"dead {pid} {code}\n")
-    if said:
-        _say(door, "".join(said))
-
-
-if __name__ == "__main__":
-    main()

@@ -21,17 +21,28 @@ PATIENCE = 10.0
 """Seconds for the spawner before this one to go away."""
 
 
+PROGRAM = f"""
+import sys
+sys.path.append({str(Path(spawner.__file__).absolute().parents[3])!r})
+from {spawner.__name__} import main
+main()
+"""
+"""Started without the folders of others on its path, and without what their sites would run."""
+
+
 @dataclass(frozen=True, slots=True)
 class SpawnRequest:
     """Tells the spawner to start a shim."""
 
     attempt: Attempt
-    records: str  # the folder of the records
-    work: str | None
+    folder: str
+    own_folder: bool  # the folder is made for it
     outputs: tuple[str, str]
-    argv: tuple[str, ...]  # the program, then its argv
+    argv: tuple[str, ...]
     env: dict[str, str]
     someone: Person | None
+    group: str | None  # the folder of its control group, and what is written there
+    limits: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +84,12 @@ Word = Spawned | Failed | Dead | NotRemoved
 class Spawner:
     """A running spawner, the only one over its lock. Raises EngineError once it is gone."""
 
-    def __init__(self, lock: Path, work: Path, outputs: Path) -> None:
+    def __init__(self, lock: Path, records: Path, work: Path, outputs: Path) -> None:
         mine, its = socket.socketpair()
-        program = [sys.executable, "-I", "-S", "-X", "utf8", spawner.__file__]
+        program = [sys.executable, "-I", "-S", "-X", "utf8", "-c", PROGRAM]
         with its:
             self._process = subprocess.Popen(
-                [*program, str(its.fileno()), str(lock), str(work), str(outputs)],
+                [*program, *map(str, (its.fileno(), lock, records, work, outputs))],
                 pass_fds=[its.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -118,18 +129,21 @@ class Spawner:
         self._out += to_frame(
             {
                 "attempt": str(request.attempt),
-                "records": request.records,
-                "work": request.work,
+                "folder": request.folder,
+                "own_folder": request.own_folder,
                 "outputs": request.outputs,
                 "argv": request.argv,
                 "env": request.env,
                 "owner": someone and (someone.uid, someone.gid, someone.groups),
+                "group": request.group,
+                "limits": request.limits,
             }
         )
 
-    def remove(self, paths: Sequence[str]) -> None:
-        """Have folders removed, those with `?` before them if they are empty."""
-        self._out += to_frame({"remove": list(paths)})
+    def remove(self, attempts: Sequence[Attempt], if_empty: bool = False) -> None:
+        """Have the working folders of these removed."""
+        mark = "?" if if_empty else ""
+        self._out += to_frame({"remove": [f"{mark}{attempt}" for attempt in attempts]})
 
     def flush(self) -> None:
         """Hand over what it takes now; the rest later."""

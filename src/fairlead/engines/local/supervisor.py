@@ -9,15 +9,16 @@ import resource
 import select
 import signal
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
 
 from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Report, Started
 from fairlead.engines.local.ending import Remnants, end, memory_message
+from fairlead.engines.local.groups import Groups
 from fairlead.engines.local.memory import MemoryWatch, limit_of
-from fairlead.engines.local.processes import alive, descendants, kill, process
+from fairlead.engines.local.processes import Process, alive, descendants, kill, process
 from fairlead.engines.local.records import Claim, Records, Unclaimed
 from fairlead.engines.local.spawner_link import Dead, Failed, NotRemoved, Spawned, Word
 
@@ -60,6 +61,8 @@ class Task:
     pid: int = 0
     start: int = 0  # of a shim that is no child of the present spawner
     own: bool = True  # its shim is a child of the present spawner
+    uid: int = field(default_factory=os.geteuid)  # as whom it runs
+    grouped: bool = False  # it has a control group
     silent: bool = False  # nobody expects it, so nothing is reported of it
     begun: float = 0.0  # by the steady clock
     time: int = 0  # in microseconds since 1970
@@ -83,17 +86,24 @@ class Supervisor:
     """Follows the engine's attempts while they are under way."""
 
     def __init__(
-        self, records: Records, engine: str, grace: float, memory: MemoryWatch | None
+        self,
+        records: Records,
+        engine: str,
+        grace: float,
+        memory: MemoryWatch | None,
+        groups: Groups | None,
     ) -> None:
         self.tasks: dict[Attempt, Task] = {}
         self.reports: dict[tuple[Attempt, bool], Report] = {}
         """Reports, oldest first, by their attempts and whether they are ends."""
         self.silenced: list[Attempt] = []
         """Attempts that nobody expected and that are over."""
-        self.notes: list[str] = []
+        self.stray: set[Attempt] = set()
+        """Attempts that are not followed, and have control groups, which are cleared."""
         self._records = records
         self._grace = grace
         self._memory = memory
+        self._groups = groups
         self._remnants = Remnants(engine)
         self._pids: dict[int, Attempt] = {}
         self._clearing: dict[Attempt, Task] = {}
@@ -139,7 +149,8 @@ class Supervisor:
     def adopt(self, task: Task, claim: Claim) -> None:
         """An attempt's shim, which is no child of ours, runs: say so, and watch it."""
         task.phase, task.pid, task.own = Phase.RUNNING, claim.pid, False
-        task.start = claim.start
+        task.start, task.uid = claim.start, claim.uid
+        task.grouped = self._groups is not None and self._groups.has(task.attempt)
         task.begun = time.monotonic() - max(0.0, time.time() - claim.time / 1_000_000)
         self._begin(task, claim.time)
         self._report_start(task)
@@ -178,7 +189,7 @@ class Supervisor:
         """Take in what the spawner said."""
         for word in words:
             if isinstance(word, NotRemoved):
-                self.notes.append(word.why)
+                self._records.faults.append(f"a working folder is left: {word.why}")
             elif isinstance(word, Dead):
                 task = self.tasks.get(self._pids.pop(word.pid))
                 if task is not None and task.own and task.pid == word.pid:
@@ -217,7 +228,7 @@ class Supervisor:
         claim = self._records.claim(attempt)
         over: Ended | Lost
         if isinstance(claim, Unclaimed):
-            over = self._end_unclaimed(task, code)
+            over = self._end_unclaimed(task, code, claim)
         else:
             if task.own and claim.pid != task.pid:
                 # Another shim of this attempt, started before the engine was, was faster.
@@ -230,17 +241,26 @@ class Supervisor:
                 stopped = task.stopping, task.stopped
             status = self._records.status(attempt)
             over = end(attempt, task.assignment, claim, status, stopped, code, now)
+            task.uid = claim.uid
+            task.grouped = self._groups is not None and self._groups.has(attempt)
+            if stopped is None and self._exhausted(task):
+                ended = over.time if isinstance(over, Ended) else max(now, claim.time)
+                over = Ended(attempt, Cause.MEMORY, signal.SIGKILL, ended, claim.time)
             if isinstance(over, Ended) and over.cause is Cause.MEMORY:
                 over = replace(over, message=memory_message(task.assignment, task.used))
         task.phase, task.over = Phase.CLEARING, over
         self._clearing[attempt] = task
         return None
 
-    def _end_unclaimed(self, task: Task, code: int | None) -> Ended | Lost:
+    def _exhausted(self, task: Task) -> bool:
+        """Whether the kernel killed the attempt for its memory."""
+        return self._groups is not None and self._groups.ran_out_of_memory(task.attempt)
+
+    def _end_unclaimed(self, task: Task, code: int | None, claim: Unclaimed) -> Ended | Lost:
         """The end of an attempt whose shim is dead and has no claim; and no other shall."""
         attempt = task.attempt
-        if not task.own:  # it had one when it was found: its user took it away
-            why = "its record was removed, so its exit code is not known"
+        if claim is Unclaimed.UNREADABLE or not task.own:  # it had one when it was found
+            why = "its record was removed or overwritten, so its exit code is not known"
             return Lost(attempt, True, why, machine_at_fault=False)
         try:
             self._records.forbid(attempt)
@@ -249,11 +269,7 @@ class Supervisor:
         if task.stopping is not None:
             why = "it was stopped before it started"
             return Lost(attempt, False, why, machine_at_fault=False)
-        # The machine writes well, so its own environment is to blame. A machine that was blamed
-        # would get nothing more, from nobody: a tenant could do that to all others.
-        now = time.time_ns() // 1000
-        why = f"its shell ended ({code}) before the command was started: see its variables"
-        return Ended(attempt, Cause.NOT_STARTED, abs(code or 0), now, None, why)
+        return Lost(attempt, False, f"its shim ended ({code}) before it claimed the attempt")
 
     def stop(self, task: Task, cause: Cause) -> None:
         """Stop an attempt, gently and then by force; one that takes too much memory at once."""
@@ -265,8 +281,7 @@ class Supervisor:
         task.stopped = time.time_ns()
         with contextlib.suppress(OSError):  # a full disk: then a restart forgets the cause
             self._records.stop(task.attempt, cause)
-        # If it was not claimed yet, its shim finds that out and ends. Its user can have removed the
-        # claim, too: so the signals follow all the same.
+        # If it was not claimed yet, its shim finds that out and ends.
         self._forbid(task)
         now = time.monotonic()
         if cause is Cause.MEMORY:
@@ -292,6 +307,7 @@ class Supervisor:
         self._see_ends()
         self._ring()
         self._watch_memory()
+        self._clear_groups()
         self._clear(reaper)
 
     def _watch_memory(self) -> None:
@@ -308,6 +324,7 @@ class Supervisor:
                     task.pid: (limit, task.attempt)
                     for task in self.tasks.values()
                     if task.phase is Phase.RUNNING
+                    and not (task.grouped and self._groups and self._groups.limits_memory)
                     and (limit := limit_of(task.assignment)) is not None
                 }
             )
@@ -360,8 +377,8 @@ class Supervisor:
             self._tell(gently)
 
     def _signal(self, task: Task, sent: signal.Signals) -> None:
-        """Send a signal to the group of an attempt, unless its number is another's by now. What its
-        record says is not asked: its user can write there."""
+        """Send a signal to the group of processes of an attempt, unless its number is another's by
+        now."""
         shim = process(task.pid)
         if shim is None or shim.zombie:
             return
@@ -370,25 +387,42 @@ class Supervisor:
                 os.killpg(task.pid, sent)
 
     def _tell(self, tasks: Sequence[Task]) -> None:
-        """Send the gentle signal to the groups of these, and to what left them but is still below
-        their shims."""
+        """Send the gentle signal to the groups of processes of these, and to what left them but is
+        in their control groups, or without these below their shims."""
         for task in tasks:
-            below = [one for one in descendants(task.pid) if one.group != task.pid]
+            found = self._members(task)
+            below = [one for one in found if one.group != task.pid]
             self._signal(task, signal.SIGTERM)
             for one in below:
                 kill(one.pid, one.start, signal.SIGTERM)
 
+    def _members(self, task: Task) -> Iterable[Process]:
+        if task.grouped and self._groups is not None:
+            members = (process(pid) for pid in self._groups.members(task.attempt))
+            return [one for one in members if one is not None]
+        return descendants(task.pid)
+
+    def _clear_groups(self) -> None:
+        """Kill what is in the control groups of the dead; report those of which they are gone."""
+        if self._groups is None:
+            return
+        self.stray = {attempt for attempt in self.stray if not self._groups.clear(attempt)}
+        for task in list(self._clearing.values()):
+            if task.grouped and self._groups.clear(task.attempt) and task.over is not None:
+                self.finish(task, task.over)
+
     def _clear(self, reaper: int) -> None:
         """Report those of which nothing runs any more, kill what is left of the others."""
         for own in (True, False):
-            tasks = [task for task in self._clearing.values() if task.own is own]
+            tasks = [
+                task for task in self._clearing.values() if task.own is own and not task.grouped
+            ]
             begin = time.monotonic()
             if not tasks or (not own and begin < self._next_search):
                 continue
             dead: Mapping[Attempt, int] = {task.attempt: task.pid for task in tasks}
-            left = self._remnants.clear(
-                dead, self._records.owner, reaper if own else None, self._pids
-            )
+            users = {task.attempt: task.uid for task in tasks}
+            left = self._remnants.clear(dead, users, reaper if own else None, self._pids)
             for task in tasks:
                 if task.attempt not in left and task.over is not None:
                     self.finish(task, task.over)

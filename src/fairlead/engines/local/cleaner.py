@@ -1,0 +1,258 @@
+"""Removes the working folders of attempts, whatever their owners left in them or still do there.
+
+A process of its own, forked from the spawner, does the removing, for a large file can hold it up
+for seconds. It remembers nothing: it takes a step at a folder and says whether that is gone. So it
+can die or be killed at any moment, and a folder that never ends holds up no other.
+
+Nothing is followed, nothing recursive: a folder within a folder is moved up to the top first, so
+that all that is ever open is the top and one folder in it, however deep the tree is. It imports
+nothing of Fairlead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import socket
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+STEP = 1000
+"""Files and folders that are removed at a time."""
+
+BATCH = 50
+"""Names that are handed over at a time: they fit into the socket."""
+
+DEATHS = 3
+"""So often a folder is tried at which the process that removes dies."""
+
+ATTEMPT = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18}){2}")
+
+LIST = "*"
+"""Asks for what was forgotten before."""
+
+OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Cleaner:
+    """The spawner's end: what is to be removed, and the process that does so.
+
+    `main`: what that process runs, given its end of a socket; it closes all else that it has."""
+
+    def __init__(self, main: Callable[[socket.socket], None]) -> None:
+        self._main = main
+        self._waiting = deque([LIST])
+        self._given: list[str] = []
+        self._deaths: dict[str, int] = {}
+        self._in = b""
+        self._begin()
+
+    def _begin(self) -> None:
+        mine, its = socket.socketpair()
+        self.pid = os.fork()
+        if self.pid == 0:
+            code = 1
+            try:
+                self._main(its)
+                code = 0
+            finally:
+                os._exit(code)
+        its.close()
+        self._socket = mine
+        self._hand_over()
+
+    def fileno(self) -> int:
+        """Where its words arrive."""
+        return self._socket.fileno()
+
+    def add(self, names: list[str]) -> None:
+        """Remove these folders; `?` before a name: only if it is empty."""
+        self._waiting.extend(names)
+        self._hand_over()
+
+    def hear(self) -> list[str]:
+        """Takes in what it said; why folders could not be removed."""
+        try:
+            data = self._socket.recv(1 << 16)
+        except ConnectionResetError:
+            data = b""
+        self._in += data
+        *lines, self._in = self._in.split(b"\n")
+        kept = []
+        for line in lines:
+            word, _, rest = os.fsdecode(line).partition(" ")
+            if word == "found":
+                self._waiting.append(rest)
+                continue
+            name = self._given.pop(0)
+            self._deaths.pop(name, None)
+            if word == "left":
+                self._waiting.append(name)
+            elif word == "kept":
+                kept.append(rest)
+        self._hand_over()
+        return kept
+
+    def bury(self) -> list[str]:
+        """Its process is dead: begin another, that tries the folder at which it died last of all.
+        Why folders are not tried any more."""
+        kept = []
+        self._socket.close()
+        self._in = b""
+        if self._given:
+            name = self._given.pop(0)
+            self._waiting.extendleft(reversed(self._given))
+            self._given = []
+            times = self._deaths[name] = self._deaths.get(name, 0) + 1
+            if times < DEATHS:
+                self._waiting.append(name)
+            else:
+                kept.append(f"{name}: what removes it dies over it")
+        self._begin()
+        return kept
+
+    def _hand_over(self) -> None:
+        if self._given or not self._waiting:
+            return
+        count = min(BATCH, len(self._waiting))
+        self._given = [self._waiting.popleft() for _ in range(count)]
+        with contextlib.suppress(OSError):  # it is dead, which is seen soon
+            self._socket.sendall(os.fsencode("".join(f"{name}\n" for name in self._given)))
+
+
+def serve(door: socket.socket, work: str, outputs: Callable[[str], str]) -> None:
+    """Remove what is asked for in this folder, to the end of the input; `outputs`: the path of an
+    output that an attempt has until it is forgotten."""
+    os.nice(10)
+    rest = b""
+    while data := door.recv(1 << 16):
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            name = os.fsdecode(line)
+            if name == LIST:
+                for old in _forgotten(work, outputs):
+                    door.sendall(os.fsencode(f"found {old}\n"))
+                door.sendall(b"gone\n")
+            else:
+                door.sendall(os.fsencode(_step(work, name)))
+
+
+def _forgotten(work: str, outputs: Callable[[str], str]) -> Iterator[str]:
+    """What nobody got round to removing: outputs are forgotten first."""
+    with contextlib.suppress(FileNotFoundError), os.scandir(work) as entries:
+        for entry in entries:
+            if ATTEMPT.fullmatch(entry.name) and not os.path.exists(outputs(entry.name)):
+                yield entry.name
+
+
+def _step(work: str, name: str) -> str:
+    """A step at this folder, in words."""
+    try:
+        folder = os.open(work, OPEN)
+        try:
+            plain = name.removeprefix("?")
+            return "gone\n" if remove(folder, plain, STEP, plain != name) else "left\n"
+        finally:
+            os.close(folder)
+    except OSError as error:
+        why = " ".join(f"{work}/{name.removeprefix('?')}: {error.strerror}".split())
+        return f"kept {why}\n"
+
+
+def remove(folder: int, name: str, most: int, if_empty: bool = False) -> bool:
+    """Remove at most so many files and folders of what has this name in an open folder; whether
+    there is nothing left to do. Raises OSError where something cannot be removed."""
+    if _gone(folder, name) or if_empty:
+        return True
+    left = _Count(most)
+    top = _open(folder, name)
+    try:
+        while not _gone(folder, name):
+            for entry in _entries(top, left):
+                if _gone(top, entry):
+                    left.count -= 1
+                else:
+                    _empty(top, entry, left)
+            if left.count <= 0:
+                return _gone(folder, name)
+        return True
+    finally:
+        os.close(top)
+
+
+class _Count:
+    """How much may be done yet."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+
+def _empty(top: int, name: str, left: _Count) -> None:
+    """Empty a folder of the top one: its folders become folders of the top one, too."""
+    within = _open(top, name)
+    try:
+        for entry in _entries(within, left):
+            if not _gone(within, entry):
+                _move(within, entry, top)
+            left.count -= 1
+    finally:
+        os.close(within)
+    _gone(top, name)
+
+
+def _move(within: int, name: str, top: int) -> None:
+    new = f".{secrets.token_hex(8)}"
+    try:
+        os.rename(name, new, src_dir_fd=within, dst_dir_fd=top)
+    except PermissionError:  # a folder that is moved must be writable for who moves it
+        os.close(_open(within, name))
+        os.rename(name, new, src_dir_fd=within, dst_dir_fd=top)
+
+
+def _entries(folder: int, left: _Count) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if left.count <= 0:
+                return
+            yield entry.name
+
+
+def _gone(folder: int, name: str) -> bool:
+    """Remove this if it is a file or an empty folder; whether it is not there any more."""
+    try:
+        os.rmdir(name, dir_fd=folder)
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    return True
+
+
+def _open(folder: int, name: str) -> int:
+    """Open a folder, and have it to ourselves."""
+    try:
+        opened = os.open(name, OPEN, dir_fd=folder)
+    except PermissionError:
+        bare = os.open(name, OPEN | os.O_PATH, dir_fd=folder)
+        try:
+            Path(f"/proc/self/fd/{bare}").chmod(0o700)
+        finally:
+            os.close(bare)
+        opened = os.open(name, OPEN, dir_fd=folder)
+    try:
+        if os.geteuid() == 0:
+            os.fchown(opened, 0, 0)
+        os.fchmod(opened, 0o700)
+    except OSError:
+        os.close(opened)
+        raise
+    return opened
