@@ -60,7 +60,7 @@ class Keys:
             raise RefusalError(
                 ErrorKind.UNAUTHENTICATED,
                 "the token is not valid",
-                "ask an admin for one (fairlead token make)",
+                "ask an admin for one (fairlead token create)",
                 headers=CHALLENGE,
             )
         return Caller(known.name, known.role, known.tenant)
