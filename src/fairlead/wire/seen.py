@@ -31,7 +31,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     jobs.Jobs: _fields("schema_ jobs next"),
     jobs.JobDetail: _fields(f"schema_ {_JOB}", owner="job reason by"),
     jobs.TaskCounts: _fields("waiting launched running stopping finished failed dropped"),
-    jobs.Submitted: _fields("schema_ jobs repeated warnings"),  # by the token that asked
+    jobs.Submitted: _fields("schema_ jobs repeated warnings forgotten"),  # by the token that asked
     jobs.SubmissionWarning: _fields("job sentence"),
     jobs.CancelledJob: _fields(f"{_JOB} changed"),
     jobs.Cancelled: _fields("schema_ jobs"),

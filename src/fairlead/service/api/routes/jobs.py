@@ -88,11 +88,17 @@ async def submit(
     if not isinstance(accepted, SubmittedJobs):
         raise TypeError(f"jobs were submitted, and the reply is {accepted!r}")
     rows = await context.read(lambda view: _rows_of(view, accepted.ids))
+    there = {row.id for row in rows}
     answer = Submitted(
         jobs=[to_wire(row) for row in rows],
         repeated=accepted.again,
         warnings=[
             SubmissionWarning(job=each.job, sentence=each.sentence) for each in accepted.warnings
+        ],
+        forgotten=[
+            name
+            for number, name in zip(accepted.ids, accepted.names, strict=True)
+            if number not in there
         ],
     )
     return context.answer(answer)

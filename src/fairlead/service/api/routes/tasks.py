@@ -172,10 +172,9 @@ def _rows(
     records = view.records
     record = own(view, caller, name)
     rows: Rows = []
-    column, at = records.table.state, record.first
     last = min(record.tasks, first + SCANNED)
     for number in range(first, last):
-        if state is None or column[at + number] == state:
+        if state is None or records.state(record, number) is state:
             rows.append((records.task(record, number), records.attempts(record, number)))
             if len(rows) == most:
                 last = number + 1
