@@ -63,7 +63,7 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
     reader = _Reader(context)
     clock, sent = asyncio.get_running_loop().time, 0.0
     yield b": fairlead\n\n"  # so that a reader knows at once that it is connected
-    while not context.api.stopping:
+    while await context.may_go_on():
         try:
             entries = feed.after(at)
             if entries is None:

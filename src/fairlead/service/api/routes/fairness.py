@@ -74,7 +74,7 @@ async def shares_history(
 async def why(context: Enter, job: Name) -> Response:
     """Why a job waits."""
     context.slow_down_heavy()
-    async with context.api.heavy_room:
+    async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
         taken = await context.read(lambda view: _get_picture(view, context.caller, job, now))
         if context.api.settings.threads:
@@ -89,7 +89,7 @@ async def whatif(context: Enter) -> Response:
     context.slow_down_heavy()
     asked = await context.read_body(WhatIfAsked)
     changes = changes_of(asked)
-    async with context.api.heavy_room:
+    async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
         present, others, policy = await context.read(
             lambda view: _get_input(view, context.caller, asked)

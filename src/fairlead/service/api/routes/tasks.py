@@ -115,7 +115,7 @@ async def _follow(
         nonlocal source
         settings = context.api.settings
         at, left = begin, LAST if limit is None else limit
-        while left > 0 and not context.api.stopping:
+        while left > 0 and await context.may_go_on():
             if source.attempt is None and not source.over:
                 found = await context.read_on(look)
                 if found is None:
