@@ -157,7 +157,7 @@ class RequestContext:
 
     async def ask(self, change: Change) -> Done:
         """Done, and durable. Raises RefusalError."""
-        self._slow_down_reading()
+        await self._slow_down_reading()
         done = await self.api.ask(change)
         self.done = True
         return done
@@ -167,7 +167,7 @@ class RequestContext:
         took too much of the loop's time already; not once something was done for him: he is to
         hear of it."""
         if not self.done:
-            self._slow_down_reading()
+            await self._slow_down_reading()
         return await self._read(function)
 
     async def read_on(self, function: Callable[[ServiceView], T]) -> T | None:
@@ -206,14 +206,14 @@ class RequestContext:
         finally:
             api.reading.spend(self.who, api.clock(), spent)
 
-    def _slow_down_reading(self) -> None:
+    async def _slow_down_reading(self) -> None:
         wait = self.api.reading.debt(self.who, self.api.clock())
-        _slow_down(wait, "of this sender take the loop's time")
+        await _slow_down(self.api, wait, "of this sender take the loop's time")
 
-    def slow_down_heavy(self) -> None:
+    async def slow_down_heavy(self) -> None:
         """Raises RefusalError where too much that is heavy was asked."""
         wait = self.api.heavy.take(self.who, self.api.clock())
-        _slow_down(wait, "of this kind are sent: each computes for long")
+        await _slow_down(self.api, wait, "of this kind are sent: each computes for long")
 
     async def body(self) -> bytes:
         """The body, no longer and no slower than is allowed. Raises RefusalError."""
@@ -334,14 +334,15 @@ async def enter(request: Request) -> RequestContext:
     try:
         token = await _token(api, request, route, address)
     except RefusalError:
-        _slow_down(api.by_address.take(address, now), "come from this address")
+        await _slow_down(api, api.by_address.take(address, now), "come from this address")
         raise
     caller = _caller(route, token)
     if token is None:
-        _slow_down(api.by_address.take(address, now), "come from this address")
+        await _slow_down(api, api.by_address.take(address, now), "come from this address")
     else:
         who = who_of(caller, address)
-        _slow_down(api.by_token.take(who, now), "are sent with this token or others of its tenant")
+        wait = api.by_token.take(who, now)
+        await _slow_down(api, wait, "are sent with this token or others of its tenant")
         known = request.scope.get("state", {}).get(KNOWN)
         if known is not None:
             known(who)
@@ -389,8 +390,12 @@ def _has_body(request: Request) -> bool:
     return "transfer-encoding" in headers or headers.get("content-length", "0").strip() != "0"
 
 
-def _slow_down(wait: float, whose: str) -> None:
+async def _slow_down(api: Api, wait: float, whose: str) -> None:
+    """Raises RefusalError where one has to wait; not at once, so that who asks again at once does
+    no more than who waits."""
     if wait > 0:
+        if api.settings.threads:
+            await asyncio.sleep(min(wait, api.settings.refusal_seconds))
         raise RefusalError(ErrorKind.TOO_MANY, f"too many requests {whose}", retry=wait)
 
 

@@ -53,6 +53,8 @@ class ApiSettings:
     """Reasons and what-ifs a second of one tenant: each computes for long."""
     heavy_burst: float = 30.0
     """Reasons and what-ifs of one tenant at once."""
+    refusal_seconds: float = 0.5
+    """After which, at most, one is told that requests are too many."""
     page: int = 1000
     """Entries of a page at most, and where nothing is asked."""
     output_bytes: int = 2**20

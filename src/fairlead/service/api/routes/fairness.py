@@ -44,7 +44,7 @@ async def shares(
     """What each tenant has, and what would be fair."""
     now = context.api.wall()
     if jobs:
-        context.slow_down_heavy()
+        await context.slow_down_heavy()
 
     def look(view: ServiceView) -> Shares:
         return to_wire.shares(_time(view, now), _core(view), view.watch, jobs=jobs)
@@ -73,7 +73,7 @@ async def shares_history(
 
 async def why(context: Enter, job: Name) -> Response:
     """Why a job waits."""
-    context.slow_down_heavy()
+    await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
         taken = await context.read(lambda view: _get_picture(view, context.caller, job, now))
@@ -86,7 +86,7 @@ async def why(context: Enter, job: Name) -> Response:
 
 async def whatif(context: Enter) -> Response:
     """Who would gain and who would lose."""
-    context.slow_down_heavy()
+    await context.slow_down_heavy()
     asked = await context.read_body(WhatIfAsked)
     changes = changes_of(asked)
     async with context.api.heavy_places.place(context.who):
