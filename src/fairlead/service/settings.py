@@ -21,15 +21,18 @@ class Limits:
     jobs_per_request: int = 10_000
     jobs: int = 1_000_000  # that are known, those that are over too
     tasks: int = 10_000_000  # of these
+    keys_per_tenant: int = 250_000  # that are known
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """The time for which jobs that are over are known: until one of these limits is reached."""
+    """The time for which jobs that are over are known: until one of these limits is reached. Of
+    too many jobs or tasks those go first that are of the tenant with most of them."""
 
     time: int = 7 * DAY  # microseconds
     jobs: int = 100_000
-    tasks: int = 2_000_000
+    tasks: int = 2_000_000  # up to the last one of each job that was ever launched
+    keys: int = DAY  # at least so long a key is known, whatever becomes of its jobs
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,9 @@ class Submitted(ResponseBody):
     warnings: list[SubmissionWarning] = Field(
         default_factory=list, description="of jobs that can never run as things are now"
     )
+    forgotten: list[str] = Field(
+        default_factory=list, description="of the first time, jobs that are known no more"
+    )
 
 
 class Submission(RequestBody):

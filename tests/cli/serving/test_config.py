@@ -25,7 +25,7 @@ SETTINGS: list[tuple[str, type[Any], Field[Any]]] = [
 ]
 
 MICROSECONDS = (
-    *("reserve_after", "preempt_after", "time", "quarantine", "quarantine_most"),
+    *("reserve_after", "preempt_after", "time", "keys", "quarantine", "quarantine_most"),
     *("node_interval", "lost_after", "given_up_for", "journal_keep", "advise_every"),
 )
 

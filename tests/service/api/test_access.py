@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+
 import pytest
 
 from fairlead.engines.interface import Assignment
@@ -9,7 +12,7 @@ from fairlead.model.machine import Machine
 from fairlead.service.api.app import HANDLERS
 from fairlead.wire.routes import ROUTES, STREAM, Access, Route
 from tests.engines.world import Fate
-from tests.service.api.stage import Answer, Stage, job, stream
+from tests.service.api.stage import Answer, Stage, call, job, stream
 
 IN_PATHS = {"job": "mine", "task": "0", "tenant": "sales", "machine": "m0", "token": "spare"}
 """What stands in the routes' paths. The job is of the tenant vision."""
@@ -173,6 +176,35 @@ def test_a_revoked_token_is_refused_at_once(stage: Stage) -> None:
     assert stage.get("/v1/me", "watcher").status == 200
     assert stage.ask("DELETE", "/v1/tokens/watcher").status == 204
     assert stage.get("/v1/me", "watcher").status == 401
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["revoked", "made anew for another"])
+@pytest.mark.parametrize("path", ["/v1/events", "/v1/jobs/mine/tasks/0/output?follow=true"])
+def test_what_goes_on_ends_with_its_token(stage: Stage, path: str, again: bool) -> None:
+    assert stage.submit("mine", "vision").status == 201
+    stage.step()
+    whose = {"name": "spare", "role": "tenant", "tenant": "vision"}
+    mine = stage.ask("POST", "/v1/tokens", body=whose).tree["token"]
+    root = {"Authorization": f"Bearer {stage.tokens['root']}"}
+
+    async def followed() -> None:
+        parts = stream(stage.app, path, {"Authorization": f"Bearer {mine}"})
+        reading = asyncio.ensure_future(anext(parts))
+        while not stage.app.api.streams:
+            await asyncio.sleep(0)
+        if "events" in path:
+            await reading
+            reading = asyncio.ensure_future(anext(parts))
+        await call(stage.app, "DELETE", "/v1/tokens/spare", root, [])
+        if again:
+            body = json.dumps(whose | {"tenant": "sales"}).encode()
+            kind = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+            await call(stage.app, "POST", "/v1/tokens", root | kind, [body])
+        with pytest.raises(StopAsyncIteration):
+            await reading
+
+    stage.run(followed())
+    assert not stage.app.api.streams
 
 
 def test_a_new_token_is_good_at_once_and_its_secret_is_told_once(stage: Stage) -> None:

@@ -422,3 +422,13 @@ def test_no_range_means_more_names_than_it_is_taken_for(text: str) -> None:
     except InputError:
         return
     assert len(names) <= meant(text)
+
+
+@pytest.mark.parametrize("path", ["/v1/me", f"/v1/jobs?prefix={'x' * 20_000}"])
+def test_a_head_that_is_too_long_is_refused_however_it_comes(path: str) -> None:
+    most = ApiSettings(threads=False, head_bytes=21_000)
+    with Stage(settings=most) as stage:
+        assert stage.get("/v1/me", headers={"X-Long": "y" * 20_000}).status == 200
+        answer = stage.get(path, headers={"X-Long": "y" * 21_000})
+        assert (answer.status, answer.kind) == (400, "bad_request")
+        assert answer.headers["connection"] == "close"

@@ -15,8 +15,10 @@ from fairlead.service.requests import (
     ChangeJob,
     Done,
     ForgetJob,
+    MakeToken,
     PutTenant,
     Refused,
+    RevokeToken,
     Role,
     SubmitJobs,
     Wrong,
@@ -291,12 +293,96 @@ def test_jobs_that_are_over_are_forgotten_in_time() -> None:
         stage.submit(job(f"x{number}"), key=f"k{number}")
         stage.settle(1)
     assert [record.name for record in stage.service.records.jobs.values()] == ["x2", "x3", "x4"]
-    assert len(stage.service.records.keys) == 3
     stage.settle(15)
     assert not stage.service.records.jobs
     assert not stage.service.records.totals
     assert stage.service.records.over_tasks == 0
     assert not stage.world.outputs
+
+
+def test_one_tenant_does_not_make_the_service_forget_anothers_jobs() -> None:
+    """What is kept is shared by tenant, and tasks that never ran take nothing of it."""
+    settings = Settings(
+        retention=Retention(jobs=6, tasks=20), tenants=(Tenant("loud"), Tenant("quiet"))
+    )
+    fates = {f"{name}{number}": [Fate(0)] for name in "lq" for number in range(20)}
+    stage = Stage(settings=settings, fates=fates)
+    for number in range(2):
+        stage.submit(job(f"q{number}", tenant="quiet"), key=f"k{number}")
+        stage.settle(1)
+    for number in range(3):
+        stage.submit(job(f"huge{number}", 100_000, tenant="loud"), key=f"h{number}")
+        stage.step(CancelJob(ADMIN, f"huge{number}"))
+        stage.settle(2)
+    names = [record.name for record in stage.service.records.jobs.values()]
+    assert names == ["q0", "q1", "huge0", "huge1", "huge2"]
+    assert len(stage.service.records.table) - stage.service.records.table.free < 100
+    for number in range(10):
+        stage.submit(job(f"l{number}", tenant="loud"))
+        stage.settle(1)
+    names = [record.name for record in stage.service.records.jobs.values()]
+    assert names == ["q0", "q1", "l6", "l7", "l8", "l9"]
+    assert stage.submit(job("q0", tenant="quiet"), key="k0").again
+
+
+def test_many_tasks_are_forgotten_of_who_has_most() -> None:
+    settings = Settings(retention=Retention(tasks=12), tenants=(Tenant("loud"), Tenant("quiet")))
+    stage = Stage(settings=settings, fates={name: [Fate(0)] for name in ("q", "a", "b", "c")})
+    stage.submit(job("q", 3, tenant="quiet"))
+    stage.settle(2)
+    for name in "abc":
+        stage.submit(job(name, 8, tenant="loud"))
+        stage.settle(8)
+    assert [record.name for record in stage.service.records.jobs.values()] == ["q", "c"]
+
+
+def test_a_key_is_known_for_its_time_whatever_becomes_of_its_jobs() -> None:
+    settings = Settings(retention=Retention(time=2 * SECOND, keys=60 * SECOND))
+    stage = Stage(settings=settings, fates={"x": [Fate(0)], "y": [Fate(0)]})
+    first = stage.submit(job("x"), job("y"), key="k")
+    stage.settle(2)
+    stage.step(ForgetJob(ADMIN, "y"))
+    stage.settle(8)
+    assert not stage.service.records.jobs
+    stage.restart()
+    stage.step()
+    again = stage.submit(job("x"), job("y"), key="k")
+    assert (again.again, again.ids, again.names) == (True, first.ids, ("x", "y"))
+    assert not stage.service.records.jobs
+    stage.settle(70, SECOND)
+    assert not stage.service.records.keys
+    assert not stage.service.records.key_counts
+    assert not stage.submit(job("x"), job("y"), key="k").again
+
+
+def test_keys_are_limited_by_tenant() -> None:
+    settings = Settings(limits=Limits(keys_per_tenant=2), tenants=(Tenant("a"), Tenant("b")))
+    stage = Stage(settings=settings)
+    stage.step()
+    for name in "ab":
+        stage.step(MakeToken(ADMIN, name, Role.TENANT, name, "", ""))
+    one, two = (Caller(name, Role.TENANT, name) for name in "ab")
+    stage.submit(job("x"), key="k", caller=one)
+    stage.submit(job("y"), key="l", caller=one)
+    refused = stage.refused(SubmitJobs(one, (job("z"),), "m"))
+    assert refused.wrong is Wrong.TOO_MANY
+    assert stage.submit(job("x"), key="k", caller=one).again
+    stage.submit(job("w"), key="m", caller=two)
+
+
+def test_a_token_made_anew_for_another_tenant_has_none_of_the_keys_of_the_old_one() -> None:
+    stage = Stage(settings=Settings(tenants=(Tenant("a"), Tenant("b"))))
+    stage.step()
+    stage.step(MakeToken(ADMIN, "ci", Role.TENANT, "a", "", ""))
+    stage.submit(job("x"), key="k", caller=Caller("ci", Role.TENANT, "a"))
+    for tenant, again in (("b", False), ("a", True)):
+        stage.step(RevokeToken(ADMIN, "ci"))
+        stage.step(MakeToken(ADMIN, "ci", Role.TENANT, tenant, "", ""))
+        caller = Caller("ci", Role.TENANT, tenant)
+        given = job("x") if again else job("y")
+        assert stage.submit(given, key="k", caller=caller).again is again
+        stage.restart()
+        stage.step()
 
 
 def test_a_job_that_turns_out_to_have_no_scale_has_failed() -> None:

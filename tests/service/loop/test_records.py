@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import random
 
+from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.records.alike import jobs_of, plain_jobs
+from fairlead.service.records.dump import load, take
 from fairlead.service.records.tasks import COLUMNS, TaskTable
 from fairlead.service.requests import ChangeJob, ForgetJob
+from fairlead.service.settings import Settings
 from tests.engines.world import Fate
 from tests.service.loop.stage import ADMIN, SECOND, Stage, job
 from tests.service.loop.test_journal import same
@@ -78,3 +81,21 @@ def test_jobs_that_are_alike_come_back_as_they_were() -> None:
     assert again == jobs
     assert [hash(one) for one in again] == [hash(one) for one in jobs]
     assert [type(one.command) for one in again] == [type(one.command) for one in jobs]
+
+
+def test_a_dump_of_the_version_before_is_read() -> None:
+    """A shortened journal has nothing else of what was removed."""
+    stage = Stage(settings=Settings(tenants=(Tenant("a"),)), fates={"x": [Fate(0)]})
+    stage.submit(job("x", 2, tenant="a"), key="k")
+    stage.submit(job("y", 2, tenant="a"))
+    stage.settle(3)
+    records = stage.service.records
+    data = take(records).written()
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    header["version"] = 3
+    header["jobs"] = [[work, *row[:4], *row[5:]] for work, *row in header["jobs"]]
+    header["keys"] = [[by, key, *rest[:2]] for by, _, key, *rest in header["keys"]]
+    text = json.dumps(header).encode()
+    old = len(text).to_bytes(8, "little") + text + data[end:]
+    assert load(old) == load(data) == records

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fairlead.service.api.limits import Buckets
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.journal.entry import Entry
 from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import Caller, Role
 from fairlead.service.tokens import verify
@@ -19,9 +20,13 @@ NOBODY_ASKED = Caller()
 """The caller where no token is needed: an admin without a name."""
 
 
+KINDS = ("token_made", "token_revoked")
+"""Entries after which other tokens are good."""
+
+
 class Keys:
-    """The tokens. They are read anew when they are older than a moment, and at once after this
-    API made or revoked one."""
+    """The tokens. They are read anew when they are older than a moment, and at once after one was
+    made or revoked."""
 
     def __init__(self, door: Entrance, settings: ApiSettings, clock: Callable[[], float]) -> None:
         self._door, self._clock = door, clock
@@ -29,13 +34,26 @@ class Keys:
         self._guesses = Buckets(settings.guess_rate, settings.guess_burst)
         self._tokens: dict[str, TokenRecord] = {}
         self._until: float | None = None
+        self._changes = self._read_at = 0
 
-    def expire(self) -> None:
-        """Has the tokens read again before the next look."""
-        self._until = None
+    def took(self, entries: Sequence[Entry]) -> None:
+        """These are durable. In the loop's thread."""
+        if any(entry.kind in KINDS for entry in entries):
+            self._changes += 1
 
-    async def caller(self, header: str | None, address: str) -> Caller:
-        """Finds the caller by the header Authorization. Raises RefusalError."""
+    async def is_good(self, token: TokenRecord) -> bool:
+        """Whether this very token still is: neither revoked, nor another one of its name."""
+        await self._refresh(self._clock())
+        return self._tokens.get(token.name) == token
+
+    async def _refresh(self, now: float) -> None:
+        if self._until is None or now >= self._until or self._read_at != self._changes:
+            changes = self._changes
+            self._tokens = await self._door.read(_tokens)
+            self._until, self._read_at = now + self._for, changes
+
+    async def token(self, header: str | None, address: str) -> TokenRecord:
+        """Finds the token by the header Authorization. Raises RefusalError."""
         now = self._clock()
         scheme, _, text = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
@@ -45,9 +63,7 @@ class Keys:
                 "send the header Authorization: Bearer fl_...",
                 headers=CHALLENGE,
             )
-        if self._until is None or now >= self._until:
-            self._tokens = await self._door.read(_tokens)
-            self._until = now + self._for
+        await self._refresh(now)
         known = verify(text.strip(), self._tokens.get)
         if known is None:
             wait = self._guesses.take(address, now)
@@ -60,10 +76,10 @@ class Keys:
             raise RefusalError(
                 ErrorKind.UNAUTHENTICATED,
                 "the token is not valid",
-                "ask an admin for one (fairlead token make)",
+                "ask an admin for one (fairlead token create)",
                 headers=CHALLENGE,
             )
-        return Caller(known.name, known.role, known.tenant)
+        return known
 
 
 def _tokens(view: ServiceView) -> dict[str, TokenRecord]:

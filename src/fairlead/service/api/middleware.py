@@ -62,7 +62,9 @@ class Middleware:
             async with asyncio.timeout(STALLED):
                 await send(message)
 
-        refused = self._refuse(scope["headers"]) if self._no_auth else None
+        refused = self._refuse_long(scope, raw)
+        if refused is None and self._no_auth:
+            refused = self._refuse(scope["headers"])
         if refused is not None:
             await answer(refused)(scope, receive, sent)
             return
@@ -74,6 +76,19 @@ class Middleware:
             path = "none" if route is None else route.path
             method = scope["method"] if scope["method"] in METHODS else "other"
             self.api.on_answer(path, method, status, self.api.clock() - began)
+
+    def _refuse_long(self, scope: Scope, path: bytes) -> RefusalError | None:
+        """Refuses a head that came at once and is too long: the server looks at parts alone."""
+        most = self.api.settings.head_bytes
+        headers = sum(len(name) + len(value) + len(b": \r\n") for name, value in scope["headers"])
+        if len(path) + len(scope.get("query_string", b"")) + headers <= most:
+            return None
+        return RefusalError(
+            ErrorKind.BAD_REQUEST,
+            f"the head of the request is longer than {most} bytes",
+            "send shorter headers and a shorter address",
+            headers={"Connection": "close"},
+        )
 
     def _refuse(self, headers: Headers) -> RefusalError | None:
         """Refuses requests of another page in the user's browser: it may name any host."""

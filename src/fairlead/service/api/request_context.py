@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import NOBODY_ASKED, Keys
 from fairlead.service.api.limits import Buckets, neighbourhood
+from fairlead.service.api.places import Places
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
@@ -27,6 +29,7 @@ from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.mailbox import MailboxClosedError
+from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import Caller, Done, Refused, Role
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
@@ -41,6 +44,9 @@ LARGE = 64 * 1024
 
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
+
+KNOWN = "fairlead.known"
+"""In the state of a connection: to be called once it is known whose it is."""
 
 GONE = Caller(None, Role.VIEWER, None)
 """Caller of a public route; no token is checked."""
@@ -60,7 +66,7 @@ class Api:
     stopwatch: Callable[[], float] = perf_counter
     draw: Callable[[int], bytes] = secrets.token_bytes
     held: int = 0  # bytes of bodies
-    streams: dict[str, int] = field(default_factory=dict)  # that are open, by whom
+    streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
 
     def __post_init__(self) -> None:
@@ -71,14 +77,18 @@ class Api:
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
         self.feed = Feed(settings.kept_events)
-        self.heavy_room = asyncio.Semaphore(settings.heavy)
+        self.heavy_places = Places(settings.heavy)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:
         """Listens to what happens. Called once, in the event loop that answers."""
         self.feed.listen(asyncio.get_running_loop())
-        await self.read(self.feed.attach)
+        await self.read(self._attach)
+
+    def _attach(self, view: ServiceView) -> None:
+        view.listeners.append(self.keys.took)  # before the feed wakes those whom it concerns
+        self.feed.attach(view)
 
     def stop(self) -> None:
         """Ends all streams."""
@@ -136,16 +146,18 @@ class RequestContext:
     route: Route
     caller: Caller
     address: str
+    token: TokenRecord | None = None
     done: bool = False  # something was changed
 
     @property
     def who(self) -> str:
-        """By whom things are counted."""
-        return self.caller.token or self.address
+        """By whom things are counted: the tenant, whatever tokens it has; else the token; and the
+        address where there is none."""
+        return who_of(self.caller, self.address)
 
     async def ask(self, change: Change) -> Done:
         """Done, and durable. Raises RefusalError."""
-        self._slow_down_reading()
+        await self._slow_down_reading()
         done = await self.api.ask(change)
         self.done = True
         return done
@@ -155,7 +167,7 @@ class RequestContext:
         took too much of the loop's time already; not once something was done for him: he is to
         hear of it."""
         if not self.done:
-            self._slow_down_reading()
+            await self._slow_down_reading()
         return await self._read(function)
 
     async def read_on(self, function: Callable[[ServiceView], T]) -> T | None:
@@ -167,6 +179,16 @@ class RequestContext:
             return await self._read(function)
         except RefusalError:
             return None
+
+    async def may_go_on(self) -> bool:
+        """Whether an answer that goes on still may: the service does not stop, and the token is
+        good."""
+        if self.api.stopping:
+            return False
+        try:
+            return self.token is None or await self.api.keys.is_good(self.token)
+        except MailboxClosedError:
+            return False
 
     async def _read(self, function: Callable[[ServiceView], T]) -> T:
         api, spent = self.api, 0.0
@@ -184,14 +206,14 @@ class RequestContext:
         finally:
             api.reading.spend(self.who, api.clock(), spent)
 
-    def _slow_down_reading(self) -> None:
+    async def _slow_down_reading(self) -> None:
         wait = self.api.reading.debt(self.who, self.api.clock())
-        _slow_down(wait, "of this sender take the loop's time")
+        await _slow_down(self.api, wait, "of this sender take the loop's time")
 
-    def slow_down_heavy(self) -> None:
+    async def slow_down_heavy(self) -> None:
         """Raises RefusalError where too much that is heavy was asked."""
         wait = self.api.heavy.take(self.who, self.api.clock())
-        _slow_down(wait, "of this kind are sent: each computes for long")
+        await _slow_down(self.api, wait, "of this kind are sent: each computes for long")
 
     async def body(self) -> bytes:
         """The body, no longer and no slower than is allowed. Raises RefusalError."""
@@ -253,18 +275,25 @@ class RequestContext:
     def ongoing(self, parts: AsyncIterator[bytes], headers: Mapping[str, str]) -> Response:
         """An answer that goes on. Raises RefusalError where too many do."""
         streams, settings = self.api.streams, self.api.settings
-        mine = streams.get(self.who, 0)
-        if mine >= settings.token_streams or sum(streams.values()) >= settings.streams:
+        most = {
+            "all": settings.streams,
+            self.who: settings.tenant_streams,
+            f"token {self.caller.token or self.address}": settings.token_streams,
+        }
+        if any(streams[name] >= limit for name, limit in most.items()):
             raise RefusalError(
                 ErrorKind.TOO_MANY, "too many streams are open", "close one of them", retry=10
             )
-        streams[self.who] = mine + 1
-        return _Ongoing(parts, headers, self.route.media, lambda: self._end_stream(streams))
+        counted = Counter(list(most))
+        streams.update(counted)
 
-    def _end_stream(self, streams: dict[str, int]) -> None:
-        streams[self.who] -= 1
-        if not streams[self.who]:
-            del streams[self.who]
+        def end() -> None:
+            streams.subtract(counted)
+            for name in counted:
+                if not streams[name]:
+                    del streams[name]
+
+        return _Ongoing(parts, headers, self.route.media, end)
 
     def _too_large(self) -> RefusalError:
         return RefusalError(
@@ -301,10 +330,22 @@ async def enter(request: Request) -> RequestContext:
     route = BY_NAME[request.scope["route"].name]
     address = neighbourhood(request.client.host if request.client else "")
     now = api.clock()
-    _slow_down(api.by_address.take(address, now), "come from this address")
-    caller = await _caller(api, request, route, address)
-    if caller.token is not None:
-        _slow_down(api.by_token.take(caller.token, now), "are sent with this token")
+    # A neighbour behind the same address takes nothing from who has a token.
+    try:
+        token = await _token(api, request, route, address)
+    except RefusalError:
+        await _slow_down(api, api.by_address.take(address, now), "come from this address")
+        raise
+    caller = _caller(route, token)
+    if token is None:
+        await _slow_down(api, api.by_address.take(address, now), "come from this address")
+    else:
+        who = who_of(caller, address)
+        wait = api.by_token.take(who, now)
+        await _slow_down(api, wait, "are sent with this token or others of its tenant")
+        known = request.scope.get("state", {}).get(KNOWN)
+        if known is not None:
+            known(who)
     if route.access is Access.ADMIN and caller.role is not Role.ADMIN:
         raise RefusalError(ErrorKind.FORBIDDEN, "only an admin may do this")
     if route.access is Access.OWN and caller.role is Role.VIEWER:
@@ -317,20 +358,31 @@ async def enter(request: Request) -> RequestContext:
             raise RefusalError(ErrorKind.INVALID, f"the parameter {name} is written twice")
     if route.body is None and _has_body(request):
         raise RefusalError(ErrorKind.BAD_REQUEST, "nothing is read of a body here", headers=CLOSE)
-    return RequestContext(api, request, route, caller, address)
+    return RequestContext(api, request, route, caller, address, token)
 
 
 Enter = Annotated[RequestContext, Depends(enter)]
 """Every handler's first parameter."""
 
 
-async def _caller(api: Api, request: Request, route: Route, address: str) -> Caller:
-    if route.access is Access.PUBLIC:
-        return GONE
-    if api.no_auth:
-        return NOBODY_ASKED
+async def _token(api: Api, request: Request, route: Route, address: str) -> TokenRecord | None:
+    if route.access is Access.PUBLIC or api.no_auth:
+        return None
     headers = request.headers.getlist("authorization")
-    return await api.keys.caller(headers[0] if len(headers) == 1 else None, address)
+    return await api.keys.token(headers[0] if len(headers) == 1 else None, address)
+
+
+def who_of(caller: Caller, address: str) -> str:
+    """By whom things are counted."""
+    if caller.tenant is not None:
+        return f"tenant {caller.tenant}"
+    return address if caller.token is None else f"token {caller.token}"
+
+
+def _caller(route: Route, token: TokenRecord | None) -> Caller:
+    if token is not None:
+        return Caller(token.name, token.role, token.tenant)
+    return GONE if route.access is Access.PUBLIC else NOBODY_ASKED
 
 
 def _has_body(request: Request) -> bool:
@@ -338,8 +390,12 @@ def _has_body(request: Request) -> bool:
     return "transfer-encoding" in headers or headers.get("content-length", "0").strip() != "0"
 
 
-def _slow_down(wait: float, whose: str) -> None:
+async def _slow_down(api: Api, wait: float, whose: str) -> None:
+    """Raises RefusalError where one has to wait; not at once, so that who asks again at once does
+    no more than who waits."""
     if wait > 0:
+        if api.settings.threads:
+            await asyncio.sleep(min(wait, api.settings.refusal_seconds))
         raise RefusalError(ErrorKind.TOO_MANY, f"too many requests {whose}", retry=wait)
 
 

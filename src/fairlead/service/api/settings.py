@@ -12,7 +12,9 @@ class ApiSettings:
     connections: int = 2000
     """That are open at one moment."""
     address_connections: int = 256
-    """The same, from one address; not looked at behind a proxy."""
+    """The same, from one address; not behind a proxy. For one more, one without a token ends."""
+    tenant_connections: int = 64
+    """The same, of one tenant's tokens; one more counts as one without a token."""
     head_seconds: float = 30.0
     """Within which a connection has sent the head of a request."""
     head_bytes: int = 32 * 2**10
@@ -32,25 +34,27 @@ class ApiSettings:
     listed_names: int = 50_000
     """Names of machines that the lists of one request mean."""
     token_rate: float = 1000.0
-    """Requests a second of one token, in the long run."""
+    """Requests a second of one tenant's tokens, in the long run."""
     token_burst: float = 2000.0
-    """Requests of one token at once."""
+    """Requests of one tenant's tokens at once."""
     address_rate: float = 2000.0
-    """Requests a second from one address."""
+    """Requests a second from one address, without a token that is good."""
     address_burst: float = 4000.0
-    """Requests from one address at once."""
+    """Requests from one address at once, without a token that is good."""
     guess_rate: float = 1.0
     """Requests a second with a wrong token, from one address."""
     guess_burst: float = 20.0
     """Requests with a wrong token at once, from one address."""
     reading_rate: float = 0.1
-    """Of the loop's time that one token's requests take for reading, in the long run."""
+    """Of the loop's time that one tenant's requests take for reading, in the long run."""
     reading_burst: float = 2.0
-    """Seconds of the loop's time that one token's requests take at once."""
+    """Seconds of the loop's time that one tenant's requests take at once."""
     heavy_rate: float = 2.0
-    """Reasons and what-ifs a second of one token: each computes for long."""
+    """Reasons and what-ifs a second of one tenant: each computes for long."""
     heavy_burst: float = 30.0
-    """Reasons and what-ifs of one token at once."""
+    """Reasons and what-ifs of one tenant at once."""
+    refusal_seconds: float = 0.5
+    """After which, at most, one is told that requests are too many."""
     page: int = 1000
     """Entries of a page at most, and where nothing is asked."""
     output_bytes: int = 2**20
@@ -61,6 +65,8 @@ class ApiSettings:
     """Event streams and outputs that are followed, together."""
     token_streams: int = 20
     """The same, of one token."""
+    tenant_streams: int = 60
+    """The same, of one tenant's tokens."""
     kept_events: int = 20_000
     """Entries of the journal in memory; who is further behind is given them from the journal."""
     heartbeat_seconds: float = 15.0
@@ -70,6 +76,6 @@ class ApiSettings:
     tokens_seconds: float = 1.0
     """For which the tokens that were read are believed."""
     heavy: int = 2
-    """Reasons and what-ifs that are computed at one moment."""
+    """Reasons and what-ifs that are computed at one moment; of one tenant all but one of them."""
     threads: bool = True
     """Large bodies are read, and outputs fetched, in threads. Not where all must be repeatable."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,29 +22,40 @@ T = TypeVar("T")
 MOST_ADDED = 10_000
 """Machines that one what-if adds, and names that it removes."""
 
+NICE = 10
+"""How much less of a busy processor one that solves gets."""
+
 _COUNT = re.compile(r"\s*([0-9]+)")
 
 
 class Solving:
-    """A process that is started when it is first needed. One that takes too long is ended."""
+    """Processes that are started when they are first needed, one for each that is solved at one
+    moment. One that takes too long is ended, and no other with it."""
 
     def __init__(self, *, apart: bool, seconds: float) -> None:
         self._apart, self._seconds = apart, seconds
-        self._pool: ProcessPoolExecutor | None = None
+        self._idle: list[ProcessPoolExecutor] = []
+        self._busy: set[ProcessPoolExecutor] = set()
 
     async def solve(self, function: Callable[..., T], *args: object) -> T:
         """Runs the function; it and its arguments are sent to the process. Raises what it
         raises, and RefusalError."""
         if not self._apart:
             return function(*args)
-        if self._pool is None:
-            self._pool = children.pool(1)
-        loop = asyncio.get_running_loop()
+        pool = self._idle.pop() if self._idle else children.pool(1)
+        self._busy.add(pool)
+        done = False
         try:
             async with asyncio.timeout(self._seconds):
-                return await loop.run_in_executor(self._pool, function, *args)
+                found = await asyncio.get_running_loop().run_in_executor(
+                    pool, _yielding, function, *args
+                )
+            done = True
+            return found
+        except InputError:  # it was refused, and the process is well
+            done = True
+            raise
         except TimeoutError as error:
-            self.close()
             raise RefusalError(
                 ErrorKind.UNAVAILABLE,
                 f"this took more than {self._seconds:g} seconds and was given up",
@@ -51,16 +63,30 @@ class Solving:
                 retry=self._seconds,
             ) from error
         except BrokenProcessPool as error:
-            self.close()
             raise RefusalError(
                 ErrorKind.UNAVAILABLE, "the process that solves was ended; ask again"
             ) from error
+        finally:
+            if pool in self._busy:  # not closed meanwhile
+                self._busy.discard(pool)
+                if done:
+                    self._idle.append(pool)
+                else:
+                    children.end(pool, wait=False)
 
     def close(self) -> None:
-        """Ends the process, whatever it does."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
+        """Ends the processes, whatever they do."""
+        pools = [*self._idle, *self._busy]
+        self._idle.clear()
+        self._busy.clear()
+        for pool in pools:
             children.end(pool, wait=False)
+
+
+def _yielding(function: Callable[..., T], *args: object) -> T:
+    """Runs the function where everything else goes first: the service and its tasks."""
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    return function(*args)
 
 
 def changes_of(asked: WhatIfAsked) -> Mapping[str, Sequence[str]]:

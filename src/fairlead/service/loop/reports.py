@@ -53,7 +53,7 @@ def take_report(step: Step, report: Report) -> bool:
 
 def _current(step: Step, job: JobRecord, task: int, number: int) -> TaskState | None:
     """The state in the core of a task whose attempt this is; None if it is another one's."""
-    if not 0 <= task < job.tasks or step.records.table.attempt[job.first + task] != number:
+    if not 0 <= task < job.rows or step.records.table.attempt[job.first + task] != number:
         return None
     if job.over:  # another job of the same name may be there by now
         return None

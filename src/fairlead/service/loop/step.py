@@ -15,7 +15,7 @@ from fairlead.service.journal.codec import entry_of
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.people import KeyRecord
+from fairlead.service.records.people import KeyOwner, KeyRecord
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Step:
     submissions: dict[str, int] = field(default_factory=dict)  # name: number
     additions: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
     sizes: dict[int, int] = field(default_factory=dict)  # job: how many tasks it has now
-    keys: dict[tuple[str | None, str], KeyRecord] = field(default_factory=dict)
+    keys: dict[KeyOwner, KeyRecord] = field(default_factory=dict)
     removals: dict[int, array[int]] = field(default_factory=dict)  # attempts of each task
     tokens: dict[str, bool] = field(default_factory=dict)  # made or revoked
 

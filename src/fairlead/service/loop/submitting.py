@@ -16,7 +16,7 @@ from fairlead.scheduling.why.values import never_runs
 from fairlead.service.journal.codec import to_text
 from fairlead.service.loop.refusals import refuse
 from fairlead.service.loop.step import Step
-from fairlead.service.records.people import KeyRecord
+from fairlead.service.records.people import KeyOwner, KeyRecord
 from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, Warned, Wrong
 from fairlead.service.settings import Limits
 
@@ -33,14 +33,16 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
         refuse(Wrong.INPUT, "there is no job", "write at least one")
     for job in jobs:
         _check_owner(step, job, caller)
-    asked = None
+    asked = owner = None
     if request.key is not None:
         if not 0 < len(request.key) <= LONGEST_KEY:
             refuse(Wrong.INPUT, "the key is empty or too long", f"use 1 to {LONGEST_KEY} letters")
         asked = _hash(jobs)
-        before = _known(step, caller.token, request.key)
+        owner = step.records.key_owner(caller.token, request.key)
+        before = _known(step, owner)
         if before is not None:
             return _again(step, before, asked, request.key, jobs)
+        _check_keys(step, limits, owner)
     _check(step, limits, jobs)
     warnings = _warnings(step, jobs)
     if request.strict and warnings:
@@ -60,14 +62,15 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
             step.note("job_forgotten", job=job.name, id=number)
         raise
     step.submissions |= {job.name: number for job, number in zip(jobs, ids, strict=True)}
-    if request.key is not None and asked is not None:
-        step.keys[caller.token, request.key] = KeyRecord(asked, tuple(ids))
+    names = tuple(job.name for job in jobs)
+    if owner is not None and asked is not None:
+        step.keys[owner] = KeyRecord(asked, ids, list(names), step.time)
     for job in jobs:
         taken = step.additions.setdefault(_tenant(job), [0, 0])
         taken[0] += 1
         taken[1] += int(job.tasks or 0)
     warnings += _of_simulations(jobs)
-    return SubmittedJobs(tuple(ids), tuple(job.name for job in jobs), warnings=warnings)
+    return SubmittedJobs(tuple(ids), names, warnings=warnings)
 
 
 def _warnings(step: Step, jobs: Iterable[Job]) -> tuple[Warned, ...]:
@@ -115,27 +118,35 @@ def _hash(jobs: tuple[Job, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _known(step: Step, token: str | None, key: str) -> KeyRecord | None:
-    return step.keys.get((token, key)) or step.records.keys.get((token, key))
+def _known(step: Step, owner: KeyOwner) -> KeyRecord | None:
+    return step.keys.get(owner) or step.records.keys.get(owner)
+
+
+def _check_keys(step: Step, limits: Limits, owner: KeyOwner) -> None:
+    """Refuses a key more than a tenant may have: keys are kept whatever becomes of their jobs."""
+    new = sum(at[1] == owner[1] for at in step.keys)
+    if step.records.key_counts.get(owner[1], 0) + new >= limits.keys_per_tenant:
+        refuse(
+            Wrong.TOO_MANY,
+            f"{limits.keys_per_tenant} keys of this tenant are known, which is the most",
+            "wait until some are old enough to be forgotten, or send none",
+        )
 
 
 def _again(
     step: Step, before: KeyRecord, asked: str, key: str, jobs: tuple[Job, ...]
 ) -> SubmittedJobs:
-    """The answer to what was accepted before, strictly or not: nothing is new. It warns of those
-    that are still there."""
+    """The answer to what was accepted before, strictly or not: nothing is new, also where jobs of
+    it are forgotten. It warns of those that are still there."""
     if before.request != asked:
         refuse(
             Wrong.CONFLICT,
             f'the key "{key}" was used for other jobs',
             "use another key, or submit the same jobs",
         )
-    names = {number: name for name, number in step.submissions.items()}
-    records = step.records
-    found = tuple(names[i] if i in names else records.jobs[i].name for i in before.ids)
     present = [job for job in jobs if job.name in step.core.ids.jobs]
     warnings = _warnings(step, present) + _of_simulations(jobs)
-    return SubmittedJobs(before.ids, found, again=True, warnings=warnings)
+    return SubmittedJobs(tuple(before.ids), tuple(before.names), again=True, warnings=warnings)
 
 
 def _check(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:

@@ -45,7 +45,6 @@ async def make_first(
         reply = await door.ask(
             MakeToken(Caller(), name, Role.ADMIN, None, secret.salt, secret.hash)
         )
-        api.keys.expire()
         if isinstance(reply, Done):
             return
         waits(reply.what)

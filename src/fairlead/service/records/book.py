@@ -10,7 +10,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import HELD, TaskState
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.people import KeyRecord, MachineRecord, Start, TokenRecord
+from fairlead.service.records.people import KeyOwner, KeyRecord, MachineRecord, Start, TokenRecord
 from fairlead.service.records.tasks import NO_TIME, AttemptRecord, Outcome, TaskRecord, TaskTable
 from fairlead.service.requests import JobKey
 
@@ -24,12 +24,21 @@ class Totals:
     tasks: int = 0
 
 
+@dataclass(slots=True)
+class Kept:
+    """Of a tenant, the jobs that are over, in the order of their ends, and rows of their tasks."""
+
+    jobs: dict[int, None] = field(default_factory=dict)
+    rows: int = 0
+
+
 @dataclass
 class Records:
     """The sum of the journal's entries up to `seq`. Only `fold` changes it.
 
     `jobs` are in the order of their numbers, `over` those that are over in the order of their
-    ends, `machines` in the order in which they were first seen. `away`: of jobs, how many of their
+    ends, `kept` these by tenant (None: of jobs without one), `keys` in the order of their times,
+    `machines` in the order in which they were first seen. `away`: of jobs, how many of their
     attempts may still run on machines that were given up."""
 
     seq: int = 0
@@ -40,12 +49,14 @@ class Records:
     jobs: dict[int, JobRecord] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     over: dict[int, None] = field(default_factory=dict)
-    over_tasks: int = 0
+    over_tasks: int = 0  # rows of these
+    kept: dict[str | None, Kept] = field(default_factory=dict)
     table: TaskTable = field(default_factory=TaskTable)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     machines: dict[str, MachineRecord] = field(default_factory=dict)
     tokens: dict[str, TokenRecord] = field(default_factory=dict)
-    keys: dict[tuple[str | None, str], KeyRecord] = field(default_factory=dict)
+    keys: dict[KeyOwner, KeyRecord] = field(default_factory=dict)
+    key_counts: dict[str | None, int] = field(default_factory=dict)  # by tenant
     totals: dict[str, Totals] = field(default_factory=dict)
     away: dict[int, int] = field(default_factory=dict)
     machine_names: list[str] = field(default_factory=list)  # as the table numbers them
@@ -58,6 +69,8 @@ class Records:
 
     def task(self, job: JobRecord, number: int) -> TaskRecord:
         """A task of the job, 0 <= number < job.tasks."""
+        if number >= job.rows:
+            return _dropped(number)
         row, table = job.first + number, self.table
         there = table.attempt[row] > 0
         return TaskRecord(
@@ -74,6 +87,12 @@ class Records:
             why=(job.why or {}).get(number, ""),
             pieces=(job.pieces or {}).get(number, ()),
         )
+
+    def state(self, job: JobRecord, number: int) -> TaskState:
+        """The state of a task of the job, 0 <= number < job.tasks."""
+        if number >= job.rows:
+            return TaskState.DROPPED
+        return TaskState(self.table.state[job.first + number])
 
     def tasks(self, job: JobRecord, first: int = 0, most: int = 1000) -> list[TaskRecord]:
         """So many tasks of the job, from that number on."""
@@ -101,8 +120,14 @@ class Records:
         ]
 
     def attempt_counts(self, job: JobRecord) -> array[int]:
-        """Of each task of the job, how many attempts there ever were at it."""
-        return self.table.attempt[job.first : job.first + job.tasks]
+        """Of each task of the job, how many attempts there ever were at it; of those after the last
+        one nothing."""
+        return self.table.attempt[job.first : job.first + job.rows]
+
+    def key_owner(self, token: str | None, key: str) -> KeyOwner:
+        """Whose key it is, if this token says it now."""
+        known = None if token is None else self.tokens.get(token)
+        return (token, None if known is None else known.tenant, key)
 
     def is_below(self, tenant: str | None, above: str) -> bool:
         """Whether a tenant is that one, or below it."""
@@ -119,6 +144,24 @@ class Records:
                 return None if known is None else known.user
             tenant = known.parent
         return None
+
+
+def _dropped(number: int) -> TaskRecord:
+    """A task that never was anywhere, of a job that is over."""
+    return TaskRecord(
+        task=number,
+        state=TaskState.DROPPED,
+        attempt=0,
+        tries=0,
+        machine=None,
+        outcome=Outcome.NONE,
+        code=0,
+        launched=None,
+        started=None,
+        ended=None,
+        why="",
+        pieces=(),
+    )
 
 
 def _time(time: int) -> int | None:

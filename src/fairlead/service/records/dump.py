@@ -20,9 +20,10 @@ from fairlead.model.plain import (
 )
 from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.records.alike import jobs_of, plain_jobs
-from fairlead.service.records.book import Records, Totals
+from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.people import (
+    KeyOwner,
     KeyRecord,
     MachineRecord,
     Quarantine,
@@ -32,7 +33,11 @@ from fairlead.service.records.people import (
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
 from fairlead.service.requests import Role
 
-VERSION = 3
+VERSION = 4
+
+READ = (3, VERSION)
+"""Versions that are read. Of 3, jobs that are over have rows for all of their tasks, and keys are
+those of jobs that are known."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ class RecordsDump:
                 _plain(token) | {"role": token.role.value} for token in records.tokens.values()
             ],
             "keys": [
-                [by, key, known.request, known.ids] for (by, key), known in records.keys.items()
+                [*at, known.request, known.ids, known.names, known.time]
+                for at, known in records.keys.items()
             ],
             "totals": [
                 [name, each.known, each.jobs, each.tasks] for name, each in records.totals.items()
@@ -94,6 +100,8 @@ def take(records: Records) -> RecordsDump:
         jobs={},
         names={},
         over=dict(records.over),
+        kept={},
+        key_counts={},
         table=table,
         tenants=dict(records.tenants),
         machines={name: _machine_copy(each) for name, each in records.machines.items()},
@@ -126,8 +134,9 @@ def load(data: bytes) -> Records:
 def _load(data: bytes) -> Records:
     end = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:end])
-    if header["version"] != VERSION:
-        raise ValueError(f"their version is {header['version']}, known is {VERSION}")
+    version = header["version"]
+    if version not in READ:
+        raise ValueError(f"their version is {version}, known are {READ}")
     table = TaskTable()
     table.free = header["free"]
     for name, kind in COLUMNS.items():
@@ -139,12 +148,13 @@ def _load(data: bytes) -> Records:
     if end != len(data):
         raise ValueError("they have not the length that they say")
     works = jobs_of(header["kinds"], [work for work, *_ in header["jobs"]])
-    jobs = [_job(work, *row) for work, (_, *row) in zip(works, header["jobs"], strict=True)]
+    known = [[*row[:4], *row[3:]] if version == 3 else row for _, *row in header["jobs"]]
+    jobs = [_job(work, *row) for work, row in zip(works, known, strict=True)]
     machines = [_machine(each) for each in header["machines"]]
     tenants = [tenant_of(each) for each in header["tenants"]]
     tokens = [TokenRecord(**(each | {"role": Role(each["role"])})) for each in header["tokens"]]
     names: list[str] = header["machine_names"]
-    return Records(
+    records = Records(
         seq=header["seq"],
         step=header["step"],
         time=header["time"],
@@ -158,14 +168,42 @@ def _load(data: bytes) -> Records:
         tenants={tenant.name: tenant for tenant in tenants},
         machines={machine.name: machine for machine in machines},
         tokens={token.name: token for token in tokens},
-        keys={
-            (by, key): KeyRecord(request, tuple(ids)) for by, key, request, ids in header["keys"]
-        },
         totals={name: Totals(*counts) for name, *counts in header["totals"]},
         away=dict(header["away"]),
         machine_names=names,
         machine_numbers={name: number for number, name in enumerate(names)},
     )
+    for number in records.over:
+        job = records.jobs[number]
+        kept = records.kept.setdefault(job.job.tenant, Kept())
+        kept.jobs[number] = None
+        kept.rows += job.rows
+    for by, *row in header["keys"]:
+        at, key = _key(records, by, *row) if version == 3 else _key_of(by, *row)
+        records.keys[at] = key
+        records.key_counts[at[1]] = records.key_counts.get(at[1], 0) + 1
+    return records
+
+
+def _key(
+    records: Records, by: str | None, key: str, request: str, ids: list[int]
+) -> tuple[KeyOwner, KeyRecord]:
+    """A key of version 3."""
+    jobs = [records.jobs[number] for number in ids]
+    names = [job.name for job in jobs]
+    return records.key_owner(by, key), KeyRecord(request, ids, names, jobs[0].submitted)
+
+
+def _key_of(
+    by: str | None,
+    tenant: str | None,
+    key: str,
+    request: str,
+    ids: list[int],
+    names: list[str],
+    time: int,
+) -> tuple[KeyOwner, KeyRecord]:
+    return (by, tenant, key), KeyRecord(request, ids, names, time)
 
 
 def _plain(value: Any) -> Plain:
@@ -176,7 +214,7 @@ def _plain(value: Any) -> Plain:
 def _row(job: JobRecord) -> list[Any]:
     """The fields of a job but for its work, in their order."""
     return [
-        *(job.id, job.submitted, job.first, job.tasks, job.by, job.key),
+        *(job.id, job.submitted, job.first, job.tasks, job.rows, job.by, job.key),
         *(job.began, job.ended, job.cancelled, job.reason),
         job.why and list(job.why.items()),
         job.pieces and list(job.pieces.items()),

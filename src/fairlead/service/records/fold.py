@@ -19,9 +19,9 @@ from fairlead.scheduling.transitions import (
 )
 from fairlead.service.journal.entry import Body, CorruptJournalError, Entry
 from fairlead.service.records import fold_people as people
-from fairlead.service.records.book import Records, Totals
+from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.people import KeyRecord, MachineRecord, Quarantine
+from fairlead.service.records.people import MachineRecord, Quarantine
 from fairlead.service.records.tasks import AttemptRecord, Outcome
 
 KEPT_ATTEMPTS = 8
@@ -63,6 +63,7 @@ def _job_submitted(records: Records, entry: Entry, content: Content) -> None:
         submitted=entry.time,
         first=records.table.add(tasks),
         tasks=tasks,
+        rows=tasks,
         by=body["by"],
         key=body["key"],
     )
@@ -71,10 +72,7 @@ def _job_submitted(records: Records, entry: Entry, content: Content) -> None:
     records.jobs[record.id] = record
     records.names[job.name] = record.id
     if record.key is not None:
-        at = (record.by, record.key)
-        before = records.keys.get(at)
-        ids = () if before is None else before.ids
-        records.keys[at] = KeyRecord(body["request"], (*ids, record.id))
+        people.use_key(records, record, body["request"])
     totals = records.totals.setdefault(record.tenant, Totals())
     totals.known += 1
     totals.jobs += 1
@@ -89,7 +87,7 @@ def _job_changed(records: Records, entry: Entry, _content: Content) -> None:
     else:
         records.table.free -= more
     job.counts[TaskState.WAITING] += more
-    job.tasks = tasks
+    job.tasks = job.rows = tasks
     records.totals[job.tenant].tasks += more
     _sweep(records)
     _settle(records, job, entry.time)
@@ -120,19 +118,19 @@ def _drop_waiting(records: Records, job: JobRecord) -> None:
 def _job_forgotten(records: Records, entry: Entry, _content: Content) -> None:
     job = _job(records, entry.body)
     del records.jobs[job.id], records.names[job.name], records.over[job.id]
-    if job.key is not None:
-        at = (job.by, job.key)
-        ids = tuple(each for each in records.keys[at].ids if each != job.id)
-        if ids:
-            records.keys[at] = KeyRecord(records.keys[at].request, ids)
-        else:
-            del records.keys[at]
-    records.over_tasks -= job.tasks
+    if job.key is not None and job.submitted == entry.time:
+        people.give_key_back(records, job)
+    records.over_tasks -= job.rows
+    kept = records.kept[job.job.tenant]
+    kept.rows -= job.rows
+    del kept.jobs[job.id]
+    if not kept.jobs:
+        del records.kept[job.job.tenant]
     totals = records.totals[job.tenant]
     totals.known -= 1
     if not totals.known:
         del records.totals[job.tenant]
-    records.table.free += job.tasks
+    records.table.free += job.rows
     _sweep(records)
 
 
@@ -141,7 +139,7 @@ def _sweep(records: Records) -> None:
     table = records.table
     if table.wasteful():
         jobs = list(records.jobs.values())
-        firsts = table.sweep([(each.first, each.tasks) for each in jobs])
+        firsts = table.sweep([(each.first, each.rows) for each in jobs])
         for each, first in zip(jobs, firsts, strict=True):
             each.first = first
 
@@ -150,11 +148,26 @@ def _settle(records: Records, job: JobRecord, time: int) -> None:
     """A job is over when nothing of it waits or is held."""
     if job.ended is None and not job.waiting and not job.held:
         job.ended = time
+        _give_back_rows(records, job)
         records.over[job.id] = None
-        records.over_tasks += job.tasks
+        records.over_tasks += job.rows
+        kept = records.kept.setdefault(job.job.tenant, Kept())
+        kept.jobs[job.id] = None
+        kept.rows += job.rows
         totals = records.totals[job.tenant]
         totals.jobs -= 1
         totals.tasks -= job.tasks
+        _sweep(records)
+
+
+def _give_back_rows(records: Records, job: JobRecord) -> None:
+    """Of a job that is over, tasks after the last one that was ever launched need no rows."""
+    if job.counts[TaskState.DROPPED]:
+        column = np.frombuffer(records.table.attempt, np.int32)
+        launched = np.flatnonzero(column[job.first : job.first + job.rows])
+        rows = int(launched[-1]) + 1 if len(launched) else 0
+        records.table.free += job.rows - rows
+        job.rows = rows
 
 
 # Tasks
@@ -360,6 +373,7 @@ _KINDS: Mapping[str, Callable[[Records, Entry, Content], None]] = {
     "job_changed": _job_changed,
     "job_cancelled": _job_cancelled,
     "job_forgotten": _job_forgotten,
+    "keys_forgotten": people.keys_forgotten,
     "launch": _launch,
     "stop": _stop,
     "reject": _reject,

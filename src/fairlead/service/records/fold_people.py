@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 from typing import cast
 
 from fairlead.scheduling import events
@@ -10,7 +11,8 @@ from fairlead.scheduling.decisions import Decision
 from fairlead.scheduling.events import Event
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.book import Records
-from fairlead.service.records.people import Start, TokenRecord
+from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.people import KeyOwner, KeyRecord, Start, TokenRecord
 from fairlead.service.requests import Role
 
 
@@ -31,6 +33,45 @@ def token_made(records: Records, entry: Entry, _content: Event | Decision | None
 def token_revoked(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
     """A token is no more."""
     del records.tokens[entry.body["name"]]
+
+
+def use_key(records: Records, job: JobRecord, request: str) -> None:
+    """A job was submitted under a key."""
+    assert job.key is not None  # the caller saw it
+    at = records.key_owner(job.by, job.key)
+    before = records.keys.get(at)
+    if before is None:
+        records.key_counts[at[1]] = records.key_counts.get(at[1], 0) + 1
+        before = records.keys[at] = KeyRecord(request, [], [], job.submitted)
+    before.ids.append(job.id)
+    before.names.append(job.name)
+
+
+def give_key_back(records: Records, job: JobRecord) -> None:
+    """A job was taken back in the step in which it was submitted: it never was there."""
+    assert job.key is not None  # the caller saw it
+    at = records.key_owner(job.by, job.key)
+    known = records.keys.get(at)
+    if known is None or job.id not in known.ids:
+        return
+    place = known.ids.index(job.id)
+    del known.ids[place], known.names[place]
+    if not known.ids:
+        _drop_key(records, at)
+
+
+def keys_forgotten(records: Records, entry: Entry, _content: Event | Decision | None) -> None:
+    """Keys of submissions up to that time are known no more."""
+    last = entry.body["before"]
+    for at in list(takewhile(lambda at: records.keys[at].time <= last, records.keys)):
+        _drop_key(records, at)
+
+
+def _drop_key(records: Records, at: KeyOwner) -> None:
+    del records.keys[at]
+    records.key_counts[at[1]] -= 1
+    if not records.key_counts[at[1]]:
+        del records.key_counts[at[1]]
 
 
 def service_started(records: Records, entry: Entry, _content: Event | Decision | None) -> None:

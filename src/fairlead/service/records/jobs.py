@@ -29,14 +29,16 @@ _NO_COUNTS = (0,) * len(TaskState)
 class JobRecord:
     """A job, and what became of it. Only the fold changes it.
 
-    `first` and `tasks`: its rows in the table of tasks. `counts`: tasks by TaskState. Times are
-    the service's, in microseconds since 1970."""
+    `first` and `rows`: its rows in the table of tasks, one for each task until it is over; then
+    they end with the last task that was ever launched, and the others were dropped. `counts`:
+    tasks by TaskState. Times are the service's, in microseconds since 1970."""
 
     id: int
     job: Job
     submitted: int
     first: int
     tasks: int
+    rows: int
     by: str | None = None  # the token's name
     key: str | None = None
     began: int | None = None  # when its first task was launched

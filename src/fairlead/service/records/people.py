@@ -54,10 +54,18 @@ class TokenRecord:
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """A submission under a caller's own key."""
+    """A submission under a caller's own key. It outlives its jobs. Only the fold of the step in
+    which it was accepted adds to its lists."""
 
     request: str  # hash of the jobs as they were given
-    ids: tuple[int, ...]
+    ids: list[int]
+    names: list[str]
+    time: int  # when it was accepted
+
+
+KeyOwner = tuple[str | None, str | None, str]
+"""A token's name, the tenant that it acts for, and the key: a token that is made anew under an old
+name, for another tenant, has none of the old one's keys."""
 
 
 @dataclass(frozen=True, slots=True)

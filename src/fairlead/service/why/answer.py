@@ -229,7 +229,7 @@ def _failures(records: Records, job: JobRecord) -> list[str]:
     if not failed:
         return []
     found: list[str] = []
-    for number in range(min(job.tasks, SEARCHED)):
+    for number in range(min(job.rows, SEARCHED)):
         if len(found) == min(SHOWN, failed):
             break
         if records.table.state[job.first + number] == TaskState.FAILED:

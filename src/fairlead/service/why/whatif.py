@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import compress
@@ -15,7 +15,7 @@ from fairlead.audit.whatif.as_data import tree
 from fairlead.audit.whatif.compare import Moved, WhatIf, what_if
 from fairlead.audit.whatif.parse import read_edits
 from fairlead.model.eligibility import nowhere
-from fairlead.model.errors import InputError
+from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
@@ -143,41 +143,71 @@ def in_whole_tasks(given: Input) -> Input:
     return replace(given, jobs=tuple(jobs))
 
 
-def _with_reasons(outcome: Outcome, given: Input) -> Outcome:
+def _with_reasons(outcome: Outcome, given: Input, others: Collection[str]) -> Outcome:
     """The outcome with a sentence of its own for each job that its constraint lets run somewhere,
-    and of which no machine there holds a whole task."""
+    and of which no machine there holds a whole task; and for each of the `others` that can run
+    nowhere, whose constraint is nobody's business."""
     allocation = outcome.allocation
     jobs = {job.name: job for job in given.jobs}
-    small = [
-        share.name
+    said = {
+        share.name: "no machine that it may use holds a whole task"
         for share in allocation.jobs
         if share.nowhere is not None and nowhere(given.cluster, jobs[share.name]) is None
-    ]
-    if not small:
+    }
+    said |= {
+        share.name: "it can run nowhere"
+        for share in allocation.jobs
+        if share.nowhere is not None and share.name in others
+    }
+    if not said:
         return outcome
     return replace(
         outcome,
         allocation=replace(
             allocation,
             jobs=tuple(
-                replace(share, nowhere=None) if share.name in small else share
+                replace(share, nowhere=None) if share.name in said else share
                 for share in allocation.jobs
             ),
             warnings=(
                 *allocation.warnings,
-                *(f"job {name}: no machine that it may use holds a whole task" for name in small),
+                *(f"job {name}: {why}" for name, why in said.items()),
             ),
         ),
     )
 
 
 def answer_what_if(
-    time: int, given: Input, asked: Mapping[str, Sequence[str]], policy: str
+    time: int,
+    given: Input,
+    asked: Mapping[str, Sequence[str]],
+    policy: str,
+    others: Collection[str] = frozenset(),
 ) -> WhatIfAnswer:
     """Solves before and after the changes. Raises InputError where a change cannot be made, or the
-    policy refuses.
+    policy refuses. `others`: jobs of which only that is told what everybody may see.
 
     It touches nothing that the loop owns."""
+    try:
+        return _answer(time, given, asked, policy, others)
+    except InputError as error:
+        raise InputError([_of_all(mistake, others) for mistake in error.mistakes]) from None
+
+
+def _of_all(mistake: Mistake, others: Collection[str]) -> Mistake:
+    """The mistake, without what it says of a job of others."""
+    if len(mistake.about) > 1 and mistake.about[1] in others:
+        return Mistake("it cannot be shared out like this", about=mistake.about[:2])
+    return mistake
+
+
+def _answer(
+    time: int,
+    given: Input,
+    asked: Mapping[str, Sequence[str]],
+    policy: str,
+    others: Collection[str],
+) -> WhatIfAnswer:
     if policy == FIFO:
         raise InputError("fifo has no shares to compare", "ask with the policy tsf, or another one")
     unknown = [name for name in asked if name not in CHANGES]
@@ -198,8 +228,8 @@ def answer_what_if(
     found = what_if(given, edits, policy, in_whole_tasks)
     found = replace(
         found,
-        before=_with_reasons(found.before, given),
-        after=_with_reasons(found.after, found.made.input),
+        before=_with_reasons(found.before, given, others),
+        after=_with_reasons(found.after, found.made.input, others),
     )
     return WhatIfAnswer(time=time, whatif=tree(found), sentences=list(_sentences(found)))
 

@@ -16,6 +16,7 @@ from fairlead.service.api.keys import is_below
 from fairlead.service.api.queries import LAST
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter, RequestContext
+from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
 from fairlead.service.requests import Caller, Role
@@ -62,7 +63,7 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
     reader = _Reader(context)
     clock, sent = asyncio.get_running_loop().time, 0.0
     yield b": fairlead\n\n"  # so that a reader knows at once that it is connected
-    while not context.api.stopping:
+    while await context.may_go_on():
         try:
             entries = feed.after(at)
             if entries is None:
@@ -131,9 +132,10 @@ class _Reader:
             attempt=body.get("attempt"),
             machine=_name(machine),
             back=body.get("back"),
-            cause=_text(body.get("cause")) if mine else None,
-            code=body.get("code") if mine else None,
+            cause=_text(body.get("cause")),
+            code=body.get("code"),
         )
+        event = as_seen(event, self._visit.caller, own=mine)
         return _line(entry.kind, entry.seq, event.model_dump_json(exclude_none=True))
 
 

@@ -44,7 +44,7 @@ async def shares(
     """What each tenant has, and what would be fair."""
     now = context.api.wall()
     if jobs:
-        context.slow_down_heavy()
+        await context.slow_down_heavy()
 
     def look(view: ServiceView) -> Shares:
         return to_wire.shares(_time(view, now), _core(view), view.watch, jobs=jobs)
@@ -73,8 +73,8 @@ async def shares_history(
 
 async def why(context: Enter, job: Name) -> Response:
     """Why a job waits."""
-    context.slow_down_heavy()
-    async with context.api.heavy_room:
+    await context.slow_down_heavy()
+    async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
         taken = await context.read(lambda view: _get_picture(view, context.caller, job, now))
         if context.api.settings.threads:
@@ -86,17 +86,19 @@ async def why(context: Enter, job: Name) -> Response:
 
 async def whatif(context: Enter) -> Response:
     """Who would gain and who would lose."""
-    context.slow_down_heavy()
+    await context.slow_down_heavy()
     asked = await context.read_body(WhatIfAsked)
     changes = changes_of(asked)
-    async with context.api.heavy_room:
+    async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
-        present, policy = await context.read(lambda view: _get_input(view, context.caller, asked))
+        present, others, policy = await context.read(
+            lambda view: _get_input(view, context.caller, asked)
+        )
         if context.api.settings.threads:
             given = await asyncio.to_thread(input_of, present)
         else:
             given = input_of(present)
-        found = await context.api.solving.solve(answer_what_if, now, given, changes, policy)
+        found = await context.api.solving.solve(answer_what_if, now, given, changes, policy, others)
     return context.answer(found)
 
 
@@ -111,9 +113,12 @@ def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken
     return take(_time(view, now), view.records, view.core, view.watch, record.id)
 
 
-def _get_input(view: ServiceView, caller: Caller, asked: WhatIfAsked) -> tuple[Present, str]:
-    """Reads what is present, and the policy. Raises RefusalError where the constraint or the
-    demand of a job of others would be tried: the answer could tell what they are."""
+def _get_input(
+    view: ServiceView, caller: Caller, asked: WhatIfAsked
+) -> tuple[Present, frozenset[str], str]:
+    """Reads what is present, which of its jobs are others', and the policy. Raises RefusalError
+    where the constraint or the demand of a job of others would be tried: the answer could tell
+    what they are."""
     core = _core(view)
     if caller.role is not Role.ADMIN:
         texts = [*asked.drop_constraint, *asked.set_demand]
@@ -124,7 +129,16 @@ def _get_input(view: ServiceView, caller: Caller, asked: WhatIfAsked) -> tuple[P
                 raise RefusalError(
                     ErrorKind.FORBIDDEN, f'job "{record.name}" belongs to "{record.tenant}"'
                 )
-    return take_present(core), core.book.scaler.spec
+    present = take_present(core)
+    mine: dict[str, bool] = {}
+    for job in present.jobs:
+        tenant = job.name if job.tenant is None else job.tenant
+        if tenant not in mine:
+            mine[tenant] = may_see(view, caller, tenant)
+    others = frozenset(
+        job.name for job in present.jobs if not mine[job.name if job.tenant is None else job.tenant]
+    )
+    return present, others, core.book.scaler.spec
 
 
 def _audit(view: ServiceView, caller: Caller, now: int) -> LiveAudit:

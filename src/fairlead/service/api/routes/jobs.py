@@ -15,6 +15,7 @@ from fairlead.service.api.keys import is_below, may_see
 from fairlead.service.api.queries import SCANNED, Cursor, Filter, Limit, Name, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter
+from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of
 from fairlead.service.records.jobs import JobRecord
@@ -61,6 +62,7 @@ class Row:
     plain: Plain | None = None
     reason: str | None = None
     by: str | None = None
+    own: bool = False  # of who asks
 
 
 async def submit(
@@ -86,11 +88,17 @@ async def submit(
     if not isinstance(accepted, SubmittedJobs):
         raise TypeError(f"jobs were submitted, and the reply is {accepted!r}")
     rows = await context.read(lambda view: _rows_of(view, accepted.ids))
+    there = {row.id for row in rows}
     answer = Submitted(
         jobs=[to_wire(row) for row in rows],
         repeated=accepted.again,
         warnings=[
             SubmissionWarning(job=each.job, sentence=each.sentence) for each in accepted.warnings
+        ],
+        forgotten=[
+            name
+            for number, name in zip(accepted.ids, accepted.names, strict=True)
+            if number not in there
         ],
     )
     return context.answer(answer)
@@ -234,16 +242,18 @@ async def _show(context: Enter, name: str) -> Response:
     detail = JobDetail(
         **to_wire(row).model_dump(), job=row.plain, reason=row.reason or None, by=row.by
     )
-    return context.answer(detail)
+    return context.answer(as_seen(detail, context.caller, own=row.own))
 
 
 def _detail(view: ServiceView, caller: Caller, name: str) -> Row:
     record = find_job(view, name)
-    row = row_of(record)
-    if not may_see(view, caller, record.tenant):
-        return row
-    plain = plain_job(record.job) | {"tasks": record.tasks}
-    return replace(row, plain=plain, reason=_reason(record), by=record.by)
+    return replace(
+        row_of(record),
+        plain=plain_job(record.job) | {"tasks": record.tasks},
+        reason=_reason(record),
+        by=record.by,
+        own=may_see(view, caller, record.tenant),
+    )
 
 
 def _reason(record: JobRecord) -> str:

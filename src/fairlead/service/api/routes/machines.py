@@ -19,6 +19,7 @@ from fairlead.model.values import FrozenMap
 from fairlead.service.api.queries import Filter, Limit, Name, NameCursor, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter
+from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.records.people import MachineRecord
 from fairlead.service.records.people import Quarantine as Rest
@@ -55,7 +56,9 @@ async def list_machines(
     """A page of machines by name."""
     most = page(limit, context.api.settings)
     rows, following = await context.read(lambda view: _rows(view, prefix or "", cursor, most))
-    return context.answer(Machines(machines=[_to_wire(row) for row in rows], next=following))
+    return context.answer(
+        Machines(machines=[_to_wire(context, row) for row in rows], next=following)
+    )
 
 
 async def show_machine(context: Enter, machine: Name) -> Response:
@@ -90,15 +93,15 @@ async def _drain(context: Enter, *, back: bool) -> Response:
     names = tuple(dict.fromkeys(asked.machines))
     await context.ask(DrainMachines(context.caller, names, back))
     rows = await context.read(lambda view: _those(view, names))
-    return context.answer(Machines(machines=[_to_wire(row) for row in rows]))
+    return context.answer(Machines(machines=[_to_wire(context, row) for row in rows]))
 
 
 async def _show(context: Enter, name: str) -> Response:
     row = await context.read(lambda view: _one(view, name))
-    return context.answer(MachineDetail(**_to_wire(row).model_dump()))
+    return context.answer(MachineDetail(**_to_wire(context, row).model_dump()))
 
 
-def _to_wire(row: Row) -> MachineRow:
+def _to_wire(context: Enter, row: Row) -> MachineRow:
     free = dict(row.machine.capacity)
     for demand, tasks in row.held:
         for resource, amount in demand.items():
@@ -114,7 +117,9 @@ def _to_wire(row: Row) -> MachineRow:
         tasks=sum(tasks for _, tasks in row.held),
         quarantine=None
         if rest is None
-        else Quarantine(until=rest.until, failures=rest.failures, why=rest.why),
+        else as_seen(
+            Quarantine(until=rest.until, failures=rest.failures, why=rest.why), context.caller
+        ),
         problem=row.problem,
     )
 

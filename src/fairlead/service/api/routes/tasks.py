@@ -115,7 +115,7 @@ async def _follow(
         nonlocal source
         settings = context.api.settings
         at, left = begin, LAST if limit is None else limit
-        while left > 0 and not context.api.stopping:
+        while left > 0 and await context.may_go_on():
             if source.attempt is None and not source.over:
                 found = await context.read_on(look)
                 if found is None:
@@ -172,10 +172,9 @@ def _rows(
     records = view.records
     record = own(view, caller, name)
     rows: Rows = []
-    column, at = records.table.state, record.first
     last = min(record.tasks, first + SCANNED)
     for number in range(first, last):
-        if state is None or column[at + number] == state:
+        if state is None or records.state(record, number) is state:
             rows.append((records.task(record, number), records.attempts(record, number)))
             if len(rows) == most:
                 last = number + 1

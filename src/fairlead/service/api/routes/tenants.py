@@ -13,11 +13,11 @@ from fairlead.model.tenant import Tenant
 from fairlead.service.api.queries import Name
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter
+from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.strict import meant_by_all, refuse_names
 from fairlead.service.requests import PutTenant as Put
 from fairlead.service.requests import PutTenants as PutAll
-from fairlead.service.requests import Role
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.tenants import PutTenant, PutTenants, TenantDetail, TenantRow, Tenants
 
@@ -73,7 +73,7 @@ async def _show(context: Enter, name: str) -> Response:
 
 def _row(context: Enter, known: Known) -> TenantRow:
     tenant, jobs = known
-    return TenantRow(
+    row = TenantRow(
         name=tenant.name,
         parent=tenant.parent,
         weight=None
@@ -81,9 +81,10 @@ def _row(context: Enter, known: Known) -> TenantRow:
         else written_plain(Fraction(1) if tenant.weight is None else tenant.weight),
         pool=None if tenant.pool is None else list(compress(tenant.pool)),
         limit={name: written_plain(amount) for name, amount in tenant.limit.items()},
-        user=tenant.user if context.caller.role is Role.ADMIN else None,
+        user=tenant.user,
         jobs=jobs,
     )
+    return as_seen(row, context.caller)
 
 
 def _all(view: ServiceView) -> list[Known]:

@@ -51,7 +51,6 @@ async def make_token(context: Enter) -> Response:
             secret.hash,
         )
     )
-    context.api.keys.expire()
     made = MadeToken(name=asked.name, role=asked.role, tenant=asked.tenant, token=secret.text)
     return context.answer(made, {"Cache-Control": "no-store"})
 
@@ -59,7 +58,6 @@ async def make_token(context: Enter) -> Response:
 async def revoke_token(context: Enter, token: Name) -> Response:
     """Revokes a token."""
     await context.ask(RevokeToken(context.caller, token))
-    context.api.keys.expire()
     return Response(None, context.route.status)
 
 

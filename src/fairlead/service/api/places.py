@@ -1,0 +1,57 @@
+"""Places for what computes for long: shared by those who want one, and none takes all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Places:
+    """So many places, of which one owner holds all but one at most. Who waits is served in turn by
+    owner, not by request: who asks a hundred times waits behind himself."""
+
+    def __init__(self, places: int) -> None:
+        self._places, self._each = places, max(1, places - 1)
+        self._held: Counter[str] = Counter()
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    @asynccontextmanager
+    async def place(self, owner: str) -> AsyncIterator[None]:
+        """Waits for a place and holds it."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(owner, deque()).append(turn)
+        self._grant()
+        try:
+            await turn
+            yield
+        finally:
+            if turn.done() and not turn.cancelled():
+                self._held[owner] -= 1
+                if not self._held[owner]:
+                    del self._held[owner]
+            self._grant()
+
+    def _grant(self) -> None:
+        """Gives free places away: first to owners who hold fewest, then to who waits longest for
+        his turn."""
+        for owner in list(self._waiting):
+            turns = self._waiting[owner]
+            while turns and turns[0].done():  # its request was given up
+                turns.popleft()
+            if not turns:
+                del self._waiting[owner]
+        while self._held.total() < self._places:
+            able = [owner for owner in self._waiting if self._held[owner] < self._each]
+            if not able:
+                return
+            owner = min(able, key=lambda each: self._held[each])  # the first of several
+            turns = self._waiting[owner]
+            turns.popleft().set_result(None)
+            self._held[owner] += 1
+            self._waiting.move_to_end(owner)
+            while turns and turns[0].done():
+                turns.popleft()
+            if not turns:
+                del self._waiting[owner]

@@ -1,0 +1,163 @@
+"""A tenant beside one that asks for all it can get: places, connections and rates are by tenant."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from fairlead.service.api.connection import Connections
+from fairlead.service.api.places import Places
+from fairlead.service.api.settings import ApiSettings
+from tests.service.api.stage import Stage
+
+
+def run(what: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(what, 60))
+
+
+@dataclass
+class Hall:
+    """Who is in a place now, and who was, in order. Whoever is in goes when told."""
+
+    places: Places
+    served: list[str] = field(default_factory=list)
+    inside: list[tuple[str, asyncio.Event]] = field(default_factory=list)
+
+    def ask(self, owner: str) -> asyncio.Task[None]:
+        async def be_served() -> None:
+            async with self.places.place(owner):
+                over = asyncio.Event()
+                self.served.append(owner)
+                self.inside.append((owner, over))
+                await over.wait()
+
+        return asyncio.create_task(be_served())
+
+    async def go(self, index: int = 0) -> None:
+        self.inside.pop(index)[1].set()
+        await self.settle()
+
+    async def settle(self) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+def test_one_owner_never_holds_all_places_and_others_wait_for_their_turn_alone() -> None:
+    async def played() -> None:
+        hall = Hall(Places(2))
+        tasks = [hall.ask("loud") for _ in range(10)]
+        await hall.settle()
+        assert hall.served == ["loud"]
+        tasks.append(hall.ask("a"))
+        await hall.settle()
+        assert hall.served == ["loud", "a"]  # at once
+        tasks += [hall.ask("b"), hall.ask("a")]
+        await hall.settle()
+        await hall.go(0)  # of the loud one: its next has waited for longer than b
+        await hall.go(0)
+        assert hall.served[2:] in (["b", "loud"], ["loud", "b"])
+        while hall.inside:
+            await hall.go()
+        assert sorted(hall.served) == ["a", "a", "b", *["loud"] * 10]
+        await asyncio.gather(*tasks)
+
+    run(played())
+
+
+def test_a_request_that_is_given_up_holds_no_place() -> None:
+    async def played() -> None:
+        hall = Hall(Places(1))
+        first, second, third = (hall.ask(name) for name in "abc")
+        await hall.settle()
+        second.cancel()
+        await hall.settle()
+        await hall.go()
+        assert hall.served == ["a", "c"]
+        third.cancel()  # inside
+        await hall.settle()
+        fourth = hall.ask("d")
+        await hall.settle()
+        assert hall.served[-1] == "d"
+        hall.inside[-1][1].set()
+        await asyncio.gather(first, fourth)
+
+    run(played())
+
+
+class Line:
+    """A connection."""
+
+    def __init__(self) -> None:
+        self.ended = False
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def limited(**more: int) -> Connections:
+    return Connections(ApiSettings(**more), behind_proxy=False)  # type: ignore[arg-type]  # numbers
+
+
+def test_idle_connections_without_a_token_make_room_for_new_ones() -> None:
+    connections = limited(address_connections=3)
+    idle = [Line() for _ in range(3)]
+    assert all(connections.enter(line, "here") for line in idle)
+    one, two = Line(), Line()
+    assert connections.enter(one, "here")
+    assert [line.ended for line in idle] == [True, False, False]
+    connections.own(one, "tenant a")
+    assert connections.enter(two, "here")
+    for _ in range(5):
+        assert connections.enter(Line(), "here")
+    assert (one.ended, two.ended) == (False, True)
+    connections.leave(idle[0])  # closed at last: it is not counted twice
+    assert connections.enter(Line(), "elsewhere")
+
+
+def test_those_with_a_token_are_not_ended_and_one_tenant_does_not_hold_all() -> None:
+    connections = limited(address_connections=3, tenant_connections=2)
+    mine = [Line() for _ in range(3)]
+    for line in mine:
+        assert connections.enter(line, "here")
+        connections.own(line, "tenant a")
+    other = Line()
+    assert connections.enter(other, "here")
+    connections.own(other, "tenant b")
+    assert [line.ended for line in mine] == [False, False, True]
+    assert not connections.enter(Line(), "here")
+    connections.leave(mine[0])
+    assert connections.enter(Line(), "here")
+
+
+def test_the_limit_on_all_connections_ends_strangers_first_too() -> None:
+    connections = limited(connections=2, address_connections=2)
+    known, stranger, new = Line(), Line(), Line()
+    assert connections.enter(known, "here")
+    connections.own(known, "tenant a")
+    assert connections.enter(stranger, "there")
+    assert connections.enter(new, "elsewhere")
+    assert (known.ended, stranger.ended, new.ended) == (False, True, False)
+
+
+def test_requests_without_a_token_take_nothing_from_who_has_one_at_the_same_address() -> None:
+    few = ApiSettings(threads=False, address_rate=0.001, address_burst=3)
+    with Stage(settings=few) as stage:
+        told = [stage.get("/v1/health", None).status for _ in range(5)]
+        assert told == [200, 200, 200, 429, 429]
+        assert stage.get("/v1/jobs", "sales").status == 200
+        assert stage.get("/v1/jobs", None).status == 429
+
+
+@pytest.mark.parametrize("token", ["mine", "theirs"])
+def test_a_tenant_has_one_limit_for_all_of_its_tokens(token: str) -> None:
+    few = ApiSettings(threads=False, token_rate=0.001, token_burst=3)
+    with Stage(settings=few) as stage:
+        tenant = "vision" if token == "mine" else "language"
+        made = {"name": "more", "role": "tenant", "tenant": tenant}
+        second = stage.ask("POST", "/v1/tokens", body=made).tree["token"]
+        assert [stage.get("/v1/me", "vision").status for _ in range(4)] == [200] * 3 + [429]
+        assert stage.get("/v1/me", second).status == (429 if token == "mine" else 200)
