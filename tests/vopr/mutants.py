@@ -370,6 +370,9 @@ MUTANTS: dict[str, Mutant] = {
             "no launch before its entry is durable",
             "no report is acknowledged before it is durable",
             "no stop before its entry is durable",
+            # Who hears of tokens before they are known looks too early, and not again.
+            "a token is good until it is revoked",
+            "what happens is told",
         ),
     ),
     "reply-before-append": Mutant(
