@@ -19,6 +19,8 @@ from fairlead.model.values import is_shown
 ODD_NAMES = ["a b", "yes", "null", "~", "5", "5.10", "0x10", "12:30", "é", "a: b", "#a", "'", '"']
 ODD_NAMES += ["\\", "-", "- a", "{a}", "[a]", "&a", "*a", "!a", "%a", "@a", "`a", "😀", "<<", "a,b"]
 
+_SEEN = st.characters(blacklist_categories=("C", "Z"))
+_SEEN_OR_SPACE = st.characters(blacklist_categories=("C", "Z"), whitelist_characters=" ")
 names = st.one_of(
     st.sampled_from(["train", "vision", "x"]),
     st.sampled_from(ODD_NAMES),
