@@ -14,14 +14,19 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
 from fairlead.model.times import Shape, Times
+from fairlead.model.values import is_shown
 
 ODD_NAMES = ["a b", "yes", "null", "~", "5", "5.10", "0x10", "12:30", "é", "a: b", "#a", "'", '"']
 ODD_NAMES += ["\\", "-", "- a", "{a}", "[a]", "&a", "*a", "!a", "%a", "@a", "`a", "😀", "<<", "a,b"]
 
+_SEEN = st.characters(blacklist_categories=("C", "Z"))
+_SEEN_OR_SPACE = st.characters(blacklist_categories=("C", "Z"), whitelist_characters=" ")
 names = st.one_of(
     st.sampled_from(["train", "vision", "x"]),
     st.sampled_from(ODD_NAMES),
-    st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=8),
+    st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=8).filter(
+        is_shown
+    ),
 )
 resources = st.one_of(st.sampled_from(["cpu", "memory", "gpu", "disk"]), names)
 machine_names = st.from_regex(r"\A[a-c]{1,2}(0?[0-9]|1[0-2])?(n[0-9])?\Z")
@@ -29,7 +34,9 @@ texts = st.one_of(
     st.sampled_from(
         [*ODD_NAMES, "", " ", "east", "in", "notin", "5.15", "true", "(", "a=b", '\\"']
     ),
-    st.text(st.characters(blacklist_categories=("C", "Z"), whitelist_characters=" "), max_size=6),
+    st.text(
+        st.characters(blacklist_categories=("C", "Z"), whitelist_characters=" "), max_size=6
+    ).filter(is_shown),
 )
 versions = st.from_regex(r"\A[0-9]{1,3}(\.[0-9]{1,3}){0,3}\Z")
 numbers = st.from_regex(r"\A-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?\Z").map(Decimal)

@@ -208,3 +208,55 @@ def test_a_frozen_map_is_a_mapping_in_the_order_of_names() -> None:
     assert len(frozen) == 2
     assert frozen["b"] == 2
     assert repr(frozen) == "{'a': 1, 'b': 2}"
+
+
+UNSHOWN = [
+    "\u202e",
+    "\u2066",
+    "\u200f",
+    "\u061c",
+    "\u200b",
+    "\u2060",
+    "\ufeff",
+    "\u00ad",
+    "\u3164",
+    "\u115f",
+]
+UNSHOWN += [
+    "\u2800",
+    "\ufe0f",
+    "\u034f",
+    "\U000e0041",
+    "\u00a0",
+    "\u3000",
+    "\ue000",
+    "\ud800",
+    "\u0378",
+]
+
+
+@pytest.mark.parametrize("letter", UNSHOWN, ids=ascii)
+def test_names_hold_nothing_that_is_not_shown_or_turns_text_around(letter: str) -> None:
+    name = f"a{letter}b"
+    for made in (
+        lambda: Job(name, {"cpu": 1}),
+        lambda: Job("a", {"cpu": 1}, tenant=name),
+        lambda: Job("a", {name: 1}),
+        lambda: Job("a", {"cpu": 1}, machines=[name]),
+        lambda: Job("a", {"cpu": 1}, where=f'zone = "{name}"'),
+        lambda: Tenant(name),
+        lambda: Tenant("a", user=name),
+        lambda: Machine(name, {"cpu": 1}),
+        lambda: Machine("a", {name: 1}),
+        lambda: Machine("a", {"cpu": 1}, {name: "x"}),
+        lambda: Machine("a", {"cpu": 1}, {"zone": name}),
+    ):
+        with pytest.raises(InputError) as caught:
+            made()
+        assert letter.isprintable() or letter not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Zürich", "名前", "משימה", "مهمة", "é", "🚀", "a/b:c"])
+def test_names_in_any_script_are_names(name: str) -> None:
+    assert Job(name, {"cpu": 1}, tenant=name).name == name
+    assert Machine(name, {"cpu": 1}, {name: name}).name == name

@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import Enum
 
 from fairlead.model.errors import InputError, Mistake
+from fairlead.model.values import is_shown
 from fairlead.model.version import version
 
 Label = str | Decimal
@@ -121,8 +122,8 @@ def _check_requirement(key: object, operator: object, values: tuple[object, ...]
     for text in (key, *values):
         if not isinstance(text, str):
             raise InputError(f"{text!r} in a constraint is not text", f"write {str(text)!r}")
-        if not text.isprintable():
-            raise InputError(f"{text!r} holds a control character", "take it out")
+        if not is_shown(text):
+            raise InputError(f"{text!a} holds a character that is not shown", "take it out")
     if not key:
         raise InputError("a label's key cannot be empty", "write a key")
     if not isinstance(operator, Operator):

@@ -14,7 +14,7 @@ from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.names import machine_name
 from fairlead.model.quantity import Amount, quantities
 from fairlead.model.tenant import Tenant
-from fairlead.model.values import FrozenMap, plain_name
+from fairlead.model.values import FrozenMap, is_shown, plain_name
 
 LONGEST_LABEL = 1000
 
@@ -113,9 +113,9 @@ def _shared(items: tuple[tuple[str, bool, str], ...]) -> FrozenMap[Label]:
 
 def _label(value: object) -> Label:
     if isinstance(value, str):
-        if len(value) > LONGEST_LABEL or not value.isprintable():
+        if len(value) > LONGEST_LABEL or not is_shown(value):
             raise InputError(
-                "a label holds control characters or more than"
+                "a label holds control characters, letters that are not shown, or more than"
                 f" {LONGEST_LABEL} characters: {value[:40]!r}",
                 "shorten it",
             )

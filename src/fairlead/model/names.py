@@ -21,7 +21,7 @@ _NUMBERS = re.compile(r"[0-9]+")
 def machine_name(name: object) -> str:
     """The name itself: one plain name, no range. Raises InputError."""
     if isinstance(name, str) and len(name) <= LONGEST_NAME and _PLAIN.fullmatch(name):
-        return name
+        return name if name.isascii() else plain_name(name)
     name = plain_name(name)
     raise InputError(
         f'"{name}" is not the name of one machine',
@@ -35,7 +35,7 @@ def expand(text: str) -> tuple[str, ...]:
     if not isinstance(text, str):
         raise InputError(f"a name is text, not {text!r}", "write it in quotes")
     if len(text) <= LONGEST_NAME and _PLAIN.fullmatch(text):
-        return (text,)
+        return (text if text.isascii() else plain_name(text),)
     return _expand(text)
 
 
@@ -52,6 +52,8 @@ def _expand(text: str) -> tuple[str, ...]:
     for name in names:
         if len(name) > LONGEST_NAME:
             raise InputError(f"a name of {len(name)} characters", f"use at most {LONGEST_NAME}")
+        if not name.isascii():
+            plain_name(name)
     return names
 
 

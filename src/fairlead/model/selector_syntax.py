@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from fairlead.model.constraint import ORDERINGS, Operator, Requirement, Selector, quoted
 from fairlead.model.errors import InputError, Mistake, caret
+from fairlead.model.values import is_shown
 from fairlead.model.version import version
 
 LONGEST_SELECTOR = 100_000
@@ -81,8 +82,8 @@ class _Parser:
             if kind == "quoted":
                 text = re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
             if kind != "space":
-                if not text.isprintable():
-                    self._fail("a control character", "take it out", at, match.end() - at)
+                if not is_shown(text):
+                    self._fail("a character that is not shown", "take it out", at, match.end() - at)
                 tokens.append(_Token(kind, text, at, match.end() - at))
             at = match.end()
         tokens.append(_Token("end", "", len(self.text), 1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Generic, TypeVar, overload
 
 from fairlead.model.errors import InputError
@@ -14,6 +16,34 @@ V = TypeVar("V")
 LONGEST_NAME = 255
 
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029]*[^\s\x00-\x1f\x7f])?")
+
+
+_UNSHOWN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\ufff0-\ufff8\U0001d159\U000e0000-\U000e0fff]"
+)
+"""Letters that are printable by their category and yet nothing is seen of them: fillers, joiners,
+variation selectors, and the rest of what Unicode has programs ignore where they do not know it."""
+
+_BELIEVED: ContextVar[bool] = ContextVar("_BELIEVED", default=False)
+
+
+@contextmanager
+def believing() -> Iterator[None]:
+    """Within, names may hold what was allowed once: a journal is read as it was accepted."""
+    token = _BELIEVED.set(True)
+    try:
+        yield
+    finally:
+        _BELIEVED.reset(token)
+
+
+def is_shown(text: str) -> bool:
+    """Whether all of the text is seen, in the order in which it is written: it holds no control
+    character, nothing that changes the direction of text, and nothing of which nothing is seen."""
+    return (text.isascii() and text.isprintable()) or (
+        text.isprintable() and (_BELIEVED.get() or not _UNSHOWN.search(text))
+    )
 
 
 class FrozenMap(Mapping[str, V], Generic[V]):
@@ -92,5 +122,10 @@ def plain_name(name: object) -> str:
         raise InputError(
             f"the name {name!r} begins or ends with a space or holds a control character",
             f"write {''.join(c if c.isprintable() else ' ' for c in name).strip()!r}",
+        )
+    if not (name.isascii() or is_shown(name) or _BELIEVED.get()):
+        raise InputError(
+            f"the name {name!a} holds letters that change the direction of text or are not shown",
+            f"write {''.join(c for c in name if is_shown(c)).strip()!r}",
         )
     return name

@@ -211,7 +211,7 @@ def test_an_address_that_means_harm_leads_nowhere(stage: Stage, path: str) -> No
 def test_a_token_of_any_length_is_looked_at_quickly(stage: Stage, size: int) -> None:
     for text in ("x" * size, "fl_root_" + "x" * size, "fl_" + "_" * size, "fl_\xff"):
         answer = stage.get("/v1/me", text)
-        assert answer.status in (401, 429)
+        assert answer.status in ((400,) if len(text) >= 100_000 else (401, 429))
 
 
 def test_two_tokens_in_one_request_are_none(stage: Stage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fairlead.model.values import believing
 from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.journal.memory import MemoryStore
 from fairlead.service.recovery.recover import follow, newest
@@ -51,3 +52,19 @@ def test_after_a_clean_stop_nothing_that_an_older_version_decided_is_decided_aga
     core, records = newest(MemoryStore(stage.place))
     assert core is not None
     assert records.seq == len(stage.place.rows)
+
+
+def test_a_journal_with_names_that_would_be_refused_now_goes_on() -> None:
+    stage = Stage()
+    name = "a\u202eb"
+    with believing():
+        old = job(name, 2)
+    stage.submit(old)
+    stage.settle(1)
+    stage.restart()  # from the entries
+    stage.settle(1)
+    assert stage.service.records.job(name) is not None
+    stage.service.close()  # with a snapshot
+    stage.restart()
+    stage.settle(1)
+    assert stage.service.records.job(name) is not None

@@ -64,19 +64,25 @@ def _jobs_below(state: State, t: int) -> Ints:
 
 def check_siblings(ids: Ids, tenant: Tenant) -> None:
     """Tenants below the same parent have all weights or all pools. Raises InputError."""
-    for other in ids.tenant_at.values():
-        beside = other.parent == tenant.parent and other.name != tenant.name
-        if beside and (other.pool is None) is not (tenant.pool is None):
-            has = "no pool" if other.pool is None else "a pool"
-            raise InputError(
-                f'its sibling "{other.name}" has {has}: siblings have all weights or all pools',
-                "give it what its siblings have",
-                about=("tenant", tenant.name, "pool"),
-            )
+    known = ids.tenant_at.values()
+    # The others are alike, so one of them says it of all; those who came last are often beside it.
+    other = next((each for each in reversed(known) if _is_beside(each, tenant)), None)
+    if other is not None and (other.pool is None) is not (tenant.pool is None):
+        first = next(each for each in known if _is_beside(each, tenant))
+        has = "no pool" if first.pool is None else "a pool"
+        raise InputError(
+            f'its sibling "{first.name}" has {has}: siblings have all weights or all pools',
+            "give it what its siblings have",
+            about=("tenant", tenant.name, "pool"),
+        )
     if tenant.pool is not None:
         for job in ids.job_at.values():
             if job.tenant == tenant.parent:
                 refuse_beside(tenant.name, job.name)
+
+
+def _is_beside(other: Tenant, tenant: Tenant) -> bool:
+    return other.parent == tenant.parent and other.name != tenant.name
 
 
 def check_job_beside(ids: Ids, job: str, parent: str | None) -> None:

@@ -16,7 +16,7 @@ from fairlead.model.plain import (
     plain_tenant,
     tenant_of,
 )
-from fairlead.model.values import FrozenMap
+from fairlead.model.values import FrozenMap, believing
 from fairlead.scheduling import events
 from fairlead.scheduling.decisions import Decision, Launch, Reject, Stop
 from fairlead.scheduling.events import Advice, Event
@@ -182,12 +182,21 @@ def _read(entry: Entry, kind: type) -> dict[str, Any]:
         if name not in body:
             raise CorruptJournalError(f"entry {entry.seq} ({entry.kind}) has no {name}")
         try:
-            values[name] = form.read(body[name])
+            values[name] = _believed(form.read, body[name])
         except (ValueError, InputError) as error:
             raise CorruptJournalError(
                 f"{name} of entry {entry.seq} ({entry.kind}): {error}"
             ) from error
     return values
+
+
+def _believed(read: Callable[[Any], Any], value: Any) -> Any:
+    """Reads a value; also one that would be refused now, and was accepted when it was written."""
+    try:
+        return read(value)
+    except InputError:
+        with believing():
+            return read(value)
 
 
 def to_text(body: Body) -> str:

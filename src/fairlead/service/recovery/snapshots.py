@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fairlead.model.errors import InputError
+from fairlead.model.values import believing
 from fairlead.scheduling import dump as cores
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.observer import Counted, Observer
@@ -49,11 +50,13 @@ def load(data: bytes) -> tuple[Core, Records]:
         raise CorruptJournalError("the journal's snapshot is none of this version")
     begin = len(START) + 8
     end = begin + int.from_bytes(data[len(START) : begin], "little")
-    records = books.load(data[end:])
+    with believing():
+        records = books.load(data[end:])
     if records.start is None:
         raise CorruptJournalError("the journal's snapshot is of a service that never started")
     try:
-        return cores.load(data[begin:end], core_like(records.start)), records
+        with believing():
+            return cores.load(data[begin:end], core_like(records.start)), records
     except InputError as error:
         raise CorruptJournalError(f"the journal's snapshot cannot be read: {error}") from error
 
