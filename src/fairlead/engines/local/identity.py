@@ -3,12 +3,16 @@ ran."""
 
 from __future__ import annotations
 
+import re
 import uuid
 from pathlib import Path
 
 from fairlead.engines.interface import EngineError
 from fairlead.engines.local.processes import boot
 from fairlead.whole_file import write_private
+
+IDENTITY = re.compile(r"([0-9a-f]{12}) (\S+)(?: ([0-9]{1,18}))?\n")
+"""The name, the start of the machine, and the owner, of which versions before said nothing."""
 
 
 class Identity:
@@ -29,8 +33,14 @@ class Identity:
             self.same_boot = last == boot()
 
     def _read(self) -> tuple[str, str, int]:
-        name, last, *owner = self._path.read_text().split()
-        return name, last, int(owner[0]) if owner else 0
+        try:
+            text = self._path.read_text(encoding="ascii")
+        except (OSError, UnicodeError) as error:
+            raise _damaged(self._path) from error
+        found = IDENTITY.fullmatch(text)
+        if found is None:
+            raise _damaged(self._path)
+        return found[1], found[2], int(found[3] or 0)
 
     def take(self, owner: int) -> None:
         """From now on, durably, nobody with a lower number starts anything here. Raises EngineError
@@ -60,3 +70,10 @@ class Identity:
         if self.new or self._read() != (self.name, last, self.owner):
             write_private(self._path, f"{self.name} {last} {self.owner}\n")
             self.new = False
+
+
+def _damaged(path: Path) -> EngineError:
+    return EngineError(
+        f"{path} does not say which engine this is: put back the last good copy, or remove it;"
+        " what runs then counts as lost, perhaps started"
+    )

@@ -78,10 +78,17 @@ class Identity:
 
 
 def read_identity(path: Path) -> Identity:
-    """The identity that is kept there; a new one, kept from now on, where there is none."""
+    """The identity that is kept there; a new one, kept from now on, where there is none. Raises
+    EngineError where it is damaged."""
     if path.exists():
-        tree = json.loads(path.read_text(encoding="utf-8"))
-        return Identity(tree["service"], tree["launcher"])
+        try:
+            tree = json.loads(path.read_text(encoding="utf-8"))
+            return Identity(tree["service"], tree["launcher"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EngineError(
+                f"{path} does not say who drives Ray: put back the last good copy, or remove it;"
+                " what runs then counts as lost, perhaps started"
+            ) from error
     identity = Identity(uuid4().hex)
     write_identity(path, identity)
     return identity
