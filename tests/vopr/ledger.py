@@ -42,7 +42,7 @@ TOLD = frozenset(kind.value for kind in EventKind)
 
 NOT_OF_THE_CORE = (
     *("service_started", "token_made", "token_revoked", "job_forgotten"),
-    *("machine_quarantined", "quarantine_ended", "attempt_gone", "drain_asked"),
+    *("machine_quarantined", "quarantine_ended", "attempt_gone", "drain_asked", "keys_forgotten"),
 )
 """Entries that the core is not told of; they may stand anywhere in their step."""
 
@@ -98,6 +98,7 @@ class Ledger:
             "core_changed": lambda _: None,
             "engine_changed": lambda _: None,
             "attempt_gone": lambda _: None,
+            "keys_forgotten": lambda _: None,
             "drain_asked": self._drain_asked,
             "token_made": lambda body: self.tokens.add(body["name"]),
             "token_revoked": lambda body: self.tokens.discard(body["name"]),

@@ -352,6 +352,9 @@ def test_a_key_is_known_for_its_time_whatever_becomes_of_its_jobs() -> None:
     stage.settle(70, SECOND)
     assert not stage.service.records.keys
     assert not stage.service.records.key_counts
+    stage.restart()
+    stage.step()
+    assert not stage.service.records.keys
     assert not stage.submit(job("x"), job("y"), key="k").again
 
 

@@ -1,4 +1,4 @@
-"""Places for what computes for long: shared by those who want one, and none takes all."""
+"""By whom things are counted; and places for what computes for long, of which none takes all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+
+from fairlead.service.requests import Caller
+
+KNOWN = "fairlead.known"
+"""In the state of a connection: to be called once it is known whose it is."""
+
+
+def who_of(caller: Caller, address: str) -> str:
+    """By whom things are counted: the tenant, else the token, else the address."""
+    if caller.tenant is not None:
+        return f"tenant {caller.tenant}"
+    return address if caller.token is None else f"token {caller.token}"
 
 
 class Places:

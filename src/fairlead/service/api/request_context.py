@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import NOBODY_ASKED, Keys
 from fairlead.service.api.limits import Buckets, neighbourhood
-from fairlead.service.api.places import Places
+from fairlead.service.api.places import KNOWN, Places, who_of
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
@@ -44,9 +44,6 @@ LARGE = 64 * 1024
 
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
-
-KNOWN = "fairlead.known"
-"""In the state of a connection: to be called once it is known whose it is."""
 
 GONE = Caller(None, Role.VIEWER, None)
 """Caller of a public route; no token is checked."""
@@ -370,13 +367,6 @@ async def _token(api: Api, request: Request, route: Route, address: str) -> Toke
         return None
     headers = request.headers.getlist("authorization")
     return await api.keys.token(headers[0] if len(headers) == 1 else None, address)
-
-
-def who_of(caller: Caller, address: str) -> str:
-    """By whom things are counted."""
-    if caller.tenant is not None:
-        return f"tenant {caller.tenant}"
-    return address if caller.token is None else f"token {caller.token}"
 
 
 def _caller(route: Route, token: TokenRecord | None) -> Caller:

@@ -43,6 +43,7 @@ _ALL: dict[str, tuple[str, ...]] = _FEW | {
     "job_changed": ("job", "tasks"),
     "job_cancelled": ("job",),
     "job_forgotten": ("job", "id"),
+    "keys_forgotten": ("before",),
     "launch": ("job", "task", "machine", "attempt"),
     "stop": ("job", "task", "machine", "attempt"),
     "task_started": ("id", "job", "task", "attempt"),

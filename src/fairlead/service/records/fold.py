@@ -163,9 +163,8 @@ def _settle(records: Records, job: JobRecord, time: int) -> None:
 def _give_back_rows(records: Records, job: JobRecord) -> None:
     """Of a job that is over, tasks after the last one that was ever launched need no rows."""
     if job.counts[TaskState.DROPPED]:
-        column = np.frombuffer(records.table.attempt, np.int32)
-        launched = np.flatnonzero(column[job.first : job.first + job.rows])
-        rows = int(launched[-1]) + 1 if len(launched) else 0
+        attempts = np.array(records.attempt_counts(job), np.int32)
+        rows = int(np.flatnonzero(attempts)[-1]) + 1 if attempts.any() else 0
         records.table.free += job.rows - rows
         job.rows = rows
 
