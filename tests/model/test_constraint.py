@@ -138,7 +138,7 @@ def test_a_version_without_quotes_is_refused_with_the_hint(text: str) -> None:
         ("kernel > new", "new is neither a whole number nor a version", 9, 3),
         ("kernel > v5.15-generic", "v5.15-generic is neither", 9, 13),
         ('"" = a', "a label's key cannot be empty", 0, 2),
-        ('zone = "a\x07"', "a control character", 7, 4),
+        ('zone = "a\x07"', "a character that is not shown", 7, 4),
     ],
 )
 def test_a_parse_error_shows_the_text_with_a_caret(
@@ -192,7 +192,7 @@ def test_no_text_does_worse_than_being_refused(text: str) -> None:
         ("a", Operator.LESS, ("b",), '"b" after < is neither'),
         ("a", Operator.EQUAL, (5,), "5 in a constraint is not text"),
         ("a", "=", ("5",), "'=' is not an operator"),
-        ("a", Operator.EQUAL, ("\n",), "holds a control character"),
+        ("a", Operator.EQUAL, ("\n",), "holds a character that is not shown"),
     ],
 )
 def test_a_requirement_from_python_is_checked(

@@ -37,7 +37,9 @@ REAL = {
     "drivers": ["470.223.02", "535.54.03", "535.129.03", "545.23.08"],
     "openssl": ["1.0.2zi", "1.1.1", "1.1.1t", "1.1.1w", "3.0.2-0ubuntu1.12"],
     "epochs": ["2.38-4ubuntu2", "1:1.0-1", "1:1.2.11.dfsg-2ubuntu9.2", "2:0.1"],
-    "previews": ["2.0~beta1", "2.0~rc1", "2.0", "2.0^git1", "2.0-1", "2.0.2"],
+    "previews": ["2.0~beta1", "2.0~rc1", "2.0", "2.0-1", "2.0^git1", "2.0.2"],
+    # What comes behind a hyphen decides last: it is the revision of a package.
+    "revisions": ["1.0-1", "1.0-1ubuntu1", "1.0+dfsg-1", "1.0.1", "5.2-2", "5.2.1", "255-3", "255.2"],
 }
 
 
@@ -73,7 +75,7 @@ def test_who_comes_first(low: str, high: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "same"),
-    [("5", "5.0"), ("5.0.0", "5"), ("5.15", "5.15.0"), ("007", "7"), ("1.2_3", "1.2-3")],
+    [("5", "5.0"), ("5.0.0", "5"), ("5.15", "5.15.0"), ("007", "7"), ("1.2_3", "1.2.3"), ("6.1-0", "6.1")],
 )
 def test_what_is_the_same(one: str, same: str) -> None:
     assert version(one) == version(same)

@@ -14,8 +14,10 @@ Part = tuple[int, int, str]
 Version = tuple[Part, ...]
 """What compares as the version does. Each part says first of what kind it is."""
 
-_BEFORE, _END, _AFTER, _LETTERS, _NUMBER = range(5)
-"""The order of kinds: `~`, that nothing more comes, `^`, letters, a number."""
+_BEFORE, _END, _REVISION, _AFTER, _LETTERS, _NUMBER = range(6)
+"""The order of kinds: `~`, that nothing more comes, `-`, `^`, letters, a number."""
+
+_MARKS = {"~": _BEFORE, "-": _REVISION, "^": _AFTER}
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _VERSION = re.compile(
@@ -23,7 +25,10 @@ _VERSION = re.compile(
     r"([0-9]{1,18}(?:(?:\.[0-9]{1,18})+(?:[a-zA-Z._+~^-][a-zA-Z0-9._+~^-]*)?"
     r"|[-_+~^][a-zA-Z0-9._+~^-]*)?)"
 )
-_PARTS = re.compile(r"[0-9]+|[a-zA-Z]+|[~^]")
+_NOTHING = ((_NUMBER, 0, ""), (_REVISION, 0, ""))
+"""Parts that do not count at the end."""
+
+_PARTS = re.compile(r"[0-9]+|[a-zA-Z]+|[~^-]")
 MOST = 200
 """Characters that a version has at most."""
 
@@ -31,7 +36,7 @@ MOST = 200
 @lru_cache(maxsize=65536)
 def version(text: str) -> Version | None:
     """What the text compares as; None where it is neither a whole number nor a version. Zeros at
-    the end, and before `~` and `^`, do not count, so that 5 is 5.0."""
+    the end, and before `~`, `-` and `^`, do not count, so that 5 is 5.0."""
     if _WHOLE.fullmatch(text):
         return _number(0), _number(int(text)), (_END, 0, "")
     found = _VERSION.fullmatch(text) if len(text) <= MOST else None
@@ -39,8 +44,8 @@ def version(text: str) -> Version | None:
         return None
     parts = [_number(int(found[1] or 0))]
     for part in (*map(_part, _PARTS.findall(found[2])), (_END, 0, "")):
-        if part[0] in (_BEFORE, _END, _AFTER):
-            while len(parts) > 2 and parts[-1] == _number(0):
+        if part[0] not in (_LETTERS, _NUMBER):
+            while len(parts) > 2 and parts[-1] in _NOTHING:
                 parts.pop()
         parts.append(part)
     return tuple(parts)
@@ -51,6 +56,6 @@ def _number(value: int) -> Part:
 
 
 def _part(text: str) -> Part:
-    if text in ("~", "^"):
-        return (_BEFORE if text == "~" else _AFTER), 0, ""
+    if text in _MARKS:
+        return _MARKS[text], 0, ""
     return (_LETTERS, 0, text) if text.isalpha() else _number(int(text))
