@@ -39,7 +39,16 @@ REAL = {
     "epochs": ["2.38-4ubuntu2", "1:1.0-1", "1:1.2.11.dfsg-2ubuntu9.2", "2:0.1"],
     "previews": ["2.0~beta1", "2.0~rc1", "2.0", "2.0-1", "2.0^git1", "2.0.2"],
     # What comes behind a hyphen decides last: it is the revision of a package.
-    "revisions": ["1.0-1", "1.0-1ubuntu1", "1.0+dfsg-1", "1.0.1", "5.2-2", "5.2.1", "255-3", "255.2"],
+    "revisions": [
+        "1.0-1",
+        "1.0-1ubuntu1",
+        "1.0+dfsg-1",
+        "1.0.1",
+        "5.2-2",
+        "5.2.1",
+        "255-3",
+        "255.2",
+    ],
 }
 
 
@@ -75,7 +84,14 @@ def test_who_comes_first(low: str, high: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "same"),
-    [("5", "5.0"), ("5.0.0", "5"), ("5.15", "5.15.0"), ("007", "7"), ("1.2_3", "1.2.3"), ("6.1-0", "6.1")],
+    [
+        ("5", "5.0"),
+        ("5.0.0", "5"),
+        ("5.15", "5.15.0"),
+        ("007", "7"),
+        ("1.2_3", "1.2.3"),
+        ("6.1-0", "6.1"),
+    ],
 )
 def test_what_is_the_same(one: str, same: str) -> None:
     assert version(one) == version(same)

@@ -140,6 +140,21 @@ def test_a_killed_service_leaves_no_process_of_its_own(tmp_path: Path) -> None:
         until(lambda: gone(found))
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_service_that_was_not_waited_for_does_not_go_on_unseen(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    words = ("serve", "--detach", "--listen", "127.0.0.1:0", "--state", "state")
+    process = process_of(words, tmp_path)
+    until(lambda: below(process.pid))
+    found = below(process.pid)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + number, said
+    assert not (tmp_path / "state" / "address").exists()
+    until(lambda: gone(found))
+
+
 @pytest.mark.slow
 def test_a_killed_example_is_cleaned_up_by_its_service(tmp_path: Path) -> None:
     process = example_at_work(tmp_path)

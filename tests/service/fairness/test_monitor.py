@@ -16,7 +16,7 @@ from fairlead.scheduling.events import (
     TaskFinished,
     TenantChanged,
 )
-from fairlead.service.fairness.causes import CauseKind
+from fairlead.service.fairness.causes import CauseKind, cause_of
 from fairlead.service.fairness.interface import Answer, Answered, Question
 from fairlead.service.fairness.monitor import FairnessMonitor, FairSettings
 from fairlead.service.fairness.shortfalls import Audit
@@ -218,6 +218,18 @@ def test_the_cause_is_room_in_parts() -> None:
     )
     kind, _ = cause_with(core)
     assert kind is CauseKind.PIECES
+
+
+def test_the_cause_is_a_preference_where_other_machines_have_room() -> None:
+    machines = {"g1": {"cpu": 4}, "g2": {"cpu": 4}, "h1": {"cpu": 4}}
+    core = core_of(machines, TWO, labels={"h1": {"model": "h100"}})
+    submit(
+        core,
+        Job("p", {"cpu": 3}, tenant="a", tasks=2, prefer="model = h100", prefer_for=300),
+    )
+    cause = cause_of(core, None, core.ids.jobs["p"])
+    assert cause.kind is CauseKind.PREFERS
+    assert "2 others have room" in cause.sentence
 
 
 def test_a_limit_makes_nobody_short() -> None:

@@ -148,18 +148,23 @@ def detach(plan: Plan, words: list[str]) -> int:
         raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
     begun, told = time.monotonic(), not sys.stderr.isatty()
     until = begun + START_PATIENCE
-    while not (plan.state / ADDRESS).exists():
-        if not told and time.monotonic() > begun + SILENT:
-            told = True
-            complain(f"not serving yet; waiting up to {START_PATIENCE:g} s (its log: {log})")
-        code = process.poll()
-        if code is not None or time.monotonic() > until:
-            process.terminate()
-            with log.open("rb") as out:
-                out.seek(start)
-                sys.stderr.write(out.read(LONGEST).decode("utf-8", "replace"))
-            return code or 70
-        time.sleep(0.05)
+    try:
+        while not (plan.state / ADDRESS).exists():
+            if not told and time.monotonic() > begun + SILENT:
+                told = True
+                complain(f"not serving yet; waiting up to {START_PATIENCE:g} s (its log: {log})")
+            code = process.poll()
+            if code is not None or time.monotonic() > until:
+                process.terminate()
+                with log.open("rb") as out:
+                    out.seek(start)
+                    sys.stderr.write(out.read(LONGEST).decode("utf-8", "replace"))
+                return code or 70
+            time.sleep(0.05)
+    except KeyboardInterrupt:  # nobody was told where it serves: it does not go on unseen
+        process.terminate()
+        process.wait()
+        raise
     with log.open("rb") as out:
         out.seek(start)
         for line in out.read(LONGEST).decode("utf-8", "replace").splitlines():

@@ -193,7 +193,7 @@ class Prefers:
 
 @dataclass(frozen=True, slots=True)
 class ReservedForOthers:
-    """Machines with room are kept free for other jobs. `whom` counts them by job."""
+    """Machines that could run it are kept free for other jobs. `whom` counts them by job."""
 
     machines: int
     whom: Counts
@@ -201,7 +201,7 @@ class ReservedForOthers:
     def __str__(self) -> str:
         whom = ", ".join(f"{count} for {job}" for job, count in self.whom)
         verb = "is" if self.machines == 1 else "are"
-        return f"{machines(self.machines)} with room {verb} reserved: {whom}"
+        return f"{machines(self.machines)} {verb} reserved for others: {whom}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,9 +57,14 @@ def cause_of(
             return Cause(simple, str(reason))
     if why.machines.room:
         return Cause(CauseKind.DECIDING, str(waiting.NotLooked(why.machines.room)))
-    if why.machines.no_room:
-        return _no_room(core, exact, slot)
-    return _others(core, why, quarantined)
+    others = _others(core, why, quarantined)
+    # Of these machines each would take a task at once: what is full comes after them.
+    if why.machines.not_preferred and others.kind is CauseKind.PREFERS:
+        return others
+    if not why.machines.no_room:
+        return others
+    full = _no_room(core, exact, slot)
+    return others if full.kind is CauseKind.PIECES and why.machines.reserved else full
 
 
 _SIMPLE = {
@@ -132,8 +137,11 @@ def _name_most(counts: FrozenMap[int]) -> str:
 
 
 def _others(core: Core, why: Why, quarantined: frozenset[str]) -> Cause:
-    """No machine is merely full."""
+    """What keeps it from the machines that are not merely full."""
     count = why.machines
+    if count.not_preferred:
+        preferring = (each for each in why.reasons if isinstance(each, waiting.Prefers))
+        return Cause(CauseKind.PREFERS, str(next(preferring)))
     if count.draining:
         bad = sum(name in quarantined for name in core.ids.machines)
         more = f"; {machines(bad)} {verb(bad, 'are')} quarantined after errors" if bad else ""
