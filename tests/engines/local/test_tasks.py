@@ -356,8 +356,8 @@ def reboot(bed: LocalBed) -> None:
         if shim is not None:
             os.killpg(shim, signal.SIGKILL)
     file = bed.state / "local" / "engine"
-    name, _ = file.read_text().split()
-    file.write_text(f"{name} 00000000-0000-0000-0000-000000000000\n")
+    name, _, owner = file.read_text().split()
+    file.write_text(f"{name} 00000000-0000-0000-0000-000000000000 {owner}\n")
 
 
 def test_after_a_start_of_the_machine_nothing_unwritten_is_believed(bed: LocalBed) -> None:
