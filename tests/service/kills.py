@@ -41,6 +41,9 @@ echo "end $FAIRLEAD_JOB_ID $FAIRLEAD_TASK $FAIRLEAD_ATTEMPT $(date +%s%N) $PPID"
 exit "$CODE"
 """
 
+SPAWNER = "fairlead.engines.local.spawner"
+"""By this in its command line the spawner is known, and its forks."""
+
 GOES_ON = (JobState.PENDING, JobState.RUNNING)
 
 MOST_LOSSES = 3
@@ -279,7 +282,7 @@ def _spawner(service: int) -> int | None:
     """The process that starts the service's tasks, if there is one now."""
     try:
         for child in psutil.Process(service).children():
-            if any(word.endswith("spawner.py") for word in child.cmdline()):
+            if any(SPAWNER in word for word in child.cmdline()):
                 return child.pid
     except psutil.Error:
         return None
@@ -287,10 +290,10 @@ def _spawner(service: int) -> int | None:
 
 
 def _is_shim(pid: int) -> bool:
-    """Whether that is the shell above a task, and not a later process of the same number."""
+    """Whether that is the shim above a task, and not a later process of the same number."""
     try:
-        return b"FAIRLEAD_RUN=" in Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
+        return any(SPAWNER in word for word in psutil.Process(pid).cmdline())
+    except psutil.Error:
         return False
 
 

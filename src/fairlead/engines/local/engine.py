@@ -37,7 +37,8 @@ from fairlead.engines.local.processes import alive, kill, processes, variable
 from fairlead.engines.local.records import UNKNOWN, Claim, Records, Unclaimed, parse
 from fairlead.engines.local.spawn_request import SpawnRequests
 from fairlead.engines.local.spawner_link import Spawner, SpawnRequest, Word
-from fairlead.engines.local.supervisor import Phase, Supervisor, Task
+from fairlead.engines.local.supervisor import Supervisor
+from fairlead.engines.local.task import Phase, Task
 from fairlead.model.machine import Cluster, Machine
 
 

@@ -10,17 +10,17 @@ import select
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from dataclasses import replace
 from itertools import islice
 
-from fairlead.engines.interface import Assignment, Attempt, Cause, Ended, Lost, Report, Started
+from fairlead.engines.interface import Attempt, Cause, Ended, Lost, Report, Started
 from fairlead.engines.local.ending import Remnants, end, memory_message
 from fairlead.engines.local.groups import Groups
 from fairlead.engines.local.memory import MemoryWatch, limit_of
 from fairlead.engines.local.processes import Process, alive, descendants, kill, process
 from fairlead.engines.local.records import Claim, Records, Unclaimed
 from fairlead.engines.local.spawner_link import Dead, Failed, NotRemoved, Spawned, Word
+from fairlead.engines.local.task import Phase, Task, Timer
 
 YOUNG = 0.1
 """Seconds in which a shim has long started its task: a gentle signal before would be lost."""
@@ -40,46 +40,6 @@ AT_A_TIME = 200
 
 DESCRIPTORS = 4
 """Watching shims may take one in so many of the files that this process may have open."""
-
-
-class Phase(Enum):
-    """An attempt's way from its launch to its end."""
-
-    ORDERED = "ordered"  # the spawner was told
-    RUNNING = "running"
-    CLEARING = "clearing"  # its shim is dead, something of it may not be
-    OVER = "over"
-
-
-@dataclass(slots=True)
-class Task:
-    """An attempt whose end was not acknowledged."""
-
-    attempt: Attempt
-    assignment: Assignment | None
-    phase: Phase = Phase.ORDERED
-    pid: int = 0
-    start: int = 0  # of a shim that is no child of the present spawner
-    own: bool = True  # its shim is a child of the present spawner
-    uid: int = field(default_factory=os.geteuid)  # as whom it runs
-    grouped: bool = False  # it has a control group
-    silent: bool = False  # nobody expects it, so nothing is reported of it
-    begun: float = 0.0  # by the steady clock
-    time: int = 0  # in microseconds since 1970
-    start_reported: bool = False
-    stopping: Cause | None = None
-    used: int | None = None  # bytes of memory, where it was stopped for these
-    stopped: int = 0  # since when, in nanoseconds since 1970
-    over: Ended | Lost | None = None
-
-
-class Timer(Enum):
-    """Actions on a task that are due at some time."""
-
-    SAY = "say that it started"
-    LIMIT = "its time limit has passed"
-    GENTLY = "tell it to stop"
-    BY_FORCE = "kill it"
 
 
 class Supervisor:

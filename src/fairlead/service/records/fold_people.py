@@ -105,3 +105,16 @@ def core_changed(records: Records, entry: Entry, _content: Event | Decision | No
         raise ValueError("no service has started")
     names = ("policy", "placement", "options")
     records.start = replace(records.start, **{name: entry.body[name] for name in names})
+
+
+KINDS = {
+    "keys_forgotten": keys_forgotten,
+    "tenant_changed": tenant_changed,
+    "token_made": token_made,
+    "token_revoked": token_revoked,
+    "service_started": service_started,
+    "engine_changed": engine_changed,
+    "engine_gone": engine_gone,
+    "core_changed": core_changed,
+}
+"""Of each kind of entry, what it changes."""
