@@ -71,8 +71,18 @@ class Client:
         patience: float = 0.0,
         place: Place | None = None,
     ) -> None:
-        self.place = place or find_place(url, token, ca)
-        self._transport = Transport(self.place, timeout, patience)
+        self._transport = Transport(place or find_place(url, token, ca), timeout, patience)
+
+    @property
+    def place(self) -> Place:
+        """The service that is asked; of several addresses, the one that leads."""
+        return self._transport.place
+
+    @property
+    def age(self) -> float | None:
+        """How old the last answer is, in seconds, where it came from a service that follows
+        another one; None: it was of now."""
+        return self._transport.age
 
     def close(self) -> None:
         """Ends the connection."""

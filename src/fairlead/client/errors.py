@@ -43,5 +43,9 @@ class BusyError(ServiceError):
     """The service cannot do it now: too many requests, a full disk. It may be asked again."""
 
 
+class NotLeadingError(BusyError):
+    """This service follows the one that leads, and changes nothing: that one is to be asked."""
+
+
 class AnswerError(ServiceError):
     """The answer cannot be understood: the service failed, or something else answers there."""

@@ -17,6 +17,9 @@ KEYS = ("url", "token", "ca")
 ADDRESS, ADMIN_TOKEN = "address", "admin-token"
 """Files in the state folder of a service on this machine."""
 
+STANDBY_ADDRESS = "standby-address"
+"""The first of these, of a service that waits beside another one for its state folder."""
+
 
 _TOKEN = re.compile(r"[!-~]+")
 """Signs of a token; anything else cannot be sent, and must not be shown."""
@@ -25,12 +28,14 @@ _TOKEN = re.compile(r"[!-~]+")
 @dataclass(frozen=True)
 class Place:
     """A service's address, the token for it, and whose certificates are believed (a file; None:
-    those of the system). `said_by`: where the address comes from, for sentences."""
+    those of the system). `said_by`: where the address comes from, for sentences. `others`: of
+    services of which one leads at a time; `url` is the first that is asked."""
 
     url: str
     token: str | None
     ca: str | None
     said_by: str
+    others: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Place({self.url!r}, said_by={self.said_by!r})"  # a token is not for tracebacks
@@ -65,7 +70,8 @@ def find_place(
     FAIRLEAD_TOKEN, the state folder that FAIRLEAD_STATE names, the client's file, the state
     folder of this user's own service. Raises InputError if nothing names one.
 
-    A token from a file is only for the address that the same file (or folder) names.
+    A token from a file is only for the addresses that the same file (or folder) names. Several
+    addresses, with commas between them, are of services of which one leads.
     """
     local = state_folder(environ)
     written = _config(config_file(environ))
@@ -83,18 +89,20 @@ def find_place(
             f"no service is known: {_nowhere(environ, local)}",
             "start one with `fairlead serve`, or name one with --url or FAIRLEAD_URL",
         )
-    address, said_by = _check_url(*found), found[1]
+    said_by = found[1]
+    address, *others = (check_url(each.strip(), said_by) for each in found[0].split(","))
     given = token or environ.get("FAIRLEAD_TOKEN")
     if not given and served and address == served.rstrip("/"):
         given = _line(local / ADMIN_TOKEN)
-    if not given and _same(address, written.get("url")):
+    by_file = all(_same(each, written.get("url")) for each in (address, *others))
+    if not given and by_file:
         given = written.get("token")
     if given and not _TOKEN.fullmatch(given):
         raise InputError("the token holds signs that no token has", "copy it once more")
     believed = ca or environ.get("FAIRLEAD_CA")
-    if not believed and _same(address, written.get("url")):
+    if not believed and by_file:
         believed = written.get("ca")
-    return Place(address, given or None, believed, said_by)
+    return Place(address, given or None, believed, said_by, tuple(others))
 
 
 def _nowhere(environ: Mapping[str, str], local: Path) -> str:
@@ -105,10 +113,12 @@ def _nowhere(environ: Mapping[str, str], local: Path) -> str:
 
 def _same(address: str, written: str | None) -> bool:
     """Whether the file speaks of this address: it names it, or names none."""
-    return written is None or address == written.rstrip("/")
+    named = [] if written is None else [each.strip().rstrip("/") for each in written.split(",")]
+    return not named or address in named
 
 
-def _check_url(url: str, said_by: str) -> str:
+def check_url(url: str, said_by: str) -> str:
+    """The address without a slash at its end. Raises InputError where it is none."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -117,7 +127,7 @@ def _check_url(url: str, said_by: str) -> str:
     if not good or parts.query or parts.fragment:
         raise InputError(
             f"{said_by} is {url!r}, which is not the address of a service",
-            "write it as in http://127.0.0.1:7370",
+            "write it as in http://127.0.0.1:7370, several with commas between them",
         )
     if parts.username or parts.password:
         raise InputError(

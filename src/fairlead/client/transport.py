@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -16,15 +18,19 @@ from fairlead.client.errors import (
     AnswerError,
     BusyError,
     NotAllowedError,
+    NotLeadingError,
     RefusedError,
     ServiceError,
     UnknownNameError,
     UnreachableError,
 )
+from fairlead.client.leader import find_leader
 from fairlead.client.places import Place
 from fairlead.model.errors import InputError
 from fairlead.version import __version__
+from fairlead.wire.errors import STATUS, ErrorKind
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
+from fairlead.wire.status import AGE_HEADER
 
 if TYPE_CHECKING:
     import ssl
@@ -32,6 +38,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Query = Mapping[str, str | int | bool | None]
+
+TAKEOVER = 20.0
+"""Seconds of patience at least with several addresses: when the leader is gone, another one takes
+over within ten."""
+
+NOT_LEADING = STATUS[ErrorKind.NOT_LEADING]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 """Seconds between repeats: each pause is twice the one before it."""
@@ -42,27 +54,56 @@ class Transport:
 
     `patience`: for how many seconds a request that is safe to repeat is repeated while the
     service does not answer or is busy. Where the very first connection is refused, waiting helps
-    nobody: that is an error at once.
+    nobody: that is an error at once. Of several addresses the one that leads is asked; while none
+    does, one that follows. `age`: how old the last answer of such a one is, in seconds; None: it
+    was the leader's.
     """
 
     def __init__(self, place: Place, timeout: float = 30.0, patience: float = 0.0) -> None:
         self.place = place
         self.timeout = timeout
-        self.patience = patience
+        self.patience = max(patience, TAKEOVER) if place.others and patience else patience
+        self.age: float | None = None
+        self._addresses = (place.url, *place.others)
+        self._settled = not place.others
         self._met = False
+        self._verify = _trust(place)
+        self._http = self._client(place.url)
+
+    def _client(self, url: str) -> httpx2.Client:
         headers = {"User-Agent": f"fairlead/{__version__}", "Accept": "application/json"}
-        if place.token:
-            headers["Authorization"] = f"Bearer {place.token}"
-        self._http = httpx2.Client(
-            base_url=place.url,
+        if self.place.token:
+            headers["Authorization"] = f"Bearer {self.place.token}"
+        return httpx2.Client(
+            base_url=url,
             headers=headers,
-            timeout=httpx2.Timeout(timeout, connect=min(timeout, 5.0)),
-            verify=_trust(place),
-            # A token is for the address that the user named, and for no other.
+            timeout=httpx2.Timeout(self.timeout, connect=min(self.timeout, 5.0)),
+            verify=self._verify,
+            # A token is for the addresses that the user named, and for no other.
             follow_redirects=False,
             # A proxy has no business between two programs of one machine.
-            trust_env=not loopback(place.url),
+            trust_env=not loopback(url),
         )
+
+    def _settle(self) -> None:
+        """Turns to the service that leads, or to one that answers."""
+        if self._settled:
+            return
+        found, leads = find_leader(self._addresses, self._client)
+        if found is not None:
+            self._settled = leads
+            self._met = True
+            if found != self.place.url:
+                self._http.close()
+                self.place = replace(self.place, url=found)
+                self._http = self._client(found)
+
+    def _note(self, answer: httpx2.Response) -> None:
+        """Sees what the answer is worth."""
+        age = answer.headers.get(AGE_HEADER)
+        self.age = float(age) if age and _AGE.fullmatch(age) else None
+        if self.age is not None:
+            self._settled = len(self._addresses) == 1
 
     def close(self) -> None:
         """Ends the connection."""
@@ -100,6 +141,7 @@ class Transport:
             answer = self._http.request(
                 method, path, params=_params(query), content=content, headers=headers
             )
+            self._note(answer)
             if method == "DELETE" and tries > 1 and answer.status_code == 404:
                 return None  # the one before was taken in, and its answer was lost
             return _tree(answer, self.place, good)
@@ -111,6 +153,7 @@ class Transport:
 
         def once() -> Output:
             answer = self._http.get(path, params=_params(query))
+            self._note(answer)
             if answer.status_code != 200:
                 _tree(answer, self.place)
             return _output(answer, self.place)
@@ -123,16 +166,22 @@ class Transport:
         until = time.monotonic() + self.patience
         pause = FIRST_PAUSE
         while True:
+            self._settle()
             try:
                 with self._sentences():
                     found = once()
                 self._met = True
                 return found
             except UnreachableError as error:
+                self._settled = len(self._addresses) == 1
                 self._met = self._met or error.sent
                 if not self._met or (error.sent and not again) or time.monotonic() + pause > until:
                     raise
-            except BusyError:
+            except BusyError as error:
+                alone = len(self._addresses) == 1
+                self._settled = alone
+                if isinstance(error, NotLeadingError) and alone:
+                    raise
                 if time.monotonic() + pause > until:
                     raise
             time.sleep(pause)
@@ -144,6 +193,7 @@ class Transport:
     ) -> Iterator[Iterator[str]]:
         """The lines of an answer that does not end by itself. Raises ServiceError, also while
         lines come; a service that sends nothing for three times `timeout` is gone."""
+        self._settle()
         timeout = httpx2.Timeout(self.timeout, connect=5.0, read=3 * self.timeout)
         with (
             self._sentences(),
@@ -169,9 +219,12 @@ class Transport:
             raise AnswerError(f"{self.place.url} answers with noise: {error}") from error
 
 
+_AGE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
 def _trust(place: Place) -> ssl.SSLContext | bool:
     """The certificates that are believed. Without TLS nothing is loaded: that takes long."""
-    if place.url.startswith("http:"):
+    if all(url.startswith("http:") for url in (place.url, *place.others)):
         return False
     import ssl
 
@@ -302,6 +355,12 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
         return NotAllowedError(f"{place.url} does not take the token; {how}", status)
     if status == 403:
         return NotAllowedError(text or "this token may not do that", status)
+    if status == NOT_LEADING:
+        return NotLeadingError(
+            f"{text or 'this service follows another one'}; name all addresses, with commas between"
+            f" them, where {place.said_by} names one",
+            status,
+        )
     if status in (408, 429, 503):
         return BusyError(text or f"{place.url} is busy (status {status})", status)
     if status == 404 and sentences:

@@ -31,6 +31,8 @@ class EngineKind:
     """The thing that `--address` leads to; empty where there is none."""
     package: str = ""
     """The package that must be installed beside Fairlead."""
+    shared: bool = False
+    """Its tasks and outputs are where a service on another machine can go on with them."""
 
 
 ENGINES = {
@@ -44,20 +46,26 @@ ENGINES = {
             machines_from="Ray",
             address_of="a Ray cluster",
             package="ray",
+            shared=True,
         ),
     )
 }
 
 
 def open_engine(
-    kind: EngineKind, state: Path, cluster: Cluster | None, address: str | None
+    kind: EngineKind,
+    state: Path,
+    cluster: Cluster | None,
+    address: str | None,
+    identity: str | None = None,
 ) -> tuple[Engine, list[str], list[str]]:
-    """The engine, what is to be said of it, and what to warn of. Raises InputError and
-    EngineError."""
+    """The engine, what is to be said of it, and what to warn of. `identity`: of the engine that
+    the journal names, for one that is shared. Raises InputError and EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
 
-        return RemoteEngine(kind.opener, {"state": str(state), "address": address}), [], []
+        settings = {"state": str(state), "address": address, "identity": identity}
+        return RemoteEngine(kind.opener, settings), [], []
     module, _, name = kind.opener.partition(":")
     machines = cluster if cluster is not None and cluster.machines else None
     engine = getattr(import_module(module), name)(state, machines)

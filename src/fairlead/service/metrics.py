@@ -33,6 +33,7 @@ from fairlead.service.records.book import Records
 from fairlead.version import __version__
 
 if TYPE_CHECKING:
+    from fairlead.service.following.follower import Follower
     from fairlead.service.loop.loop import Service
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -115,6 +116,7 @@ class Metrics:
         self._took = self._gauge("exact_seconds", "How long the newest exact allocation took")
         self._exact = self._gauge("exact_ok", "1 where the last question for it was answered")
         self._ready = self._gauge("ready", "1 where requests are taken and the engine answers")
+        self._leads = self._gauge("leads", "1 where this service leads, 0 where it follows another")
         info = self._gauge("info", "Which version this is", "version")
         info.labels(__version__).set(1)
 
@@ -148,9 +150,10 @@ class Metrics:
 
     # What is read now and then
 
-    def read(self, service: Service, now: int) -> None:
+    def read(self, service: Service | Follower, now: int) -> None:
         """Looks at the service, in the loop's thread."""
         self._ready.set(int(service.ready))
+        self._leads.set(int(service.following is None))
         if service.core is not None:
             self.look(now, service.core, service.records, service.watch)
 

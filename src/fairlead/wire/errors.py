@@ -25,6 +25,7 @@ class ErrorKind(Enum):
     INVALID = "invalid"  # it was read, and there are mistakes in it
     TOO_MANY = "too_many"  # requests, connections, jobs or tasks
     INTERNAL = "internal"
+    NOT_LEADING = "not_leading"  # another service leads: ask that one
     UNAVAILABLE = "unavailable"  # nothing can be made durable now, or the service stops
 
 
@@ -38,6 +39,7 @@ STATUS = {
     ErrorKind.CONFLICT: 409,
     ErrorKind.TOO_LARGE: 413,
     ErrorKind.WRONG_TYPE: 415,
+    ErrorKind.NOT_LEADING: 421,
     ErrorKind.INVALID: 422,
     ErrorKind.TOO_MANY: 429,
     ErrorKind.INTERNAL: 500,

@@ -24,7 +24,20 @@ class Health(ResponseBody):
 
 
 class Ready(ResponseBody):
-    """Whether new work is accepted; if not, why."""
+    """Whether new work is accepted; if not, why. A service that follows another one never
+    accepts any."""
 
     ready: bool
     why: str | None = None
+    leads: bool = True
+    leader: str | None = Field(default=None, description="where the leader answers, if known")
+    age: float | None = Field(
+        default=None, description="seconds since a follower knew all that the journal held"
+    )
+
+
+AGE_HEADER = "Fairlead-Age"
+"""Of every answer of a follower: the seconds since it knew all that the journal held."""
+
+LEADER_HEADER = "Fairlead-Leader"
+"""Of every answer of a follower: the address at which the leader answers, if it is known."""

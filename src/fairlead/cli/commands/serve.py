@@ -66,6 +66,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="where to listen (default: 127.0.0.1:7370); port 0: any that is free",
     )
+    parser.add_argument(
+        "--advertise",
+        metavar="URL",
+        help="where others find this service, for those who follow it (default: where it listens)",
+    )
+    parser.add_argument(
+        "--standby",
+        action="store_true",
+        default=None,
+        help="where another service has the state folder, wait beside it and take over when it is"
+        " gone (with a journal in PostgreSQL, services wait without being told)",
+    )
     parser.add_argument("--config", metavar="FILE", help="a file with these options and settings")
     parser.add_argument("--tls-cert", metavar="FILE", help="the certificate to listen with TLS")
     parser.add_argument("--tls-key", metavar="FILE", help="and its key")
@@ -107,13 +119,17 @@ def run(args: argparse.Namespace) -> int:
 def words_of(args: argparse.Namespace) -> list[str]:
     """The same command line without --detach."""
     words = ["serve"]
-    for name in ("engine", "cluster", "address", "state", "journal", "listen", "config", "log"):
+    for name in (
+        *("engine", "cluster", "address", "state", "journal", "listen", "advertise", "config"),
+        "log",
+    ):
         if getattr(args, name) is not None:
             words += [f"--{name}", getattr(args, name)]
     for name in ("tls_cert", "tls_key"):
         if getattr(args, name) is not None:
             words += [f"--{name.replace('_', '-')}", getattr(args, name)]
     words += ["--behind-proxy"] if args.behind_proxy else []
+    words += ["--standby"] if args.standby else []
     return words + (["--no-auth"] if args.no_auth else [])
 
 
@@ -122,19 +138,22 @@ def detach(plan: Plan, words: list[str]) -> int:
     import subprocess
     import time
 
-    from fairlead.cli.serving.process import WARNING, running
-    from fairlead.client.places import ADDRESS
+    from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, running
+    from fairlead.client.places import ADDRESS, STANDBY_ADDRESS
 
-    already = running(plan.state)
+    beside = plan.standby and not plan.shared and running(plan.state) is not None
+    already = running(plan.state, STANDBY if beside else PROCESS)
     if already is not None:
         raise InputError(
-            f"a service runs with its state in {plan.state} (process {already})",
-            "`fairlead stop` ends it",
+            f"a service {'waits beside the one' if beside else 'runs'} with its state in"
+            f" {plan.state} (process {already})",
+            "one can wait" if beside else "`fairlead stop` ends it",
         )
-    log = plan.state / "service.log"
+    log = plan.state / ("standby.log" if beside else "service.log")
+    address = plan.state / (STANDBY_ADDRESS if beside else ADDRESS)
     try:
         plan.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (plan.state / ADDRESS).unlink(missing_ok=True)
+        address.unlink(missing_ok=True)
         with log.open("ab") as out:
             start = out.tell()
             process = subprocess.Popen(
@@ -149,7 +168,7 @@ def detach(plan: Plan, words: list[str]) -> int:
     begun, told = time.monotonic(), not sys.stderr.isatty()
     until = begun + START_PATIENCE
     try:
-        while not (plan.state / ADDRESS).exists():
+        while not address.exists():
             if not told and time.monotonic() > begun + SILENT:
                 told = True
                 complain(f"not serving yet; waiting up to {START_PATIENCE:g} s (its log: {log})")
@@ -170,10 +189,11 @@ def detach(plan: Plan, words: list[str]) -> int:
         for line in out.read(LONGEST).decode("utf-8", "replace").splitlines():
             if line.startswith(WARNING):
                 complain(line)
-    url = (plan.state / ADDRESS).read_text(encoding="ascii").strip()
+    url = address.read_text(encoding="ascii").strip()
+    what = "waiting" if beside else "serving"
     say(
         [
-            f"serving on {url}, in the background (process {process.pid})",
+            f"{what} on {url}, in the background (process {process.pid})",
             f"state in {plan.state}, its log in {log}",
             "`fairlead stop` stops it; tasks go on running",
         ]

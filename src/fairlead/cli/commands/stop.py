@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tells the service to stop, and waits until it has."""
-    from fairlead.cli.serving.process import running, stop
+    from fairlead.cli.serving.process import STANDBY, running, stop
     from fairlead.client.places import state_folder
 
     folder = Path(args.state) if args.state else state_folder(os.environ)
@@ -40,4 +40,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"no service runs here with its state in {folder}", "name it with --state")
     stop(process, folder)
     say([f"the service with its state in {folder} has stopped; its tasks go on"])
+    waiting = running(folder, STANDBY)
+    if waiting is not None:
+        say([f"the one that waited beside it (process {waiting}) leads from now on"])
     return 0

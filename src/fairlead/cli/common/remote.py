@@ -45,6 +45,8 @@ def service_of(args: argparse.Namespace, patience: float = PATIENCE) -> Iterator
     only_text(args)
     with Client(args.url, patience=patience) as client:
         yield client
+        if client.age is not None:
+            complain(f"from a service that follows, {client.age:.1f} s behind the one that leads")
 
 
 def only_text(args: argparse.Namespace) -> None:

@@ -21,10 +21,13 @@ Node = Any
 PATHS = ("cluster", "state", "tls_cert", "tls_key")
 """Options that name files: from where the configuration is."""
 
-OPTIONS = ("engine", "listen", "journal", "address", "log", *PATHS, "behind_proxy", "no_auth")
+OPTIONS = (
+    *("engine", "listen", "advertise", "journal", "address", "log", *PATHS),
+    *("behind_proxy", "no_auth", "standby"),
+)
 """Options that the command line has, too, which goes before the file."""
 
-_SWITCHES = ("behind_proxy", "no_auth", "whole", "threads")
+_SWITCHES = ("behind_proxy", "no_auth", "standby", "whole", "threads")
 _LISTS = ("resources", "devices")
 _TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWITCHES))
 _TIMES = (

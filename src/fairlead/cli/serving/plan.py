@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.cli.serving.config import Configured, read_config
-from fairlead.client.places import state_folder
+from fairlead.client.places import check_url, state_folder
 from fairlead.engines.registry import ENGINES
 from fairlead.model.errors import InputError
+from fairlead.service.journal.places import POSTGRES
 
 LISTEN = "127.0.0.1:7370"
 """Address at which the service listens if nothing is said."""
@@ -33,7 +34,14 @@ class Plan:
     behind_proxy: bool
     no_auth: bool
     log: str | None
+    standby: bool
+    advertise: str | None
     configured: Configured
+
+    @property
+    def shared(self) -> bool:
+        """Whether services on several machines reach the journal, which is in a database."""
+        return self.journal is not None and self.journal.startswith(POSTGRES)
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
@@ -56,7 +64,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
     if bool(option("tls_cert")) != bool(option("tls_key")):
         raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
     host, port = listening(option("listen", LISTEN))
-    folder = option("state")
+    folder, advertise = option("state"), option("advertise")
     return Plan(
         engine=engine,
         cluster=option("cluster"),
@@ -70,6 +78,8 @@ def plan_of(args: argparse.Namespace) -> Plan:
         behind_proxy=bool(option("behind_proxy", False)),
         no_auth=bool(option("no_auth", False)),
         log=option("log"),
+        standby=bool(option("standby", False)),
+        advertise=None if advertise is None else check_url(advertise, "--advertise"),
         configured=configured,
     )
 

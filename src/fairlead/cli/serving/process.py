@@ -13,6 +13,9 @@ PAUSE = 0.05
 PROCESS = "process"
 """The file in the state folder that says which process the service is."""
 
+STANDBY = "standby-process"
+"""The same of one that waits beside the service for its state folder."""
+
 WARNING = "warning: "
 """So begin the lines of a service that is about to serve which whoever starts it must read; from a
 service in the background they come through its log."""
@@ -38,12 +41,12 @@ def stop(process: int, folder: Path) -> None:
         time.sleep(PAUSE)
 
 
-def running(folder: Path) -> int | None:
+def running(folder: Path, file: str = PROCESS) -> int | None:
     """The process of the service with this state folder; None if none runs."""
     import psutil
 
     try:
-        process, started = (folder / PROCESS).read_text(encoding="ascii").split()
+        process, started = (folder / file).read_text(encoding="ascii").split()
         found = psutil.Process(int(process))
         if found.status() == psutil.STATUS_ZOMBIE or f"{found.create_time():.2f}" != started:
             return None
@@ -54,10 +57,12 @@ def running(folder: Path) -> int | None:
 
 def forget_process(folder: Path) -> None:
     """This process is no service any more."""
-    (folder / PROCESS).unlink(missing_ok=True)
+    for file in (PROCESS, STANDBY):
+        if running(folder, file) == os.getpid():
+            (folder / file).unlink(missing_ok=True)
 
 
-def note_process(folder: Path) -> None:
+def note_process(folder: Path, file: str = PROCESS) -> None:
     """Writes down that this process is the service: its number and when it started, so that
     another process that gets the number later is not taken for it."""
     import psutil
@@ -65,4 +70,4 @@ def note_process(folder: Path) -> None:
     from fairlead.whole_file import write_whole
 
     own = psutil.Process()
-    write_whole(folder / PROCESS, f"{own.pid} {own.create_time():.2f}\n")
+    write_whole(folder / file, f"{own.pid} {own.create_time():.2f}\n")

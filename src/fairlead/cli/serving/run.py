@@ -1,4 +1,4 @@
-"""Puts the service together: its journal, its engine, its adviser; and serves it."""
+"""Serves: as the service that leads, or as one that follows until it does."""
 
 from __future__ import annotations
 
@@ -6,112 +6,108 @@ import asyncio
 import os
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
+from fairlead.cli.serving.maker import ServiceMaker
 from fairlead.cli.serving.plan import Plan
-from fairlead.cli.serving.process import WARNING, forget_process, note_process
-from fairlead.engines.interface import Engine, EngineError
-from fairlead.engines.registry import ENGINES, open_engine
+from fairlead.cli.serving.process import PROCESS, STANDBY, forget_process, note_process
+from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, OutputError
-from fairlead.model.machine import Cluster
 from fairlead.model.words import counted
-from fairlead.service.journal.entry import JournalError
+from fairlead.service.journal.entry import JournalError, TakenJournalError
 
 if TYPE_CHECKING:
+    from fairlead.service.following.follower import Follower
     from fairlead.service.loop.loop import Service
     from fairlead.service.mailbox import Mailbox
     from fairlead.service.metrics import Metrics
 
-SHARES = "shares-history"
-"""File of the shares over time; nothing depends on it."""
-
-HEAD = "journal-head"
-"""File that notes how far a journal in a database went."""
-
 
 def serve_now(plan: Plan) -> int:
     """Serves until it is told to stop. Raises InputError where it cannot begin, and OutputError
-    where it cannot go on: nothing that was accepted is lost then."""
-    from fairlead.service.fairness.history_file import LastingHistory
-    from fairlead.service.fairness.process import WorkerAdviser
-    from fairlead.service.journal.places import open_store
-    from fairlead.service.loop.loop import Service
-    from fairlead.service.metrics import Metrics
-    from fairlead.service.process.logs import Level, Logs
-    from fairlead.service.process.runner import wall_clock
-    from fairlead.service.process.server import Serving, check_listening, serve
-    from fairlead.service.recovery import verify_process as checked_aside
+    where it cannot go on: nothing that was accepted is lost then.
+
+    Where another service takes over a journal in a database, this one begins anew and follows it:
+    of what it decided last it cannot know how much counts."""
+    from fairlead.service.process.server import check_listening
 
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)
     check_listening(plan.host, cert, key, behind_proxy=plan.behind_proxy, no_auth=plan.no_auth)
-    cluster = cluster_of(plan)
-    settings = plan.configured.settings
-    if cluster is not None:
-        settings = replace(settings, tenants=cluster.tenants)
-        if cluster.devices:
-            named = dict.fromkeys([*settings.devices, *sorted(cluster.devices)])
-            settings = replace(settings, devices=tuple(named))
     _private(plan.state)
-    begun = False
-    with ExitStack() as open_:
+    while True:
+        begun: list[str] = []
         try:
-            store = open_store(plan.journal or plan.state, plan.state / HEAD)
-            open_.callback(store.close)
-            engine, notes, warnings = engine_of(plan, cluster)
-            open_.callback(engine.close)
-            for each in warnings:
-                complain(f"{WARNING}{each}")
-            compile_first(settings.placement)
-            adviser = WorkerAdviser()
-            open_.callback(adviser.close)
-            metrics = Metrics()
-            history = LastingHistory(plan.state / SHARES)
-            open_.callback(history.close)
-            service = Service(store, engine, settings, adviser, metrics, history)
-            if service.shortening is not None:
-                place = plan.journal or plan.state
-                service.shortening.verify = checked_aside.aside(place, plan.state)
-            level = plan.log or ("off" if sys.stderr.isatty() else "few")
-            logs = Logs(sys.stderr, wall_clock, Level(level))
-            service.listeners.extend([metrics.count_entries, logs.write_entries])
-            open_.pop_all()  # from here on the service closes what it has
-            note_process(plan.state)
-            open_.callback(forget_process, plan.state)
-
-            def ready(url: str, token: bool) -> None:
-                nonlocal begun
-                begun = True
-                say(greeting(plan, url, len(service.nodes), notes, token))
-
-            serving = Serving(
-                service=service,
-                state=plan.state,
-                host=plan.host,
-                port=plan.port,
-                tls_cert=cert,
-                tls_key=key,
-                behind_proxy=plan.behind_proxy,
-                no_auth=plan.no_auth,
-                api=plan.configured.api,
-                metrics=lambda door: render_metrics(metrics, door),
-                on_answer=metrics.api,
-                waits=complain,
-            )
-            code = serve(serving, ready)
+            code = _serve(plan, begun)
         except (JournalError, EngineError) as error:
-            if begun:
+            if not begun:
+                raise InputError(str(error)) from error
+            if not (isinstance(error, TakenJournalError) and plan.shared):
                 raise OutputError(f"the service stopped: {error}") from error
-            raise InputError(str(error)) from error
-    say(["stopped; tasks that run go on, and are found again at the next start"])
-    return code
+            complain(f"{error}: it follows that one")
+        else:
+            say(["stopped; tasks that run go on, and are found again at the next start"])
+            return code
 
 
-async def render_metrics(metrics: Metrics, door: Mailbox[Service]) -> bytes:
+def _serve(plan: Plan, begun: list[str]) -> int:
+    """Serves once; `begun` gets the address once it listens."""
+    from fairlead.client.places import STANDBY_ADDRESS
+    from fairlead.service.following.follower import Follower
+    from fairlead.service.metrics import Metrics
+    from fairlead.service.process.logs import Level, Logs
+    from fairlead.service.process.private_file import write_private
+    from fairlead.service.process.runner import wall_clock
+    from fairlead.service.process.server import ADDRESS, Serving, serve
+
+    with ExitStack() as open_:
+        metrics = Metrics()
+        level = plan.log or ("off" if sys.stderr.isatty() else "few")
+        logs = Logs(sys.stderr, wall_clock, Level(level))
+        maker = ServiceMaker(plan, metrics, [metrics.count_entries, logs.write_entries], open_)
+        service = maker.begin(lambda: compile_first(plan.configured.settings.placement))
+        waits = isinstance(service, Follower) and not plan.shared  # beside the one that leads
+        note_process(plan.state, STANDBY if waits else PROCESS)
+        open_.callback(forget_process, plan.state)
+
+        def lead(follower: Follower, epoch: int, url: str) -> Service | None:
+            made = maker.lead(follower, epoch)
+            if made is not None:
+                note_process(plan.state)
+                if waits:
+                    write_private(plan.state / ADDRESS, url)
+                    open_.callback((plan.state / ADDRESS).unlink, missing_ok=True)
+                complain("the service that led is gone: this one leads now")
+            return made
+
+        def ready(url: str, token: bool) -> None:
+            begun.append(url)
+            say(greeting(plan, url, service, maker.notes, token))
+
+        serving = Serving(
+            service=service,
+            state=plan.state,
+            host=plan.host,
+            port=plan.port,
+            tls_cert=_path(plan.tls_cert),
+            tls_key=_path(plan.tls_key),
+            behind_proxy=plan.behind_proxy,
+            no_auth=plan.no_auth,
+            api=plan.configured.api,
+            metrics=lambda door: render_metrics(metrics, door),
+            on_answer=metrics.api,
+            waits=complain,
+            lead=lead,
+            advertise=plan.advertise,
+            address_file=STANDBY_ADDRESS if waits else ADDRESS,
+        )
+        return serve(serving, ready)
+
+
+async def render_metrics(metrics: Metrics, door: Mailbox[Service | Follower]) -> bytes:
     """All metrics as Prometheus reads them."""
     from fairlead.service.process.runner import wall_clock
 
@@ -120,54 +116,26 @@ async def render_metrics(metrics: Metrics, door: Mailbox[Service]) -> bytes:
 
 
 def greeting(
-    plan: Plan, url: str, machines: int, notes: list[str], token: bool = True
+    plan: Plan, url: str, service: Service | Follower, notes: list[str], token: bool = True
 ) -> list[str]:
     """Lines on the address, the state folder and the way to stop it."""
     file = f"the token of the administrator {'is' if token else 'will be'} in its file admin-token"
     if plan.no_auth:
         file = "everybody on this machine may do everything, without a token"
+    elif service.following is not None:
+        file = "tokens are those of the service that leads"
     elif not token:
         file += ", as soon as it can be made"
+    what = f"serving {counted(len(service.nodes), 'machine')} ({plan.engine}) on {url}"
+    if service.following is not None:
+        leader = f" at {service.following.leader}" * bool(service.following.leader)
+        what = f"following the service that leads{leader}; reads are answered on {url}"
     return [
-        f"serving {counted(machines, 'machine')} ({plan.engine}) on {url}",
+        what,
         f"state in {plan.state}; {file}",
         *notes,
         "Ctrl-C, or `fairlead stop`, stops the service; tasks go on running",
     ]
-
-
-def cluster_of(plan: Plan) -> Cluster | None:
-    """The machines and tenants of the cluster file. Raises InputError."""
-    from fairlead.files import texts
-    from fairlead.model.reading import read, read_parts
-
-    if plan.cluster is None:
-        return None
-    given, kind = texts([plan.cluster]), ENGINES[plan.engine]
-    cluster, jobs = read_parts(given) if kind.machines_from else read(given)
-    if jobs:
-        raise InputError(
-            f"{plan.cluster} describes jobs, too: the service would not run them",
-            "put them into a file of their own and submit that",
-        )
-    if kind.machines_from and cluster.machines:
-        raise InputError(
-            f"{plan.cluster} describes machines, and with --engine {kind.name} they come from"
-            f" {kind.machines_from}",
-            "leave them out",
-        )
-    return cluster
-
-
-def engine_of(plan: Plan, cluster: Cluster | None) -> tuple[Engine, list[str], list[str]]:
-    """The engine, what is to be said of it, and what to warn of. Raises InputError and
-    EngineError."""
-    kind = ENGINES[plan.engine]
-    if kind.package:
-        from fairlead.extras import need
-
-        need(kind.package)  # a supervised engine would say so from a process of its own
-    return open_engine(kind, plan.state, cluster, plan.address)
 
 
 def _private(folder: Path) -> None:

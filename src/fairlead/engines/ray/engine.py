@@ -63,6 +63,12 @@ PATIENCE = 10.0
 FIRST_PATIENCE = 60.0
 """The same when this process begins: a launcher that is not there yet has to be started first."""
 
+PREFIX = "ray:"
+"""So begin identities of engines on Ray."""
+
+ELSEWHERE = "of a service on another machine"
+"""Stands for the launcher in an identity that was not kept here."""
+
 QUIET = 30.0
 """Seconds after which a service that has not been heard of may be replaced by another one."""
 
@@ -103,7 +109,8 @@ def write_identity(path: Path, identity: Identity) -> None:
 class RayEngine:
     """Runs attempts as Ray tasks that are owned by a launcher. Ray must be connected already.
 
-    `state`: a folder that outlives this process; the service's own. `kept`: seconds for which a
+    `state`: a folder that outlives this process; the service's own. `identity`: under which the
+    attempts of the journal were launched, perhaps from another machine. `kept`: seconds for which a
     worker waits for a call."""
 
     name = "ray"
@@ -115,6 +122,7 @@ class RayEngine:
         namespace: str = NAMESPACE,
         patience: float = PATIENCE,
         kept: float = leases.KEPT,
+        identity: str | None = None,
     ) -> None:
         self._path = state / "ray.json"
         self._namespace = namespace
@@ -123,7 +131,12 @@ class RayEngine:
         self._owner = 0
         self._kept_before = self._path.exists()
         self._identity = read_identity(self._path)
-        self.identity = self._identity.service
+        if identity is not None and identity.startswith(PREFIX) and not self.knows(identity):
+            # Which launchers it had is not known here: what the present one does not know may
+            # have started.
+            self._identity = Identity(identity.removeprefix(PREFIX), ELSEWHERE)
+            write_identity(self._path, self._identity)
+        self.identity = f"{PREFIX}{self._identity.service}"
         self._launcher: Any = None
         self._transport: Transport | None = None
         self._incarnation = ""
@@ -137,7 +150,9 @@ class RayEngine:
         self._connect(max(patience, FIRST_PATIENCE))
 
     def knows(self, identity: str | None) -> bool:
-        return self._kept_before if identity is None else identity == self.identity
+        if identity is None:
+            return self._kept_before
+        return identity.removeprefix(PREFIX) == self._identity.service  # older ones have none
 
     def nodes(self) -> Sequence[Node]:
         rows = self._call("nodes")

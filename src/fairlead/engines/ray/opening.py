@@ -28,10 +28,12 @@ def open_engine(
     state: str,
     address: str | None = None,
     namespace: str = "fairlead",
+    identity: str | None = None,
 ) -> RayEngine:
     """The engine, connected to the cluster at `address` (as `ray.init` takes it; "auto" finds the
     one on this machine), or, without one, to one that is started here and goes on when this
-    process ends. `state` is a folder of the service's own. Raises InputError and EngineError."""
+    process ends. `state` is a folder of the service's own; `identity` is that of the engine which
+    the journal names, whichever machine's service had it. Raises InputError and EngineError."""
     folder = Path(state)
     if address is None:
         _own_secret(folder)
@@ -41,7 +43,7 @@ def open_engine(
     _connect(address, namespace)
     from fairlead.engines.ray.engine import RayEngine
 
-    engine = RayEngine(folder, namespace=namespace)
+    engine = RayEngine(folder, namespace=namespace, identity=identity)
     # Ray's modules stay: going through them for what may be freed takes longer than most calls.
     gc.freeze()
     return engine

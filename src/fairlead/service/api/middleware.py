@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fairlead.service.api.refusal import RefusalError, answer
 from fairlead.service.api.request_context import Api
 from fairlead.wire.errors import ErrorKind
+from fairlead.wire.status import AGE_HEADER, LEADER_HEADER
 
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -58,7 +59,7 @@ class Middleware:
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._report(scope, message["status"], began)
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                message["headers"] = [*message.get("headers", ()), *HEADERS, *self._worth()]
             async with asyncio.timeout(STALLED):
                 await send(message)
 
@@ -69,6 +70,14 @@ class Middleware:
             await answer(refused)(scope, receive, sent)
             return
         await self.app(scope, receive, sent)
+
+    def _worth(self) -> Headers:
+        """Says of an answer of a follower how old it is."""
+        following = self.api.following()
+        if following is not None:
+            yield AGE_HEADER.lower().encode(), b"%.3f" % following.age
+            if following.leader:
+                yield LEADER_HEADER.lower().encode(), following.leader.encode()
 
     def _report(self, scope: Scope, status: int, began: float) -> None:
         if self.api.on_answer is not None:

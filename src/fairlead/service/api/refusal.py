@@ -29,6 +29,7 @@ KINDS = {
     Wrong.FORBIDDEN: ErrorKind.FORBIDDEN,
     Wrong.TOO_MANY: ErrorKind.TOO_MANY,
     Wrong.UNAVAILABLE: ErrorKind.UNAVAILABLE,
+    Wrong.NOT_LEADING: ErrorKind.NOT_LEADING,
 }
 
 

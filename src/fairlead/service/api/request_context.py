@@ -28,6 +28,7 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
+from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError
 from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import Caller, Done, Refused, Role
@@ -65,6 +66,7 @@ class Api:
     held: int = 0  # bytes of bodies
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
+    following: Callable[[], Following | None] = lambda: None
 
     def __post_init__(self) -> None:
         settings = self.settings

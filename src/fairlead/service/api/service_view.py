@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from fairlead.engines.interface import Attempt, Node, Output, Stream
 from fairlead.scheduling.core import Core
 from fairlead.service.fairness.monitor import FairnessMonitor
-from fairlead.service.journal.entry import Entry
+from fairlead.service.journal.entry import Entry, Listener
+from fairlead.service.journal.leases import Following
 from fairlead.service.records.book import Records
 from fairlead.service.requests import Reply, Request
 
 T = TypeVar("T")
-
-Listener = Callable[[Sequence[Entry]], None]
 
 
 class Outputs(Protocol):
@@ -57,6 +56,13 @@ class ServiceView(Protocol):
     @property
     def trouble(self) -> str:
         """Why not."""
+
+    @property
+    def following(self) -> Following | None:
+        """What an answer is worth where another service leads; None where this one does."""
+
+    def doubt(self) -> str:
+        """Why nothing can be made durable now, by what was tried last; empty if it can."""
 
     @property
     def engine(self) -> Outputs:

@@ -66,7 +66,7 @@ class FairnessMonitor:
 
     def events(self, time: int) -> tuple[AdviceChanged | GuaranteesChanged, ...]:
         """Events for the core now, before it decides; mostly none."""
-        self._listen()
+        self.listen()
         if self._known is None or not self._untold or time < self._next_told:
             return ()
         self._untold = False
@@ -79,7 +79,7 @@ class FairnessMonitor:
                 told.append(event)
         return tuple(told)
 
-    def _listen(self) -> None:
+    def listen(self) -> None:
         """Takes in an answer, if there is one."""
         found = self._adviser.answer()
         if found is None or found.answer.number <= self._answered:

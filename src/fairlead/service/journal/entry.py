@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,6 +26,10 @@ class Entry:
     body: Body
 
 
+Listener = Callable[[Sequence[Entry]], None]
+"""Is told of entries that are durable."""
+
+
 class JournalError(FairleadError):
     """The journal cannot be written or read now; the sentence says why and what to do."""
 
@@ -38,8 +42,25 @@ class TakenJournalError(JournalError):
     """Another service writes this journal."""
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who writes a journal, and how far it went: the `epoch`-th writer's `beat` grows while it
+    lives, `held` is false once it let go by itself, and `leader` is the address at which it
+    answers (empty: it did not say)."""
+
+    epoch: int
+    beat: int
+    held: bool
+    leader: str
+    seq: int
+
+
 class Store(Protocol):
-    """A journal's keeper. One writer at a time."""
+    """A journal's keeper. One writer at a time.
+
+    `leader`: the address at which the writer answers, for those who wait to take over."""
+
+    leader: str
 
     def append(self, entries: Sequence[Entry]) -> None:
         """All of them or none; durable on return. Entries that are there already, the same, are
@@ -71,6 +92,10 @@ class Store(Protocol):
         """Removes the entries up to that one: all of them count as removed, or none, whenever the
         process dies. Raises JournalError where not every kept snapshot covers them, or there is
         none."""
+
+    def renew(self) -> None:
+        """Proves, durably, that this still is the one writer and that it can write. From any
+        thread. Raises JournalError and TakenJournalError."""
 
     def close(self) -> None:
         """Lets another one write."""

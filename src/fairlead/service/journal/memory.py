@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fairlead.service.journal.chain import Row, entries_of, first_link, rows_of
-from fairlead.service.journal.entry import Entry, JournalError, TakenJournalError
+from fairlead.service.journal.entry import Entry, JournalError, Standing, TakenJournalError
 from fairlead.service.journal.growing import fresh
 
 NAME = "memory"
@@ -24,16 +24,29 @@ class Place:
     first: bytes = field(default_factory=lambda: first_link(NAME))  # what the next is linked to
     snapshots: dict[int, bytes] = field(default_factory=dict)
     writer: MemoryStore | None = None
+    epoch: int = 0  # writers so far
+    beat: int = 0
+    held: bool = False
+    leader: str = ""
+
+    def standing(self) -> Standing:
+        """Who writes it now, and how far it went."""
+        last = self.start + len(self.rows)
+        return Standing(self.epoch, self.beat, self.held, self.leader, last)
 
 
 class MemoryStore:
-    """A journal at a place in memory. `place.writer = None` is what a killed writer leaves."""
+    """A journal at a place in memory. `place.writer = None` is what a killed writer leaves.
+    `after`: the epoch of a writer whose lease has run out."""
 
-    def __init__(self, place: Place) -> None:
-        if place.writer is not None:
+    def __init__(self, place: Place, after: int | None = None) -> None:
+        if place.writer is not None and after != place.epoch:
             raise TakenJournalError("the journal in memory is being written by another service")
         self._place = place
+        self.leader = ""
+        self._closed = False
         place.writer = self
+        place.epoch, place.beat, place.held, place.leader = place.epoch + 1, 0, True, ""
 
     def append(self, entries: Sequence[Entry]) -> None:
         place = self._mine()
@@ -80,13 +93,20 @@ class MemoryStore:
             del place.rows[: seq - place.start]
             place.start = seq
 
+    def renew(self) -> None:
+        place = self._mine()
+        place.beat, place.held, place.leader = place.beat + 1, True, self.leader
+
     def close(self) -> None:
+        self._closed = True
         if self._place.writer is self:
-            self._place.writer = None
+            self._place.writer, self._place.held = None, False
 
     def _mine(self) -> Place:
-        if self._place.writer is not self:
+        if self._closed:
             raise JournalError("the journal in memory is closed")
+        if self._place.writer is not self:
+            raise TakenJournalError("another service has taken over the journal in memory")
         return self._place
 
     def _link(self, seq: int) -> bytes:

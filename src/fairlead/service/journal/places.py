@@ -18,8 +18,9 @@ HEAD = "journal-head"
 POSTGRES = ("postgresql://", "postgres://")
 
 
-def open_store(place: str | Path, head: Path | None = None) -> SqlStore:
+def open_store(place: str | Path, head: Path | None = None, after: int | None = None) -> SqlStore:
     """The journal at a place, to be written by this process alone; a new one where none has been.
+    `after`: the epoch of a writer in a database whose lease has run out.
 
     `place` is a file, a folder that holds `journal.db`, or a postgresql:// URL. A file's head is
     beside it; for a database, `head` names the file that tells how far the journal went. Raises
@@ -27,8 +28,8 @@ def open_store(place: str | Path, head: Path | None = None) -> SqlStore:
     if isinstance(place, str) and place.startswith(POSTGRES):
         from fairlead.service.journal.postgres import open_postgres
 
-        return open_postgres(place, head)
-    return open_sqlite(_file(place))
+        return open_postgres(place, head, after)
+    return open_sqlite(file_of(place))
 
 
 def open_reader(place: str | Path, head: Path | None = None) -> SqlReader:
@@ -37,10 +38,11 @@ def open_reader(place: str | Path, head: Path | None = None) -> SqlReader:
         from fairlead.service.journal.postgres import read_postgres
 
         return read_postgres(place, head)
-    return read_sqlite(_file(place))
+    return read_sqlite(file_of(place))
 
 
-def _file(place: str | Path) -> Path:
+def file_of(place: str | Path) -> Path:
+    """The file of a journal at a place. Raises InputError."""
     if isinstance(place, str) and "://" in place:
         scheme = place.partition(":")[0]
         raise InputError(

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from fairlead.extras import missing
 from fairlead.service.journal.chain import first_link
 from fairlead.service.journal.entry import CorruptJournalError, JournalError, TakenJournalError
-from fairlead.service.journal.reading import Session, SqlReader
-from fairlead.service.journal.schema import VERSION, migrate
+from fairlead.service.journal.reading import Session, SqlReader, standing
+from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
 
 try:
@@ -22,7 +22,8 @@ except ModuleNotFoundError as error:
     raise missing(error) or error from error
 
 LOCK = 0x46_4C_4A_31
-"""The advisory lock of whoever writes the journal of a database."""
+"""The advisory lock of whoever makes the journal's tables in a database and, with an epoch beside
+it, of that epoch's writer: the server drops it with the session, however that ends."""
 
 CONNECT = 10
 """Seconds to wait for the server."""
@@ -32,7 +33,7 @@ AT_ONCE = 5_000
 
 _SETTINGS = (
     "SET synchronous_commit = on",
-    # A session whose service froze or was cut off must not hold the lock for hours.
+    # A session whose service was cut off must not hold the lock for hours.
     "SET tcp_keepalives_idle = 10",
     "SET tcp_keepalives_interval = 5",
     "SET tcp_keepalives_count = 3",
@@ -40,17 +41,39 @@ _SETTINGS = (
     "SET statement_timeout = '60s'",
 )
 
+_WRITING = (
+    # A writer that froze in a transaction holds up nobody who takes over.
+    "SET idle_in_transaction_session_timeout = '3s'",
+)
 
-def open_postgres(url: str, head: Path | None) -> SqlStore:
-    """The journal in this database, to be written; a new one where there is none."""
+
+def open_postgres(url: str, head: Path | None, after: int | None = None) -> SqlStore:
+    """The journal in this database, to be written; a new one where there is none.
+
+    `after`: the epoch of a writer whose lease has run out, and who may be there still: from now on
+    it can write no more."""
     name = f"the journal in {without_password(url)}"
-    session = PostgresSession(url)
+    session = PostgresSession(url, write=True)
     try:
-        if not session.alone():
+        epoch = _make_tables(session, url, head)
+        if after != epoch and not session.alone(epoch):
             raise TakenJournalError(
                 f"{name} is being written by another service: stop that one first"
             )
-        new = not _there(session)
+        return SqlStore(name, session, lambda: PostgresSession(url, write=True), head, epoch)
+    except BaseException:
+        session.close()
+        raise
+
+
+def _make_tables(session: PostgresSession, url: str, head: Path | None) -> int:
+    """Has the present tables be there, and returns the number of writers so far."""
+    if not _there(session) or _version(session, url, older=True) < VERSION:
+        if not session.alone(None):
+            raise TakenJournalError(
+                f"another service writes {session}, or makes its tables: stop that one first"
+            )
+        new = not _there(session)  # what another one may have done meanwhile
         if new and head is not None and head.exists():
             raise CorruptJournalError(
                 f"there is no journal in {without_password(url)}, but one was kept there: {head} is"
@@ -59,10 +82,7 @@ def open_postgres(url: str, head: Path | None) -> SqlStore:
         version = 0 if new else _version(session, url, older=True)
         if version < VERSION:
             _grow(session, version)
-        return SqlStore(name, session, lambda: PostgresSession(url), head)
-    except BaseException:
-        session.close()
-        raise
+    return standing(session).epoch
 
 
 def _grow(session: Session, version: int) -> None:
@@ -73,7 +93,7 @@ def _grow(session: Session, version: int) -> None:
         session.run("UPDATE journal_schema SET version = ?", (VERSION,))
     else:
         name = name_from(os.urandom(16))
-        session.run("INSERT INTO journal_head VALUES (1, ?, 0, 0, ?)", (name, first_link(name)))
+        session.run(NEW_HEAD, (name, first_link(name)))
         session.run("CREATE TABLE journal_schema (version BIGINT NOT NULL)")
         session.run("INSERT INTO journal_schema VALUES (?)", (VERSION,))
     session.commit()
@@ -101,16 +121,19 @@ def without_password(url: str) -> str:
 class PostgresSession:
     """A connection to a journal's database."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, write: bool = False) -> None:
         self._name = f"the journal in {without_password(url)}"
         with self._said():
             self._connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT)
         try:
-            for setting in _SETTINGS:
+            for setting in (*_SETTINGS, *(_WRITING if write else ())):
                 self.run(setting)
         except BaseException:
             self.close()
             raise
+
+    def __str__(self) -> str:
+        return self._name
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._said():
@@ -136,15 +159,25 @@ class PostgresSession:
     def rollback(self) -> None:
         self.run("ROLLBACK")
 
-    def alone(self) -> bool:
+    def alone(self, epoch: int | None) -> bool:
         # The server drops this lock when the connection ends, however it ends: a moment after that,
         # for which this waits (lock_timeout).
         with self._said():
             try:
-                self._connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+                if epoch is None:
+                    self._connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+                else:
+                    self._connection.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK, epoch))
             except psycopg.errors.LockNotAvailable:
                 return False
         return True
+
+    def is_over(self, epoch: int) -> bool:
+        """Whether the session of that epoch's writer has ended. It may come back."""
+        ((free,),) = self.run("SELECT pg_try_advisory_lock(?::int, ?::int)", (LOCK, epoch))
+        if free:
+            self.run("SELECT pg_advisory_unlock(?::int, ?::int)", (LOCK, epoch))
+        return bool(free)
 
     def settle(self) -> None:
         """What others can read is durable: the server says so only after it synced its log."""

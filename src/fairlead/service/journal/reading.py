@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fairlead.service.journal.chain import Row, entries_of, first_link
-from fairlead.service.journal.entry import CorruptJournalError, Entry
+from fairlead.service.journal.entry import CorruptJournalError, Entry, Standing
 from fairlead.service.journal.head import Mark, read_head
 from fairlead.service.journal.schema import checksum
 
@@ -38,8 +38,8 @@ class Session(Protocol):
     def rollback(self) -> None:
         """Ends the transaction; nothing of it is kept."""
 
-    def alone(self) -> bool:
-        """Whether this session excludes all others that ask so, from now until it ends."""
+    def alone(self, epoch: int) -> bool:
+        """Whether no other session is that of this writer, from now until this one ends."""
 
     def settle(self) -> None:
         """Makes durable what can be read now, whatever went wrong before."""
@@ -144,6 +144,11 @@ class SqlReader:
                 if data is None or seq > last:
                     raise CorruptJournalError(f"the snapshot of entry {seq} of {self} is damaged")
 
+    def standing(self) -> Standing:
+        """Who writes it now, and how far it went."""
+        with self._reading() as session:
+            return standing(session)
+
     def close(self) -> None:
         """Ends reading."""
 
@@ -234,3 +239,12 @@ class SqlReader:
             whole = whole and seq >= start and self._link_of(session, seq) == link
             kept = b"".join(data) if whole else b""
             yield seq, kept if whole and checksum(kept) == expected else None
+
+
+def standing(session: Session) -> Standing:
+    """Who writes the journal of this session, and how far it went."""
+    found = session.run("SELECT epoch, beat, held, leader, seq FROM journal_head")
+    if len(found) != 1:
+        raise CorruptJournalError("the journal does not say how far it went")
+    epoch, beat, held, leader, seq = found[0]
+    return Standing(epoch, beat, bool(held), leader, seq)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol
 
-VERSION = 3
+VERSION = 4
 """Of the tables. 1: a snapshot was one value. 2: it is in parts, with a checksum. 3: there is where
-the entries that are kept begin."""
+the entries that are kept begin. 4: the writer holds a lease."""
 
 CHECKSUM = 16
 """Bytes of a snapshot's checksum."""
@@ -40,6 +40,9 @@ FIRST = (
         data BYTES NOT NULL)""",
 )
 """The tables of version 1."""
+
+NEW_HEAD = "INSERT INTO journal_head (only_one, journal, epoch, seq, link) VALUES (1, ?, 0, 0, ?)"
+"""Begins a journal of a name."""
 
 Run = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 """Runs one statement with its values; what it found."""
@@ -92,7 +95,14 @@ def _with_a_start(run: Run) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (_snapshots_in_parts, _with_a_start)
+def _with_a_lease(run: Run) -> None:
+    # `beat` grows while the writer lives; `held` is 0 once it let go by itself.
+    run("ALTER TABLE journal_head ADD COLUMN beat NUMBER NOT NULL DEFAULT 0", ())
+    run("ALTER TABLE journal_head ADD COLUMN held NUMBER NOT NULL DEFAULT 0", ())
+    run("ALTER TABLE journal_head ADD COLUMN leader TEXT NOT NULL DEFAULT ''", ())
+
+
+MIGRATIONS: tuple[Migration, ...] = (_snapshots_in_parts, _with_a_start, _with_a_lease)
 """The i-th (from 1) makes version i + 1 of version i."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -31,11 +31,17 @@ AT_ONCE = 2_000
 class SqlStore(SqlReader):
     """A journal in a database, as its one writer.
 
-    `session` excludes all other writers, and found the tables in order; after an error there is
-    another one. `append` and `keep` may be called from two threads."""
+    `session` found the tables in order, and that the writer so far, the `after`-th, may be followed
+    by another one; after an error there is another session. `append`, `keep` and `renew` may be
+    called from several threads."""
 
-    def __init__(self, name: str, session: Session, connect: Connect, head: Path | None) -> None:
+    def __init__(
+        self, name: str, session: Session, connect: Connect, head: Path | None, after: int
+    ) -> None:
         super().__init__(name, connect, head)
+        self.leader = ""
+        self._renewing = threading.Lock()
+        self._pulse: Session | None = None
         self._turn = threading.Lock()
         self._head: Head | None = None
         self._session: Session | None = None
@@ -44,8 +50,15 @@ class SqlStore(SqlReader):
         try:
             session.begin(write=True)
             self._compare(session, self._mark())
-            session.run("UPDATE journal_head SET epoch = epoch + 1")
+            taken = session.run(
+                "UPDATE journal_head SET epoch = epoch + 1, beat = 0, held = 1, leader = ''"
+                " WHERE epoch = ? RETURNING epoch",
+                (after,),
+            )
             self._epoch = self._look(session)
+            # Before anybody can see that this is the writer: its session is there.
+            if not taken or not session.alone(self._epoch):
+                raise TakenJournalError(f"another service has just taken over {self}")
             session.commit()
             if head is not None:
                 self._head = Head(head, self._marked())
@@ -137,10 +150,31 @@ class SqlStore(SqlReader):
         with self._turn:
             self._ready().compact()
 
+    def renew(self) -> None:
+        """As `Store.renew`, by a session of its own: an append may take long."""
+        with self._renewing:
+            if self._closed:
+                raise JournalError(f"{self} is closed")
+            try:
+                self._pulse = self._pulse or self._connect()
+                done = self._pulse.run(
+                    "UPDATE journal_head SET beat = beat + 1, held = 1, leader = ?"
+                    " WHERE epoch = ? RETURNING beat",
+                    (self.leader, self._epoch),
+                )
+            except BaseException:
+                self._end_pulse()
+                raise
+            if not done:
+                raise self._fenced()
+
     def close(self) -> None:
         """As `Store.close`."""
-        with self._turn:
+        with self._renewing:
             self._closed = True
+            self._end_pulse()
+        with self._turn:
+            self._let_go()
             self._drop()
             if self._head is not None:
                 self._head.close()
@@ -175,7 +209,7 @@ class SqlStore(SqlReader):
             try:
                 if self._look(session) != self._epoch:
                     raise self._fenced()
-                if not session.alone():
+                if not session.alone(self._epoch):
                     raise JournalError(f"{self}: the connection before this one is not over yet")
                 # What the failed append left may be read, and not be on the disk.
                 session.settle()
@@ -216,6 +250,19 @@ class SqlStore(SqlReader):
 
     def _fenced(self) -> TakenJournalError:
         return TakenJournalError(f"another service has taken over {self}: this one writes no more")
+
+    def _let_go(self) -> None:
+        """Says that nobody writes any more, so that nobody needs to wait until that is sure."""
+        if self._session is not None:
+            with suppress(JournalError):  # else they see it by themselves
+                self._session.run(
+                    "UPDATE journal_head SET held = 0 WHERE epoch = ?", (self._epoch,)
+                )
+
+    def _end_pulse(self) -> None:
+        if self._pulse is not None:
+            self._pulse.close()
+            self._pulse = None
 
     def _drop(self) -> None:
         if self._session is not None:

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from fairlead.service.journal.chain import first_link
 from fairlead.service.journal.entry import CorruptJournalError, JournalError
 from fairlead.service.journal.lock import Lock
-from fairlead.service.journal.reading import Session, SqlReader
-from fairlead.service.journal.schema import VERSION, migrate
+from fairlead.service.journal.reading import Session, SqlReader, standing
+from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
 from fairlead.whole_file import sync_folder
 
@@ -38,7 +38,7 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 def open_sqlite(path: Path) -> SqlStore:
     """The journal in this file, to be written; a new one where nothing was ever kept there."""
-    lock = Lock(_beside(path, "lock"), f"the journal {path}")
+    lock = lock_of(path)
     try:
         if not path.exists():
             _create(path)
@@ -52,6 +52,11 @@ def open_sqlite(path: Path) -> SqlStore:
     except BaseException:
         lock.release()
         raise
+
+
+def lock_of(path: Path) -> Lock:
+    """The lock of the one writer. Raises TakenJournalError and JournalError."""
+    return Lock(_beside(path, "lock"), f"the journal {path}")
 
 
 def read_sqlite(path: Path) -> SqlReader:
@@ -79,22 +84,33 @@ class _LockedStore(SqlStore):
             SqliteSession(path, write=True),
             lambda: SqliteSession(path, write=True),
             _beside(path, "head"),
+            _epoch(path),
         )
+
+    def renew(self) -> None:
+        self._see_file()
+        super().renew()
 
     def close(self) -> None:
         super().close()
         self._lock.release()
 
     def _ready(self) -> Session:
+        try:
+            self._see_file()
+        except JournalError:
+            self._drop()
+            raise
+        return super()._ready()
+
+    def _see_file(self) -> None:
         # What is written into a file without a name is gone with the process.
         try:
             there = self._path.stat().st_ino == self._inode
         except FileNotFoundError:
             there = False
         if not there:
-            self._drop()
             raise JournalError(f"{self} was taken away: put it back")
-        return super()._ready()
 
 
 class SqliteSession:
@@ -146,8 +162,9 @@ class SqliteSession:
     def rollback(self) -> None:
         self.run("ROLLBACK")
 
-    def alone(self) -> bool:
-        return True  # by the lock on the file beside it
+    def alone(self, epoch: int) -> bool:
+        del epoch  # by the lock on the file beside it
+        return True
 
     def settle(self) -> None:
         # Copied out of the log into the file, and synced: a log that could not be synced is not
@@ -218,7 +235,7 @@ def _create(path: Path) -> None:
         try:
             _grow(session, 0)
             name = name_from(os.urandom(16))
-            session.run("INSERT INTO journal_head VALUES (1, ?, 0, 0, ?)", (name, first_link(name)))
+            session.run(NEW_HEAD, (name, first_link(name)))
             session.commit()
         finally:
             session.close()
@@ -228,6 +245,15 @@ def _create(path: Path) -> None:
         raise JournalError(
             f"the journal {path} cannot be made ({error.strerror}): see to its folder and disk"
         ) from error
+
+
+def _epoch(path: Path) -> int:
+    """The number of writers so far."""
+    session = SqliteSession(path, write=False)
+    try:
+        return standing(session).epoch
+    finally:
+        session.close()
 
 
 def _grown(path: Path) -> None:

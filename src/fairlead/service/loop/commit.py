@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairlead.engines.interface import Report
@@ -11,14 +11,13 @@ from fairlead.service.journal.entry import (
     CorruptJournalError,
     Entry,
     JournalError,
+    Listener,
     Store,
     TakenJournalError,
 )
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
-
-Listener = Callable[[Sequence[Entry]], None]
 
 
 @dataclass(frozen=True, slots=True)

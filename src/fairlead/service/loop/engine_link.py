@@ -70,10 +70,13 @@ class EngineLink:
             self._failed(time, error)
             return EngineNews()
 
-    def send(self, step: Step, reports: Sequence[Report]) -> None:
-        """Carries out what the step, which is durable and folded, asks for."""
+    def send(self, step: Step, reports: Sequence[Report], held_back: str = "") -> None:
+        """Carries out what the step, which is durable and folded, asks for; later, where it is
+        `held_back` for that reason."""
         self._forgotten.extend(_attempts(*job) for job in step.removals.items())
         self._sent_at = step.time
+        if held_back and not self.trouble:
+            self.trouble, self._retry = held_back, step.time + RETRY
         if self.trouble:
             return  # `resume` will see to it
         try:

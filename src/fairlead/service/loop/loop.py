@@ -11,21 +11,21 @@ from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer, Timed, Unobserved
-from fairlead.service.journal.entry import Store
+from fairlead.service.journal.entry import Listener, Store
+from fairlead.service.journal.leases import Lease
 from fairlead.service.loop.bootstrap import begin, take_over
-from fairlead.service.loop.commit import Committer, Listener, PendingStep
+from fairlead.service.loop.commit import Committer, PendingStep
 from fairlead.service.loop.engine_link import EngineLink
 from fairlead.service.loop.intake import collect_inputs, next_time
 from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.operations import Value, take_request
 from fairlead.service.loop.step import Step
 from fairlead.service.recovery.configuration import (
-    change_of,
+    check_settings,
     fair_settings,
     first_core,
-    reconfigure_core,
 )
-from fairlead.service.recovery.recover import follow, newest
+from fairlead.service.recovery.recover import Recovered, follow, recover
 from fairlead.service.recovery.shortening import Shortening
 from fairlead.service.recovery.snapshots import Snapshots
 from fairlead.service.requests import Done, Refused, Reply, Request, Wrong
@@ -41,7 +41,11 @@ class Service:
     The constructor recovers what the journal holds, and asks nothing of the engine. It raises
     JournalError, DisagreementError and InputError; nothing has changed then. `core` is None until
     the engine could be asked for its machines for the first time. `history`: where shares over
-    time are kept; in memory if nothing is said."""
+    time are kept; in memory if nothing is said. `recovered`: what it knows already, because it
+    followed the journal. `lease`: where others wait to take over."""
+
+    following = None
+    """It leads."""
 
     def __init__(
         self,
@@ -51,39 +55,46 @@ class Service:
         adviser: Adviser | None = None,
         observer: Observer | None = None,
         history: History | None = None,
+        recovered: Recovered | None = None,
+        lease: Lease | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.store, self.engine = store, engine
+        self.lease = lease or Lease(store, beating=False)
         self.observer: Observer = observer or Unobserved()
         self.core: Core | None
-        self.core, self.records = newest(store)
-        every, snapshot = self.settings.snapshot_every, self.records.seq
-        self.core = follow(store, self.core, self.records)
-        if self.core is not None and self.records.start is not None:
-            change = change_of(self.records.start, self.settings)
-            if change is not None:  # refused here or never
-                reconfigure_core(self.core, self.records.time, change)
+        if recovered is None:
+            recovered = recover(store)
+        self.records = recovered.records
+        self.core = follow(store, recovered.core, self.records)  # what came meanwhile
+        if self.core is not None:
+            check_settings(self.core, self.records, self.settings)  # refused here or never
         self.machines = Machines(self.settings)
-        self.watch = (
-            None
-            if adviser is None
-            else FairnessMonitor(adviser, fair_settings(self.settings), history)
-        )
+        self.watch = recovered.watch
+        if adviser is not None and self.watch is None:
+            self.watch = FairnessMonitor(adviser, fair_settings(self.settings), history)
         self._link = EngineLink(engine, self.records, self.observer)
         self._committer = Committer(store, self.records, self.observer)
-        self.snapshots = Snapshots(store, every, snapshot, self.observer)
+        self._committer.listeners = recovered.listeners
+        every = self.settings.snapshot_every
+        self.snapshots = Snapshots(store, every, recovered.snapshot, self.observer)
         keep = self.settings.journal_keep
         self.shortening = None if keep is None else Shortening(store, keep, self.observer)
         if self.shortening is not None:
             self.snapshots.on_keep = self.shortening
         self._owns = self._begun = False
+        self._doubt = ""  # why it cannot be known that this leads
         self._time = 0
         self._ahead = 0  # of the clock that `step` is told
 
     @property
     def trouble(self) -> str:
         """Why the journal or the engine cannot be reached; empty if both can."""
-        return self._committer.trouble or self._link.trouble
+        return self._committer.trouble or self._doubt or self._link.trouble
+
+    def doubt(self) -> str:
+        """Why nothing can be made durable now, by what was tried last; empty if it can."""
+        return self._committer.trouble or self.lease.doubt()
 
     @property
     def ready(self) -> bool:
@@ -106,6 +117,9 @@ class Service:
         Raises TakenJournalError and CorruptJournalError: the service is over then, and InputError
         where the first step finds settings that cannot be."""
         time = self._time = self._clock(now)
+        self._doubt = self.lease.check()
+        if self._doubt:
+            return [self._unavailable() for _ in requests]
         if self._committer.stuck is not None and not self._finish(self._committer.stuck):
             return [self._unavailable() for _ in requests]
         if not self._owns and not self._take_over(time):
@@ -136,7 +150,7 @@ class Service:
         there, on the caller's clock."""
         if not self._time:
             return 0  # the first step
-        if self._committer.stuck is not None or self.core is None:
+        if self._committer.stuck is not None or self._doubt or self.core is None:
             return self._time + RETRY - self._ahead
         time = next_time(self.core, self.records, self._link, self.machines, self.watch)
         return None if time is None else time - self._ahead
@@ -168,10 +182,15 @@ class Service:
         return self._finish(PendingStep(step, ()))
 
     def _finish(self, pending: PendingStep) -> bool:
-        """Makes a step durable and acts on it; whether that was possible."""
+        """Makes a step durable and acts on it; whether that was possible. What is durable is not
+        acted on where this may have been frozen since, and another one may lead."""
+        began = self.lease.clock()
         if not self._committer.commit(pending):
             return False
-        self._link.send(pending.step, pending.reports)
+        if pending.step.entries:
+            self.lease.note_append(began)
+        self._doubt = self.lease.check()
+        self._link.send(pending.step, pending.reports, held_back=self._doubt)
         self._committer.spread(pending.step.entries)
         return True
 

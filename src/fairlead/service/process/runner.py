@@ -9,6 +9,8 @@ from collections.abc import Callable
 from fairlead.engines.interface import NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
+from fairlead.service.following.follower import Follower
+from fairlead.service.journal.leases import Following
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
 from fairlead.service.requests import Refused, Wrong
@@ -39,33 +41,39 @@ class Runner:
     """Runs a service in a thread of its own until the door is closed, or until it fails.
 
     `poll`: so many seconds pass at most before the engine is asked again what happened, and before
-    the journal is tried again; where something just happened it is asked sooner. `failure`: why it
-    ended by itself."""
+    the journal is tried again; where something just happened it is asked sooner. `lead`: where it
+    begins as a follower, makes the service of it that goes on once nobody leads; None: another one
+    was quicker. `address`: where those who follow find this service while it leads. `failure`: why
+    it ended by itself."""
 
     def __init__(
         self,
-        service: Service,
-        door: Mailbox[Service],
+        service: Service | Follower,
+        door: Mailbox[Service | Follower],
         *,
+        lead: Callable[[Follower, int], Service | None] = lambda _, __: None,
+        address: str = "",
         poll: float = 0.02,
         clock: Callable[[], int] = wall_clock,
         ended: Callable[[], None] = lambda: None,
     ) -> None:
         self.service, self.door = service, door
         self.failure: BaseException | None = None
+        self._lead, self._address = lead, address
         self._poll, self._clock, self._ended = poll, clock, ended
         self._pause = SOON
-        self._heralding = isinstance(service.engine, NotifiesNews)
+        self._heralding = False
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
-        service.snapshots.aside = self._write_aside
         self._writer: threading.Thread | None = None
+
+    @property
+    def following(self) -> Following | None:
+        """What an answer is worth now, where another service leads. From any thread."""
+        return self.service.following
 
     def start(self) -> None:
         """Begins. The first step is made by then, and raises here what it raises."""
-        engine = self.service.engine
-        if isinstance(engine, NotifiesNews):
-            engine.listen(self.door.wake)
         self._thread.start()
         self._first.wait()
         if self.failure is not None:
@@ -87,6 +95,8 @@ class Runner:
 
     def _run(self) -> None:
         try:
+            if isinstance(self.service, Service):
+                self._engage(self.service)
             self._step()
             self._first.set()
             while not (self.door.closed and not self.door.waiting()):
@@ -116,9 +126,29 @@ class Runner:
             answer(future, reply)
         self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
         self.door.serve_reads(service)
+        if isinstance(service, Follower) and service.free is not None:
+            self._take_over(service, service.free)
+
+    def _take_over(self, follower: Follower, epoch: int) -> None:
+        """Goes on as the service that leads, if no other one was quicker."""
+        service = self._lead(follower, epoch)
+        if service is not None:
+            self.service = service
+            self._engage(service)
+
+    def _engage(self, service: Service) -> None:
+        """Has the service's engine wake the loop, and tells followers where this service is."""
+        if isinstance(service.engine, NotifiesNews):
+            self._heralding = True
+            service.engine.listen(self.door.wake)
+        service.snapshots.aside = self._write_aside
+        service.store.leader = self._address
+        service.lease.renew()
 
     def _wait(self) -> float:
         """Seconds until there may be something to do."""
+        if isinstance(self.service, Follower):
+            return self.service.pause()
         wake = self.service.wake()
         # What cannot be reached is not asked again before it is due.
         heard = self.service.trouble or self._heralding

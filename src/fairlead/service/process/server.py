@@ -23,6 +23,7 @@ from fairlead.service.api.app import application
 from fairlead.service.api.connection import Connections, guarded
 from fairlead.service.api.middleware import Middleware, is_loopback
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.following.follower import Follower
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.first_token import make_first
@@ -51,9 +52,10 @@ STOPPING = 60.0
 class Serving:
     """The service's addresses and files. `port` 0: any that is free. `metrics`: tells all of them;
     `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
-    ready yet, once."""
+    ready yet, once. `lead`: makes the service that goes on of a follower (`Runner`); `advertise`:
+    where others find it, if not where it listens; `address_file`: in the state folder."""
 
-    service: Service
+    service: Service | Follower
     state: Path
     host: str = "127.0.0.1"
     port: int = 7370
@@ -63,9 +65,12 @@ class Serving:
     no_auth: bool = False
     api: ApiSettings = field(default_factory=ApiSettings)
     poll: float = 0.02
-    metrics: Callable[[Mailbox[Service]], Awaitable[bytes]] | None = None
+    metrics: Callable[[Mailbox[Service | Follower]], Awaitable[bytes]] | None = None
     on_answer: Callable[[str, str, int, float], None] | None = None
     waits: Callable[[str], None] = lambda _: None
+    lead: Callable[[Follower, int, str], Service | None] = lambda _, __, ___: None
+    advertise: str | None = None
+    address_file: str = ADDRESS
 
 
 def check_listening(
@@ -115,8 +120,9 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     listener = _listener(serving.host, serving.port)
-    door: Mailbox[Service] = Mailbox()
-    file = serving.state / ADDRESS
+    door: Mailbox[Service | Follower] = Mailbox()
+    file = serving.state / serving.address_file
+    url = _url(serving, listener)
     try:
         gate = _gate(serving, door)
 
@@ -125,7 +131,15 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             ready(url, token)
 
         server = _Server(_config(serving, gate), gate, door, serving, told)
-        runner = Runner(serving.service, door, poll=serving.poll, ended=server.end)
+        runner = Runner(
+            serving.service,
+            door,
+            lead=lambda follower, epoch: serving.lead(follower, epoch, url),
+            address=serving.advertise or url,
+            poll=serving.poll,
+            ended=server.end,
+        )
+        gate.api.following = lambda: runner.following
         try:
             runner.start()
             server.run(sockets=[listener])
@@ -133,7 +147,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             file.unlink(missing_ok=True)
             ended = runner.stop(STOPPING)
             if ended:
-                serving.service.close()
+                runner.service.close()
     finally:
         listener.close()
     if runner.failure is not None:
@@ -143,7 +157,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     return 0
 
 
-def _gate(serving: Serving, door: Mailbox[Service]) -> Middleware:
+def _gate(serving: Serving, door: Mailbox[Service | Follower]) -> Middleware:
     metrics = serving.metrics
     return application(
         door,
@@ -182,7 +196,7 @@ class _Server(uvicorn.Server):
         self,
         config: uvicorn.Config,
         gate: Middleware,
-        door: Mailbox[Service],
+        door: Mailbox[Service | Follower],
         serving: Serving,
         ready: Callable[[str, bool], None],
     ) -> None:
@@ -201,7 +215,8 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if not self._serving.no_auth:
             self._first = asyncio.create_task(self._make_first())
-            await asyncio.wait([self._first], timeout=FIRST_PATIENCE)
+            if self._gate.api.following() is None:
+                await asyncio.wait([self._first], timeout=FIRST_PATIENCE)
         token = self._first is not None and self._first.done()
         try:
             self._ready(_url(self._serving, (sockets or [])[0]), token)
@@ -243,7 +258,9 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def _make_first(self) -> None:
-        """Makes a token for an admin where one is needed."""
+        """Makes a token for an admin where one is needed, once this service leads."""
+        while self._gate.api.following() is not None:
+            await asyncio.sleep(1)
         file = _File(self._serving.state / TOKEN)
         try:
             await make_first(self._door, self._gate.api, file, self._say_why)

@@ -15,6 +15,7 @@ from fairlead.scheduling.reconfigure import changed
 from fairlead.scheduling.state.ids import Unit
 from fairlead.service.fairness.monitor import FairSettings
 from fairlead.service.journal.entry import Body
+from fairlead.service.records.book import Records
 from fairlead.service.records.people import Start
 from fairlead.service.settings import Settings
 from fairlead.version import __version__
@@ -118,6 +119,13 @@ def _fixed(what: str) -> NoReturn:
         f"what the journal counts was chosen when it was begun: {what}",
         "leave it as it was, or begin with a new state folder",
     )
+
+
+def check_settings(core: Core, records: Records, settings: Settings) -> None:
+    """Raises InputError where the core cannot go on under these settings; changes nothing."""
+    change = None if records.start is None else change_of(records.start, settings)
+    if change is not None:
+        reconfigure_core(core, records.time, change)
 
 
 def reconfigure_core(core: Core, time: int, body: Body) -> Core:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
-from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError, Store
+from fairlead.service.fairness.monitor import FairnessMonitor
+from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError, Listener
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
 from fairlead.service.recovery.configuration import SCHEMA, SERVICE_STARTED
@@ -20,6 +25,38 @@ def _check_version(entry: Entry) -> None:
             f"the journal goes on, from entry {entry.seq}, as version {entry.body['version']} of"
             f" Fairlead wrote it, and this is {__version__}: use the newer one"
         )
+
+
+class Readable(Protocol):
+    """A journal, as far as recovery reads it."""
+
+    def start(self) -> int:
+        """As `Store.start`."""
+
+    def read(self, after: int = 0) -> Iterator[Entry]:
+        """As `Store.read`."""
+
+    def snapshot(self) -> tuple[int, bytes] | None:
+        """As `Store.snapshot`."""
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What a service goes on with. `snapshot`: the entry of the newest one that was read. The rest
+    is of a service that followed: its monitor, and who is told of entries."""
+
+    core: Core | None
+    records: Records
+    snapshot: int
+    watch: FairnessMonitor | None = None
+    listeners: list[Listener] = field(default_factory=list)
+
+
+def recover(store: Readable) -> Recovered:
+    """All that the journal holds. Raises JournalError and DisagreementError."""
+    core, records = newest(store)
+    snapshot = records.seq
+    return Recovered(follow(store, core, records), records, snapshot)
 
 
 class Recovery:
@@ -58,7 +95,7 @@ class Recovery:
         )
 
 
-def newest(store: Store) -> tuple[Core | None, Records]:
+def newest(store: Readable) -> tuple[Core | None, Records]:
     """The core and the records of the newest snapshot; of the beginning if there is none, or none
     that this version can read: the entries alone say everything, if they are all there."""
     found = store.snapshot()
@@ -84,7 +121,7 @@ def newest(store: Store) -> tuple[Core | None, Records]:
     return core, records
 
 
-def follow(store: Store, core: Core | None, records: Records) -> Core | None:
+def follow(store: Readable, core: Core | None, records: Records) -> Core | None:
     """Takes in all entries after those that the records know; the core (None if there never was
     one)."""
     recovery = Recovery(core, records)

@@ -41,16 +41,23 @@ async def openapi(context: Enter) -> Response:
 
 
 async def _ready(context: Enter) -> Ready:
+    leads = context.api.following() is None
     if context.api.stopping:
-        return Ready(ready=False, why="the service is stopping")
+        return Ready(ready=False, why="the service is stopping", leads=leads)
     try:
         async with asyncio.timeout(READY_SECONDS):
             return await context.api.read(_state)
     except TimeoutError:
-        return Ready(ready=False, why=f"the loop did not answer within {READY_SECONDS:g} seconds")
+        why = f"the loop did not answer within {READY_SECONDS:g} seconds"
+        return Ready(ready=False, why=why, leads=leads)
     except RefusalError as refusal:
-        return Ready(ready=False, why=str(refusal))
+        return Ready(ready=False, why=str(refusal), leads=leads)
 
 
 def _state(view: ServiceView) -> Ready:
-    return Ready(ready=view.ready, why=None if view.ready else view.trouble)
+    following, doubt = view.following, view.doubt()
+    if following is not None:
+        leader, age = following.leader or None, round(following.age, 3)
+        return Ready(ready=False, why=doubt, leads=False, leader=leader, age=age)
+    ready = view.ready and not doubt
+    return Ready(ready=ready, why=None if ready else doubt or view.trouble)

@@ -1,0 +1,197 @@
+"""Makes the service that leads, or the one that follows and then leads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fairlead.cli.common.remote import complain
+from fairlead.cli.serving.plan import Plan
+from fairlead.cli.serving.process import WARNING, running
+from fairlead.engines.interface import EngineError
+from fairlead.engines.registry import ENGINES, open_engine
+from fairlead.model.errors import InputError
+from fairlead.model.machine import Cluster
+from fairlead.service.journal.entry import JournalError, TakenJournalError
+
+if TYPE_CHECKING:
+    from fairlead.engines.interface import Engine
+    from fairlead.service.fairness.history_file import LastingHistory
+    from fairlead.service.fairness.interface import Adviser
+    from fairlead.service.following.follower import Follower
+    from fairlead.service.journal.entry import Listener
+    from fairlead.service.journal.sql import SqlStore
+    from fairlead.service.loop.loop import Service
+    from fairlead.service.metrics import Metrics
+    from fairlead.service.recovery.recover import Recovered
+
+SHARES = "shares-history"
+"""File of the shares over time; nothing depends on it."""
+
+HEAD = "journal-head"
+"""File that notes how far a journal in a database went."""
+
+
+class ServiceMaker:
+    """What is opened here is closed by `open_`, or by the service that has it. `notes`: lines on
+    the engine."""
+
+    def __init__(
+        self, plan: Plan, metrics: Metrics, listeners: Sequence[Listener], open_: ExitStack
+    ) -> None:
+        self.notes: list[str] = []
+        self._plan, self._metrics, self._listeners, self._open = plan, metrics, listeners, open_
+        self._place = plan.journal or plan.state
+        self._cluster = cluster_of(plan)
+        self._settings = plan.configured.settings
+        if self._cluster is not None:
+            self._settings = replace(self._settings, tenants=self._cluster.tenants)
+            if self._cluster.devices:
+                devices = [*self._settings.devices, *sorted(self._cluster.devices)]
+                self._settings = replace(self._settings, devices=tuple(dict.fromkeys(devices)))
+
+    def begin(self, compile_first: Callable[[], None]) -> Service | Follower:
+        """The service that leads; one that follows, where another one leads and this one may wait.
+        Raises InputError, JournalError, EngineError and DisagreementError."""
+        from fairlead.service.journal.places import open_store
+        from fairlead.service.recovery.recover import recover
+
+        try:
+            store = open_store(self._place, self._plan.state / HEAD)
+        except TakenJournalError:
+            if not (self._plan.shared or self._plan.standby):
+                raise
+            return self._follow(compile_first)
+        return self._lead(store, lambda: recover(store), compile_first)
+
+    def lead(self, follower: Follower, epoch: int) -> Service | None:
+        """The service that goes on where the follower is; None where it cannot lead now."""
+        from fairlead.service.journal.places import open_store
+
+        try:
+            store = open_store(self._place, self._plan.state / HEAD, after=epoch)
+            service = self._lead(store, lambda: follower.recovered, lambda: None)
+        except TakenJournalError:
+            return None  # another one was quicker
+        except (JournalError, EngineError) as error:
+            complain(f"nobody leads, and this service cannot: {error}")
+            follower.begin_again()
+            return None
+        follower.let_go()
+        return service
+
+    def _follow(self, compile_first: Callable[[], None]) -> Follower:
+        from fairlead.service.following.follower import Follower
+        from fairlead.service.journal.contender import open_contender
+
+        state = self._plan.state
+        process = running(state)
+        if self._plan.shared and process is not None and process != os.getpid():
+            raise InputError(
+                f"a service runs with its state in {state} (process {process})",
+                "name another folder with --state: each service needs its own",
+            )
+        with ExitStack() as opened:
+            contender = open_contender(self._place, state / HEAD)
+            opened.callback(contender.close)
+            compile_first()
+            adviser, history = self._open_adviser(opened), None
+            if self._plan.shared:  # else the one that leads keeps it in this folder
+                history = self._open_history(opened)
+            follower = Follower(contender, self._settings, adviser, self._metrics, history)
+            follower.listeners.extend(self._listeners)
+            opened.pop_all()
+        return follower
+
+    def _lead(
+        self, store: SqlStore, recovered: Callable[[], Recovered], compile_first: Callable[[], None]
+    ) -> Service:
+        from fairlead.service.journal.leases import Lease
+        from fairlead.service.loop.loop import Service
+        from fairlead.service.process.pulse import Pulse
+        from fairlead.service.recovery import verify_process as checked_aside
+
+        with ExitStack() as opened:
+            opened.callback(store.close)
+            lease = Lease(store, beating=self._plan.shared)
+            pulse = Pulse(lease)
+            if lease.beating:
+                pulse.start()  # at once: what comes now may take long
+            opened.callback(pulse.stop)
+            known = recovered()
+            engine = self._open_engine(known)
+            opened.callback(engine.close)
+            compile_first()
+            adviser, history = None, None
+            if known.watch is None:
+                adviser, history = self._open_adviser(opened), self._open_history(opened)
+            elif not self._plan.shared:
+                known.watch.history = self._open_history(opened)
+            service = Service(
+                store, engine, self._settings, adviser, self._metrics, history, known, lease
+            )
+            if service.shortening is not None:
+                service.shortening.verify = checked_aside.aside(self._place, self._plan.state)
+            if not known.listeners:
+                service.listeners.extend(self._listeners)
+            opened.pop_all()  # from here on the service closes what it has
+            self._open.callback(pulse.stop)
+        return service
+
+    def _open_adviser(self, opened: ExitStack) -> Adviser:
+        from fairlead.service.fairness.process import WorkerAdviser
+
+        adviser = WorkerAdviser()
+        opened.callback(adviser.close)
+        return adviser
+
+    def _open_history(self, opened: ExitStack) -> LastingHistory:
+        from fairlead.service.fairness.history_file import LastingHistory
+
+        history = LastingHistory(self._plan.state / SHARES)
+        opened.callback(history.close)
+        return history
+
+    def _open_engine(self, known: Recovered) -> Engine:
+        """The engine; of one that services on several machines reach, the one that the journal
+        names."""
+        plan, kind = self._plan, ENGINES[self._plan.engine]
+        if kind.package:
+            from fairlead.extras import need
+
+            need(kind.package)  # a supervised engine would say so from a process of its own
+        start = known.records.start
+        identity = start.engine if kind.shared and start is not None else None
+        engine, notes, warnings = open_engine(
+            kind, plan.state, self._cluster, plan.address, identity
+        )
+        self.notes = notes
+        for each in warnings:
+            complain(f"{WARNING}{each}")
+        return engine
+
+
+def cluster_of(plan: Plan) -> Cluster | None:
+    """The machines and tenants of the cluster file. Raises InputError."""
+    from fairlead.files import texts
+    from fairlead.model.reading import read, read_parts
+
+    if plan.cluster is None:
+        return None
+    given, kind = texts([plan.cluster]), ENGINES[plan.engine]
+    cluster, jobs = read_parts(given) if kind.machines_from else read(given)
+    if jobs:
+        raise InputError(
+            f"{plan.cluster} describes jobs, too: the service would not run them",
+            "put them into a file of their own and submit that",
+        )
+    if kind.machines_from and cluster.machines:
+        raise InputError(
+            f"{plan.cluster} describes machines, and with --engine {kind.name} they come from"
+            f" {kind.machines_from}",
+            "leave them out",
+        )
+    return cluster
