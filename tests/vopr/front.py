@@ -18,6 +18,7 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
 from fairlead.service.process.first_token import make_first
+from fairlead.service.process.runner import Driven
 from fairlead.service.requests import Reply, Request
 from tests.vopr.eventloop import SimLoop
 from tests.vopr.faults import BrokenPromiseError, Chance, Trace
@@ -31,7 +32,7 @@ TURNS = 200
 class _Entrance:
     """The door, with a count of those who wait to read."""
 
-    def __init__(self, door: Mailbox[Service]) -> None:
+    def __init__(self, door: Mailbox[Driven]) -> None:
         self.door = door
         self.reads = 0
 
@@ -94,7 +95,7 @@ class Front:
     ) -> None:
         self.service = service
         self.loop = SimLoop(trace)  # type: ignore[abstract]  # what waits for files is not there
-        self.door: Mailbox[Service] = Mailbox()
+        self.door: Mailbox[Driven] = Mailbox()
         self.crashed = False
         self._broke: BrokenPromiseError | None = None
         self._entrance = _Entrance(self.door)

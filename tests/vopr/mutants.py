@@ -39,7 +39,7 @@ from fairlead.service.loop.loop import Service
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
-from fairlead.service.recovery import snapshots
+from fairlead.service.recovery import recover, snapshots
 
 Planted = Callable[[], AbstractContextManager[object]]
 
@@ -427,11 +427,11 @@ MUTANTS: dict[str, Mutant] = {
         ("a key is remembered", "a key gives one answer"),
     ),
     "snapshot-forgets-drains": Mutant(
-        _instead((loop, "newest", _drains_forgotten)),
+        _instead((recover, "newest", _drains_forgotten)),
         ("records and core are the fold of the journal", "a drain is kept to"),
     ),
     "snapshot-forgets-retries": Mutant(
-        _instead((loop, "newest", _tries_forgotten)),
+        _instead((recover, "newest", _tries_forgotten)),
         ("records and core are the fold of the journal", "retries end"),
     ),
     "cancel-lost-at-a-crash": Mutant(
@@ -480,7 +480,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "limits-forgotten-at-restart": Mutant(
-        _instead((loop, "newest", _limits_forgotten)),
+        _instead((recover, "newest", _limits_forgotten)),
         (
             "limits are kept",
             "InternalError came out of the service",  # the core's own invariants
@@ -517,7 +517,9 @@ MUTANTS: dict[str, Mutant] = {
         ("what happens is told once and in order",),
     ),
     "damage-ignored": Mutant(
-        _instead((loop, "follow", _read_what_can_be_read)),
+        _instead(
+            (recover, "follow", _read_what_can_be_read), (loop, "follow", _read_what_can_be_read)
+        ),
         ("a journal that cannot be read is refused",),
     ),
 }

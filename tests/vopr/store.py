@@ -68,6 +68,7 @@ class SimStore:
         written: Callable[[], None],
     ) -> None:
         disk.place.writer = None  # the one before is dead
+        self.leader = ""
         self.disk = disk
         self.inner = MemoryStore(disk.place)
         self.chance = chance
@@ -174,6 +175,12 @@ class SimStore:
     def forget(self, seq: int) -> None:
         """Store.forget."""
         self.inner.forget(seq)
+
+    def renew(self) -> None:
+        """Store.renew."""
+        if self.taken:
+            raise TakenJournalError("another service writes the simulated journal; stop one")
+        self.inner.renew()
 
     def close(self) -> None:
         """Store.close."""

@@ -164,7 +164,7 @@ class Transport:
         """Calls `once` and returns its value, again while patience lasts: always where the request
         was not taken in, and where it may have been, if it may be done again."""
         until = time.monotonic() + self.patience
-        pause = FIRST_PAUSE
+        pause, gave_up = FIRST_PAUSE, False
         while True:
             self._settle()
             try:
@@ -174,6 +174,10 @@ class Transport:
                 return found
             except UnreachableError as error:
                 self._settled = len(self._addresses) == 1
+                if error.sent and self.patience and not (self._settled or gave_up):
+                    # It may have frozen, and it took `timeout` to give it up.
+                    gave_up = True
+                    until = max(until, time.monotonic() + TAKEOVER)
                 self._met = self._met or error.sent
                 if not self._met or (error.sent and not again) or time.monotonic() + pause > until:
                     raise

@@ -33,8 +33,8 @@ from fairlead.service.records.book import Records
 from fairlead.version import __version__
 
 if TYPE_CHECKING:
-    from fairlead.service.following.follower import Follower
     from fairlead.service.loop.loop import Service
+    from fairlead.service.recovery.follower import Follower
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 

@@ -78,7 +78,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     ),
     status.Version: _fields("schema_ version api"),
     status.Health: _fields("ok"),
-    status.Ready: _fields("ready why"),
+    status.Ready: _fields("ready why leads leader age"),
 }
 """A new field of an answer is put here, or a test fails. The names of jobs, tenants and machines
 are told to all. What is in no answer (keys, hashes of tokens) nobody is told."""

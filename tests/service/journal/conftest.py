@@ -13,8 +13,7 @@ import pytest
 from fairlead.service.journal.entry import JournalError, Store
 from fairlead.service.journal.memory import MemoryStore, Place
 from fairlead.service.journal.places import open_store
-from tests.conftest import in_ci
-from tests.service.journal import postgres_server
+from tests.service.conftest import Databases
 
 KINDS = ("memory", "sqlite", "postgres")
 
@@ -27,41 +26,6 @@ class Kept:
     open: Callable[[], Store]
     where: str | Path | Place
     leave: Callable[[], None] = lambda: None  # a database is for others, when its stores are closed
-
-
-class Databases:
-    """The databases of a real server. To make one and to remove it takes the disk's time, so one
-    that was left is emptied and given to the next."""
-
-    def __init__(self, server: postgres_server.Server) -> None:
-        self._server = server
-        self._numbers = count()
-        self._left: list[str] = []
-
-    def __call__(self) -> str:
-        """The URL of an empty database."""
-        if self._left:
-            return self._left.pop()
-        return self._server.make(f"journal{next(self._numbers)}")
-
-    def leave(self, url: str) -> None:
-        """Nobody needs this one any more."""
-        self._server.empty(url)
-        self._left.append(url)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Databases]:
-    """Gives URLs of empty databases of a real server."""
-    programs = postgres_server.programs()
-    if programs is None:
-        sentence = "PostgreSQL is not installed (Debian and Ubuntu: apt-get install postgresql)"
-        if in_ci():
-            pytest.fail(sentence)
-        pytest.skip(sentence)
-    server = postgres_server.start(programs)
-    yield Databases(server)
-    server.stop()
 
 
 @pytest.fixture(params=KINDS)

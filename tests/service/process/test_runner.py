@@ -15,7 +15,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.service.journal.entry import Entry, TakenJournalError
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import CLOSED, CROWDED, Mailbox, MailboxClosedError
-from fairlead.service.process.runner import Runner, explained
+from fairlead.service.process.runner import Driven, Runner, explained
 from fairlead.service.requests import CancelJob, Done, Refused, Reply, Request, SubmitJobs, Wrong
 from fairlead.service.settings import Settings
 from tests.engines.fake import FakeEngine
@@ -31,9 +31,9 @@ LONG = 60.0
 
 
 @contextmanager
-def running(stage: Stage) -> Iterator[tuple[Runner, Mailbox[Service]]]:
+def running(stage: Stage) -> Iterator[tuple[Runner, Mailbox[Driven]]]:
     """The stage's service in its thread."""
-    door: Mailbox[Service] = Mailbox()
+    door: Mailbox[Driven] = Mailbox()
     runner = Runner(stage.service, door, poll=0.005, clock=lambda: stage.now)
     runner.start()
     try:
@@ -42,12 +42,12 @@ def running(stage: Stage) -> Iterator[tuple[Runner, Mailbox[Service]]]:
         assert runner.stop(LONG)
 
 
-def asked(door: Mailbox[Service], request: Request) -> Reply:
+def asked(door: Mailbox[Driven], request: Request) -> Reply:
     """The reply, of a loop in another thread."""
     return asyncio.run(asyncio.wait_for(door.ask(request), LONG))
 
 
-def read(door: Mailbox[Service], function: Callable[[Service], T]) -> T:
+def read(door: Mailbox[Driven], function: Callable[[Driven], T]) -> T:
     """What the function returns, in that thread."""
     return asyncio.run(asyncio.wait_for(door.read(function), LONG))
 
@@ -63,7 +63,7 @@ def test_requests_are_answered_once_they_are_durable() -> None:
 def test_many_ask_and_read_at_once() -> None:
     stage = Stage()
 
-    async def everybody(door: Mailbox[Service]) -> list[object]:
+    async def everybody(door: Mailbox[Driven]) -> list[object]:
         asked = [door.ask(SubmitJobs(ADMIN, (job(f"x{i}"),))) for i in range(50)]
         read = [door.read(lambda service: len(service.records.jobs)) for _ in range(50)]
         return await asyncio.gather(*asked, *read)
@@ -96,7 +96,7 @@ def test_the_engine_is_polled_without_requests() -> None:
 
 def test_what_was_accepted_before_a_stop_is_answered_and_later_is_turned_away() -> None:
     stage = Stage()
-    door: Mailbox[Service] = Mailbox()
+    door: Mailbox[Driven] = Mailbox()
     runner = Runner(stage.service, door, clock=lambda: stage.now)
     first = asyncio.run(_asked_before(door, runner))
     assert isinstance(first, Done)
@@ -106,7 +106,7 @@ def test_what_was_accepted_before_a_stop_is_answered_and_later_is_turned_away() 
     assert runner.failure is None
 
 
-async def _asked_before(door: Mailbox[Service], runner: Runner) -> object:
+async def _asked_before(door: Mailbox[Driven], runner: Runner) -> object:
     asked = asyncio.ensure_future(door.ask(SubmitJobs(ADMIN, (job("x"),))))
     await asyncio.sleep(0)
     await asyncio.to_thread(runner.start)
@@ -115,7 +115,7 @@ async def _asked_before(door: Mailbox[Service], runner: Runner) -> object:
 
 
 def test_a_full_door_turns_away() -> None:
-    door: Mailbox[Service] = Mailbox(most=1)
+    door: Mailbox[Driven] = Mailbox(most=1)
     stage = Stage()
     runner = Runner(stage.service, door, clock=lambda: stage.now)
 
@@ -133,7 +133,7 @@ def test_a_full_door_turns_away() -> None:
 
 
 def test_a_step_takes_in_no_more_than_it_should() -> None:
-    door: Mailbox[Service] = Mailbox()
+    door: Mailbox[Driven] = Mailbox()
 
     async def sizes() -> list[int]:
         batch = SubmitJobs(ADMIN, tuple(job(f"x{i}") for i in range(4)))
@@ -152,7 +152,7 @@ def test_a_journal_that_another_took_ends_the_thread_with_its_sentence() -> None
     stage = Stage()
     store = failing(stage)
     ended = threading.Event()
-    door: Mailbox[Service] = Mailbox()
+    door: Mailbox[Driven] = Mailbox()
     runner = Runner(stage.service, door, clock=lambda: stage.now, ended=ended.set)
     runner.start()
     store.failure = TakenJournalError("another service writes it")
@@ -174,7 +174,7 @@ def mistaken(entries: Sequence[Entry]) -> None:
 def test_a_mistake_in_the_loop_stops_it_and_loses_nothing() -> None:
     stage = Stage()
     failing(stage)
-    door: Mailbox[Service] = Mailbox()
+    door: Mailbox[Driven] = Mailbox()
     runner = Runner(stage.service, door, clock=lambda: stage.now)
     runner.start()
     assert isinstance(asked(door, SubmitJobs(ADMIN, (job("x"),))), Done)
@@ -191,7 +191,7 @@ def test_a_mistake_in_the_loop_stops_it_and_loses_nothing() -> None:
 
 def test_a_start_that_cannot_be_raises() -> None:
     stage = Stage(settings=Settings(tenants=(Tenant("a", parent="b"),)))
-    door: Mailbox[Service] = Mailbox()
+    door: Mailbox[Driven] = Mailbox()
     with pytest.raises(InputError):
         Runner(stage.service, door, clock=lambda: stage.now).start()
     assert door.closed
@@ -224,7 +224,7 @@ def test_short_tasks_follow_one_another_without_long_waits() -> None:
     stage = Stage(fates={"x": [Fate(0)]})
     waits: list[float] = []
 
-    class Watched(Mailbox[Service]):
+    class Watched(Mailbox[Driven]):
         def wait(self, seconds: float) -> None:
             waits.append(seconds)
             super().wait(0)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
     from fairlead.service.fairness.history_file import LastingHistory
     from fairlead.service.fairness.interface import Adviser
-    from fairlead.service.following.follower import Follower
     from fairlead.service.journal.entry import Listener
     from fairlead.service.journal.sql import SqlStore
     from fairlead.service.loop.loop import Service
     from fairlead.service.metrics import Metrics
+    from fairlead.service.recovery.follower import Follower
     from fairlead.service.recovery.recover import Recovered
 
 SHARES = "shares-history"
@@ -84,8 +84,8 @@ class ServiceMaker:
         return service
 
     def _follow(self, compile_first: Callable[[], None]) -> Follower:
-        from fairlead.service.following.follower import Follower
         from fairlead.service.journal.contender import open_contender
+        from fairlead.service.recovery.follower import Follower
 
         state = self._plan.state
         process = running(state)

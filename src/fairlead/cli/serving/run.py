@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.maker import ServiceMaker
-from fairlead.cli.serving.plan import Plan
+from fairlead.cli.serving.plan import Plan, listening
 from fairlead.cli.serving.process import PROCESS, STANDBY, forget_process, note_process
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, OutputError
@@ -21,10 +22,10 @@ from fairlead.model.words import counted
 from fairlead.service.journal.entry import JournalError, TakenJournalError
 
 if TYPE_CHECKING:
-    from fairlead.service.following.follower import Follower
     from fairlead.service.loop.loop import Service
     from fairlead.service.mailbox import Mailbox
     from fairlead.service.metrics import Metrics
+    from fairlead.service.recovery.follower import Follower
 
 
 def serve_now(plan: Plan) -> int:
@@ -48,6 +49,8 @@ def serve_now(plan: Plan) -> int:
             if not (isinstance(error, TakenJournalError) and plan.shared):
                 raise OutputError(f"the service stopped: {error}") from error
             complain(f"{error}: it follows that one")
+            _, port = listening(begun[0].partition("://")[2])
+            plan = replace(plan, port=port)  # where clients know it
         else:
             say(["stopped; tasks that run go on, and are found again at the next start"])
             return code
@@ -56,12 +59,12 @@ def serve_now(plan: Plan) -> int:
 def _serve(plan: Plan, begun: list[str]) -> int:
     """Serves once; `begun` gets the address once it listens."""
     from fairlead.client.places import STANDBY_ADDRESS
-    from fairlead.service.following.follower import Follower
     from fairlead.service.metrics import Metrics
     from fairlead.service.process.logs import Level, Logs
     from fairlead.service.process.private_file import write_private
     from fairlead.service.process.runner import wall_clock
     from fairlead.service.process.server import ADDRESS, Serving, serve
+    from fairlead.service.recovery.follower import Follower
 
     with ExitStack() as open_:
         metrics = Metrics()

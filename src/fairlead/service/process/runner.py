@@ -9,11 +9,14 @@ from collections.abc import Callable
 from fairlead.engines.interface import NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
-from fairlead.service.following.follower import Follower
 from fairlead.service.journal.leases import Following
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
+from fairlead.service.recovery.follower import Follower
 from fairlead.service.requests import Refused, Wrong
+
+Driven = Service | Follower
+"""What a loop drives: one of the two, and then the other."""
 
 MICROSECONDS = 1_000_000
 
@@ -48,8 +51,8 @@ class Runner:
 
     def __init__(
         self,
-        service: Service | Follower,
-        door: Mailbox[Service | Follower],
+        service: Driven,
+        door: Mailbox[Driven],
         *,
         lead: Callable[[Follower, int], Service | None] = lambda _, __: None,
         address: str = "",

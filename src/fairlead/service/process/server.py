@@ -23,12 +23,12 @@ from fairlead.service.api.app import application
 from fairlead.service.api.connection import Connections, guarded
 from fairlead.service.api.middleware import Middleware, is_loopback
 from fairlead.service.api.settings import ApiSettings
-from fairlead.service.following.follower import Follower
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
-from fairlead.service.process.runner import Runner, explained
+from fairlead.service.process.runner import Driven, Runner, explained
+from fairlead.service.recovery.follower import Follower
 
 ADDRESS = "address"
 """The file in the state folder that says where the service listens, while it does."""
@@ -55,7 +55,7 @@ class Serving:
     ready yet, once. `lead`: makes the service that goes on of a follower (`Runner`); `advertise`:
     where others find it, if not where it listens; `address_file`: in the state folder."""
 
-    service: Service | Follower
+    service: Driven
     state: Path
     host: str = "127.0.0.1"
     port: int = 7370
@@ -65,7 +65,7 @@ class Serving:
     no_auth: bool = False
     api: ApiSettings = field(default_factory=ApiSettings)
     poll: float = 0.02
-    metrics: Callable[[Mailbox[Service | Follower]], Awaitable[bytes]] | None = None
+    metrics: Callable[[Mailbox[Driven]], Awaitable[bytes]] | None = None
     on_answer: Callable[[str, str, int, float], None] | None = None
     waits: Callable[[str], None] = lambda _: None
     lead: Callable[[Follower, int, str], Service | None] = lambda _, __, ___: None
@@ -120,7 +120,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     )
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     listener = _listener(serving.host, serving.port)
-    door: Mailbox[Service | Follower] = Mailbox()
+    door: Mailbox[Driven] = Mailbox()
     file = serving.state / serving.address_file
     url = _url(serving, listener)
     try:
@@ -157,7 +157,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
     return 0
 
 
-def _gate(serving: Serving, door: Mailbox[Service | Follower]) -> Middleware:
+def _gate(serving: Serving, door: Mailbox[Driven]) -> Middleware:
     metrics = serving.metrics
     return application(
         door,
@@ -196,7 +196,7 @@ class _Server(uvicorn.Server):
         self,
         config: uvicorn.Config,
         gate: Middleware,
-        door: Mailbox[Service | Follower],
+        door: Mailbox[Driven],
         serving: Serving,
         ready: Callable[[str, bool], None],
     ) -> None:

@@ -1,0 +1,158 @@
+"""Services that lead, follow and take over, as processes on a real database."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import psycopg
+import pytest
+
+from fairlead.client.client import Client
+from fairlead.client.errors import NotLeadingError
+from fairlead.client.transport import TAKEOVER
+from fairlead.model.job import Job
+from fairlead.service.journal.leases import RUN_OUT
+from tests.cli.live.place import CLUSTER, environment, serving, until
+from tests.service.conftest import Databases
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def database(postgres: Databases) -> Iterator[str]:
+    """An empty database."""
+    url = postgres()
+    yield url
+    postgres.leave(url)
+
+
+def test_what_the_page_for_operators_shows(database: str, tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    assert bash is not None
+    done = subprocess.run(
+        [bash, str(ROOT / "packaging" / "try-failover"), database],
+        env=environment(tmp_path) | {"FAIRLEAD": f"{sys.executable} -m fairlead"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    said = re.sub(r"\d+ s\b", "N s", done.stdout)
+    assert re.sub(r"N s$", "-", said, flags=re.MULTILINE).count("finished") == 4
+    page = (ROOT / "docs" / "howto" / "run-a-standby.md").read_text(encoding="utf-8")
+    shown = re.sub(r"\d+ s\b", "N s", page)
+    lines = [line for line in said.splitlines() if "finished" not in line]
+    for line in lines:
+        assert line in shown
+
+
+def get(url: str, path: str = "/v1/ready") -> httpx2.Response:
+    return httpx2.get(f"{url}{path}", timeout=60)
+
+
+def leads(url: str) -> bool:
+    return get(url).status_code == 200
+
+
+def test_a_follower_reads_and_is_ready_only_once_it_leads(database: str, tmp_path: Path) -> None:
+    words = ("--cluster", "cluster.yaml", "--journal", database)
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    with serving(folders[0], *words) as one, serving(folders[1], *words) as other:
+        token = (one.state / "admin-token").read_text().strip()
+        with Client(one.url, token) as client:
+            client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
+        assert leads(one.url)
+        found = get(other.url)
+        assert found.status_code == 503
+        assert found.json()["leader"] == found.headers["fairlead-leader"] == one.url
+        with Client(other.url, token) as client:
+            until(lambda: [row.name for row in client.jobs(all=True)] == ["x"])
+            assert client.age is not None
+            assert client.shares().tenants
+            assert client.why("x").job == "x"
+            with pytest.raises(NotLeadingError, match=f"the one that leads at {one.url}"):
+                client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
+        both = f"{other.url},{one.url}"
+        with Client(both, token, patience=10) as client:
+            client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
+            assert client.place.url == one.url
+            one.process.send_signal(signal.SIGSTOP)
+            client.submit(Job("z", {"cpu": 1}, tasks=1, command="true"))
+            assert client.place.url == other.url
+            assert client.age is None
+        one.process.send_signal(signal.SIGCONT)
+        until(lambda: get(one.url).json()["leader"] == other.url)
+        assert leads(other.url)
+
+
+def test_a_leader_that_cannot_write_is_not_ready(database: str, tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    with serving(tmp_path, "--cluster", "cluster.yaml", "--journal", database) as served:
+        assert leads(served.url)
+        with psycopg.connect(database) as connection:
+            connection.execute("LOCK TABLE journal_head IN ACCESS EXCLUSIVE MODE")
+            until(lambda: not leads(served.url))
+            assert get(served.url).json()["leads"]
+        until(lambda: leads(served.url))
+
+
+def test_one_that_waits_for_the_state_folder_takes_it(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    words = ["--state", "state", "--cluster", "cluster.yaml"]
+    with serving(tmp_path, *words) as served:
+        refused = fairlead(tmp_path, "serve", *words, "--listen", "127.0.0.1:0")
+        assert refused.returncode == 2
+        assert "is being written by another service" in refused.stderr
+        waiting = ["serve", *words, "--listen", "127.0.0.1:0", "--standby", "--detach"]
+        done = fairlead(tmp_path, *waiting)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("waiting on http://")
+        again = fairlead(tmp_path, *waiting)
+        assert again.returncode == 2
+        assert "one can wait" in again.stderr
+        url = (served.state / "standby-address").read_text().strip()
+        process = int((served.state / "standby-process").read_text().split()[0])
+        try:
+            assert get(url).json()["leader"] == served.url
+            served.process.kill()
+            served.process.wait()
+            until(lambda: leads(url))
+            until(lambda: (served.state / "address").read_text().strip() == url)
+            token = (served.state / "admin-token").read_text().strip()
+            with Client(url, token) as client:
+                client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
+            stopped = fairlead(tmp_path, "stop", "--state", "state")
+            assert stopped.returncode == 0, stopped.stderr
+        finally:
+            if Path(f"/proc/{process}").exists():
+                os.kill(process, signal.SIGKILL)
+    assert not (served.state / "address").exists()
+
+
+def fairlead(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command, to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "fairlead", *words],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> None:
+    assert RUN_OUT + 4 <= 10 < TAKEOVER
