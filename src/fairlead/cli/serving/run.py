@@ -45,6 +45,7 @@ def serve_now(plan: Plan) -> int:
     from fairlead.service.process.logs import Level, Logs
     from fairlead.service.process.runner import wall_clock
     from fairlead.service.process.server import Serving, check_listening, serve
+    from fairlead.service.process.troubles import Change
     from fairlead.service.recovery import verify_process as checked_aside
 
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)
@@ -83,6 +84,11 @@ def serve_now(plan: Plan) -> int:
             note_process(plan.state)
             open_.callback(forget_process, plan.state)
 
+            def say_trouble(change: Change) -> None:
+                if logs.level is Level.OFF:
+                    complain(f"{'' if change.why is None else WARNING}{change.sentence()}")
+                logs.trouble(change)
+
             def ready(url: str, token: bool) -> None:
                 nonlocal begun
                 begun = True
@@ -101,6 +107,7 @@ def serve_now(plan: Plan) -> int:
                 metrics=lambda door: render_metrics(metrics, door),
                 on_answer=metrics.api,
                 waits=complain,
+                troubles=say_trouble,
             )
             code = serve(serving, ready)
         except (JournalError, EngineError) as error:

@@ -11,6 +11,7 @@ from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
+from fairlead.service.process.troubles import Change, Troubles
 from fairlead.service.requests import Refused, Wrong
 
 MICROSECONDS = 1_000_000
@@ -39,8 +40,8 @@ class Runner:
     """Runs a service in a thread of its own until the door is closed, or until it fails.
 
     `poll`: so many seconds pass at most before the engine is asked again what happened, and before
-    the journal is tried again; where something just happened it is asked sooner. `failure`: why it
-    ended by itself."""
+    the journal is tried again; where something just happened it is asked sooner. `troubles`: is
+    told what cannot be reached, and that it can again. `failure`: why it ended by itself."""
 
     def __init__(
         self,
@@ -50,10 +51,12 @@ class Runner:
         poll: float = 0.02,
         clock: Callable[[], int] = wall_clock,
         ended: Callable[[], None] = lambda: None,
+        troubles: Callable[[Change], None] = lambda _: None,
     ) -> None:
         self.service, self.door = service, door
         self.failure: BaseException | None = None
         self._poll, self._clock, self._ended = poll, clock, ended
+        self._troubles = Troubles(troubles)
         self._pause = SOON
         self._heralding = isinstance(service.engine, NotifiesNews)
         self._first = threading.Event()
@@ -105,15 +108,17 @@ class Runner:
         service = self.service
         before = service.records.seq
         taken = self.door.take(service.settings.requests_per_step)
+        now = self._clock()
         try:
             with service.observer.measure(Timed.STEP):
-                replies = service.step(self._clock(), [request for request, _ in taken])
+                replies = service.step(now, [request for request, _ in taken])
         except BaseException:
             for _, future in taken:
                 answer(future, UNTOLD)
             raise
         for (_, future), reply in zip(taken, replies, strict=True):
             answer(future, reply)
+        self._troubles.look(service, now)
         self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
         self.door.serve_reads(service)
 
