@@ -140,6 +140,20 @@ def test_what_comes_back_of_a_submission_is_what_finds_the_jobs() -> None:
             assert row["name"] == name
 
 
+def test_a_job_without_a_tenant_is_of_nobody_who_is_called_as_it_is() -> None:
+    with Stage(fates=lambda _: Fate(None)) as stage:
+        assert stage.submit("vision", None, 1, command="secret-of-admins").status == 201
+        stage.submit("other", "vision", 1)
+        assert stage.get("/v1/jobs/vision", "vision").tree["job"] is None
+        for path in ("tasks", "why", "tasks/0/output"):
+            assert stage.get(f"/v1/jobs/vision/{path}", "vision").status == 403, path
+        asked = {"set_demand": ["vision:cpu=2"]}
+        assert stage.ask("POST", "/v1/whatif", "vision", asked).status == 403
+        found = stage.ask("POST", "/v1/cancel", "vision", {"tenant": "vision"}).tree["jobs"]
+        assert [row["name"] for row in found] == ["other"]
+        assert stage.get("/v1/jobs/vision").tree["job"]["command"] == "secret-of-admins"
+
+
 # Events
 
 

@@ -199,6 +199,8 @@ def _jobs_of(step: Step, caller: Caller, tenant: str) -> list[JobRecord]:
         refuse(Wrong.NOT_FOUND, f'there is no tenant "{tenant}"')
     known = (records.job(name) for name in step.core.ids.jobs)
     jobs = [job for job in known if job is not None and _is_below(step, job.tenant, tenant)]
+    if caller.role is not Role.ADMIN:  # to whom jobs without a tenant belong
+        jobs = [job for job in jobs if job.job.tenant is not None]
     return sorted(jobs, key=lambda job: job.id)
 
 

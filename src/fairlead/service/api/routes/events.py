@@ -191,16 +191,16 @@ def _known(
     """The jobs that have these unique names now, and those that these entries submitted, by entry,
     though they be forgotten."""
 
-    def of(tenant: str | None, called: str, unique: str, since: int) -> _Job:
+    def of(tenant: str | None, called: str, since: int) -> _Job:
         name = told_of(view.records, caller, tenant, called)
-        mine = may_see(view, caller, tenant or unique)
+        mine = may_see(view, caller, tenant)
         return _Job(name, tenant or name, mine, since)
 
     records = [record for name in names if (record := view.records.names.get(name)) is not None]
-    there = {each.name: of(each.job.tenant, each.called, each.name, each.seq) for each in records}
+    there = {each.name: of(each.job.tenant, each.called, each.seq) for each in records}
     submitted = {}
     for entry in new:
         unique, tenant = entry.body["job"]["name"], entry.body["job"].get("tenant")
         called = entry.body.get("called", unique)
-        submitted[entry.seq] = of(tenant, called, unique, entry.seq)
+        submitted[entry.seq] = of(tenant, called, entry.seq)
     return there, submitted

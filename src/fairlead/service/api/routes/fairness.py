@@ -134,15 +134,10 @@ def _get_input(
     }
     otherwise = told_otherwise(view.records, caller)
     present = take_present(core, otherwise)
-    mine: dict[str, bool] = {}
-    for job in present.jobs:
-        tenant = job.name if job.tenant is None else job.tenant
-        if tenant not in mine:
-            mine[tenant] = may_see(view, caller, tenant)
+    tenants = {job.tenant for job in present.jobs}
+    mine = {tenant: may_see(view, caller, tenant) for tenant in tenants}
     others = frozenset(
-        otherwise.get(job.name, job.name)
-        for job in present.jobs
-        if not mine[job.name if job.tenant is None else job.tenant]
+        otherwise.get(job.name, job.name) for job in present.jobs if not mine[job.tenant]
     )
     return present, others, core.book.scaler.spec, changes
 
@@ -159,7 +154,7 @@ def _about_job(view: ServiceView, caller: Caller, text: str) -> str:
     for job, _ in _parts(text):
         with suppress(InputError):  # nobody is told a name that may be several jobs
             record = find(view.records, caller, job)
-            if record is not None and not may_see(view, caller, record.tenant):
+            if record is not None and not may_see(view, caller, record.job.tenant):
                 raise RefusalError(ErrorKind.FORBIDDEN, f'job "{job}" belongs to "{record.tenant}"')
     return text
 
@@ -188,10 +183,14 @@ def _audit(view: ServiceView, caller: Caller, now: int) -> LiveAudit:
         _time(view, now), _core(view), view.watch, frozenset(resting), _told(view, caller)
     )
 
+    def mine(job: str | None) -> bool:
+        record = None if job is None else find(view.records, caller, job)
+        return record is not None and may_see(view, caller, record.job.tenant)
+
     def shown(rows: list[Row]) -> list[Row]:
         return [
             row
-            if row.cause != CauseKind.NOWHERE.value or may_see(view, caller, row.tenant)
+            if row.cause != CauseKind.NOWHERE.value or mine(row.job)
             else row.model_copy(update={"sentence": HIDDEN})
             for row in rows
         ]

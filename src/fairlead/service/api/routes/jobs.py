@@ -195,7 +195,7 @@ def find_job(view: ServiceView, caller: Caller, name: str) -> JobRecord:
 def own(view: ServiceView, caller: Caller, name: str) -> JobRecord:
     """The job that the caller means, if he may see all of it. Raises as `find_job` does."""
     record = find_job(view, caller, name)
-    if not may_see(view, caller, record.tenant):
+    if not may_see(view, caller, record.job.tenant):
         raise RefusalError(
             ErrorKind.FORBIDDEN, f'job "{name}" belongs to tenant "{record.tenant}", not to yours'
         )
@@ -257,7 +257,7 @@ def _detail(view: ServiceView, caller: Caller, name: str) -> Row:
         plain=plain_job(record.job) | {"name": record.called, "tasks": record.tasks},
         reason=_reason(record),
         by=record.by,
-        own=may_see(view, caller, record.tenant),
+        own=may_see(view, caller, record.job.tenant),
     )
 
 
