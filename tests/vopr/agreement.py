@@ -21,7 +21,12 @@ def agree(service: Service, ledger: Ledger, *, thorough: bool) -> None:
         _wrong(f"the jobs are {list(records.jobs)}, in the journal {list(ledger.jobs)}")
     for number, line in ledger.jobs.items():
         record = records.jobs[number]
-        if (record.name, record.tasks, record.cancelled) != (line.name, line.count, line.cancelled):
+        if (record.name, record.called, record.tasks, record.cancelled) != (
+            line.name,
+            line.called,
+            line.count,
+            line.cancelled,
+        ):
             _wrong(f"job {line.name}: {record}")
         states = line.states()
         if record.counts != [states.count(state) for state in TaskState]:

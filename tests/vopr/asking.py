@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 from fairlead.model.plain import plain_job, plain_tenant
 from fairlead.service.requests import (
@@ -50,11 +51,13 @@ def call_of(request: Request, token: str) -> Call:
             query = "?strict=true" if request.strict else ""
             return Call("POST", f"/v1/jobs{query}", token, body=body, headers=key)
         case ChangeJob():
-            return Call("PATCH", f"/v1/jobs/{request.job}", token, body=_json(tasks=request.tasks))
+            return Call(
+                "PATCH", f"/v1/jobs/{_quoted(request.job)}", token, body=_json(tasks=request.tasks)
+            )
         case CancelJob():
-            return Call("POST", f"/v1/jobs/{request.job}/cancel", token)
+            return Call("POST", f"/v1/jobs/{_quoted(request.job)}/cancel", token)
         case ForgetJob():
-            return Call("DELETE", f"/v1/jobs/{request.job}", token)
+            return Call("DELETE", f"/v1/jobs/{_quoted(request.job)}", token)
         case PutTenant():
             tree = dict(plain_tenant(request.tenant))
             return Call("PUT", f"/v1/tenants/{tree.pop('name')}", token, body=_json(**tree))
@@ -105,6 +108,10 @@ def tree_of(answer: Answer) -> Any:
         return json.loads(answer.body)
     except ValueError as error:
         raise BrokenPromiseError("answers can be read", str(answer)) from error
+
+
+def _quoted(name: object) -> str:
+    return quote(str(name), safe="")
 
 
 def _json(**tree: object) -> bytes:

@@ -35,6 +35,7 @@ from tests.vopr.asking import call_of, reply_of, tree_of
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, Fault, Trace
 from tests.vopr.ledger import Ledger
 from tests.vopr.lines import JobLine
+from tests.vopr.naming import bare, full, meant
 from tests.vopr.network import Answer, Call, Exchange, Network
 from tests.vopr.plan import ADMIN, Ask
 
@@ -201,16 +202,23 @@ class Clients:
             self._submitted(asked, request, reply, first)
             return
         name = getattr(request, "job", None)
-        known = ledger.names.get(name) if isinstance(name, str) else None
+        lines = meant(ledger, request.caller, name)
+        if len(lines) > 1 and asked.alone and not isinstance(request, ForgetJob):
+            self._wrong("nobody guesses whom a name means", f"{request} got {reply}")
+        known = lines[0] if len(lines) == 1 else None
         true = True
         if isinstance(request, CancelJob | CancelJobs):
             true = all(line.cancelled or line.over() for line in self._lines(request))
         elif isinstance(request, ChangeJob):
             true = known is not None and known.count == request.tasks
         elif isinstance(request, ForgetJob):
-            true = known is None
+            true = not any(line for line in lines if self._named(request.caller, name, line))
         elif isinstance(request, ForgetJobs):
-            true = not any(ledger.names.get(each) for each in request.jobs)
+            true = not any(
+                self._named(request.caller, each, line)
+                for each in request.jobs
+                for line in meant(ledger, request.caller, each)
+            )
         elif isinstance(request, PutTenant | PutTenants):
             tenants = request.tenants if isinstance(request, PutTenants) else (request.tenant,)
             true = all(ledger.has_tenant(tenant) for tenant in tenants)
@@ -224,24 +232,34 @@ class Clients:
         if asked.alone and not true:
             self._wrong("a reply says what is durable", f"{request} got {reply}")
 
+    def _named(self, caller: Caller, name: object, line: JobLine) -> bool:
+        """Whether the name means just this job: once one's own is forgotten, it may mean that of
+        another tenant."""
+        own = caller.tenant in (None, line.tree.get("tenant"))
+        return own or full(line) == name
+
     def _lines(self, request: CancelJob | CancelJobs) -> list[JobLine]:
         """Those of the jobs that are known."""
-        found = (self.ledger.names.get(str(name)) for name in about(request))
-        return [line for line in found if line is not None]
+        names = request.jobs if isinstance(request, CancelJobs) else (request.job,)
+        return [line for name in names for line in meant(self.ledger, request.caller, name)]
 
     def _submitted(self, asked: Waiting, request: SubmitJobs, reply: Done, first: bool) -> None:
         value = reply.value
         assert isinstance(value, SubmittedJobs)
         names = tuple(job.name for job in request.jobs)
         # Those of them that were forgotten meanwhile are not spoken of any more.
-        forgotten = {line.name for line in self.ledger.forgotten.values()}
-        names = tuple(n for n in names if n in value.names or n not in forgotten)
-        if value.names != names or (value.again and first and asked.again is None):
+        said = tuple(map(bare, value.names))
+        forgotten = {line.called for line in self.ledger.forgotten.values()}
+        names = tuple(n for n in names if n in said or n not in forgotten)
+        if said != names or (value.again and first and asked.again is None):
             self._wrong("a reply says what was asked for", f"{request} got {reply}")
         for number, name in zip(value.ids, value.names, strict=True):
             line = self.ledger.jobs.get(number) or self.ledger.forgotten.get(number)
-            if line is None or line.name != name:
+            if line is None or line.called != bare(name):
                 self._wrong("an accepted job is durable", f"job {number}, {name}")
+            own = request.caller.tenant is not None
+            if name != line.called and (name != full(line) or own):
+                self._wrong("who named a job is told its name", f"{request} got {reply}")
             self.promised[number] = name
         same = asked.again is None or value.ids == asked.again.ids
         if asked.again is not None and not same and not self._any_forgotten(asked.again):
@@ -335,13 +353,13 @@ def about(request: Request) -> frozenset[str]:
         case PutTenants():
             return frozenset(tenant.name for tenant in request.tenants)
         case SubmitJobs():
-            return frozenset(job.name for job in request.jobs)
+            return frozenset(job.name for job in request.jobs)  # without tenants, as below
         case CancelJobs() | ForgetJobs():
-            return frozenset(request.jobs)
+            return frozenset(map(bare, request.jobs))
         case DrainMachines():
             return frozenset(request.machines)
         case ChangeJob() | CancelJob() | ForgetJob():
-            return frozenset([str(request.job)])
+            return frozenset([bare(str(request.job))])
         case DrainMachine():
             return frozenset([request.machine])
         case MakeToken() | RevokeToken():

@@ -129,7 +129,7 @@ class Judge:
         if (
             assignment.machine != line.machine
             or assignment.pieces != line.pieces
-            or assignment.name != job.name
+            or assignment.name != job.called
             or dict(assignment.demand) != job.demand
         ):
             raise BrokenPromiseError(

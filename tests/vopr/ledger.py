@@ -34,6 +34,7 @@ from tests.vopr.lines import (
     amounts,
     pieces_of,
 )
+from tests.vopr.naming import full
 
 MOST_LOSSES = 3
 """Retries of a lost task whose job says nothing of them."""
@@ -62,6 +63,7 @@ class Ledger:
         self.forgotten: dict[int, JobLine] = {}
         self.kinds: Counter[str] = Counter()
         self.visible: list[tuple[int, str]] = []  # the entries that whoever follows is told of
+        self.owners: dict[int, str | None] = {}  # of the entries of these, by tenant
         self.task_changes: Counter[tuple[TaskState, TaskChange, bool]] = Counter()
         self.machine_changes: Counter[tuple[MachineState, MachineChange]] = Counter()
         self.now = 0  # the true time, beside the service's
@@ -123,6 +125,10 @@ class Ledger:
         self.kinds[entry.kind] += 1
         if entry.kind in TOLD:
             self.visible.append((entry.seq, entry.kind))
+            name = entry.body.get("job")
+            line = self.names.get(name) if isinstance(name, str) else None
+            if line is not None:
+                self.owners[entry.seq] = line.tree.get("tenant")
         if entry.kind not in self._known:
             self._wrong("entries are of known kinds", f"{entry.kind}")
         self._known[entry.kind](entry.body)
@@ -214,6 +220,7 @@ class Ledger:
         line = JobLine(
             id=number,
             name=tree["name"],
+            called=body.get("called", tree["name"]),
             tree=tree,
             count=int(tree["tasks"]),
             demand=amounts(tree["demand"]),
@@ -221,6 +228,8 @@ class Ledger:
             key=body.get("key"),
             submitted=self.time,
         )
+        if any(full(line) == full(other) for other in self.jobs.values()):
+            self._wrong("a tenant's job has a name of its own", full(line))
         self.jobs[number] = self.names[line.name] = line
         if line.key is not None:
             self.keys.setdefault((line.by, line.key), []).append(number)

@@ -32,7 +32,8 @@ class JobLine:
     """One job as the journal has it."""
 
     id: int
-    name: str
+    name: str  # that no other has
+    called: str  # within its tenant
     tree: Body
     count: int
     demand: Amounts

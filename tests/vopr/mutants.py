@@ -30,6 +30,7 @@ from fairlead.service.loop import (
 from fairlead.service.loop import (
     loop,
     machines,
+    operations,
     reports,
     submitting,
 )
@@ -332,6 +333,27 @@ def _any_token(was: Any) -> Any:
     return may_see
 
 
+def _first_of_all(_was: Any) -> Any:
+    def find(records: Records, _caller: Any, key: Any) -> Any:
+        by_full = records.names.by_full(key) if isinstance(key, str) else None
+        return by_full or next(iter(records.names.all(key)), None)
+
+    return find
+
+
+def _called_by_the_unique_name(was: Any) -> Any:
+    def load(data: bytes) -> Any:
+        core, records = was(data)
+        jobs = list(records.jobs.values())
+        for job in jobs:
+            records.names.remove(job)
+            job.called = job.name
+            records.names.add(job)
+        return core, records
+
+    return load
+
+
 def _one_entry_less(was: Any) -> Any:
     def after(self: Any, seq: int) -> Any:
         found = was(self, seq)
@@ -511,6 +533,23 @@ MUTANTS: dict[str, Mutant] = {
     "others-see-all": Mutant(
         _instead((jobs, "may_see", _any_token)),
         ("tenants see only their own", "owners see their own, and nobody else"),
+    ),
+    "name-means-the-oldest": Mutant(
+        _instead((operations, "find", _first_of_all), (jobs, "find", _first_of_all)),
+        (
+            "nobody guesses whom a name means",
+            "a reply says what is durable",
+            "owners see their own, and nobody else",
+            "a name that was told finds its job",
+        ),
+    ),
+    "names-forgotten-at-restart": Mutant(
+        _instead((recover, "load", _called_by_the_unique_name)),
+        (
+            "records and core are the fold of the journal",
+            "recovery gives the same state",
+            "lists agree with the journal",
+        ),
     ),
     "event-left-out": Mutant(
         _instead((Feed, "after", _one_entry_less)),

@@ -134,6 +134,8 @@ def draw(seed: int) -> Plan:
         key=lambda each: each.time,
     )
     asks = sorted(_asks(random, lasts, machines, settings), key=lambda each: each.time)
+    asks += _of_one_name(Random(f"names {seed}"), lasts, settings.tenants)
+    asks.sort(key=lambda each: each.time)
     return Plan(
         seed=seed,
         machines=tuple(machines),
@@ -345,6 +347,34 @@ def _several(
         if isinstance(request, DrainMachines):
             later = at + random.randrange(60 * SECOND)
             yield Ask(later, DrainMachines(ADMIN, drained, True))
+
+
+def _of_one_name(random: Random, lasts: int, tenants: Sequence[Tenant]) -> Iterator[Ask]:
+    """In some runs, several tenants have a job of one name. Whoever then asks for one of them says
+    the name or the tenant with it."""
+    if random.random() >= 0.3:
+        return
+    pooled = any(tenant.pool for tenant in tenants)
+    owners = [tenant.name for tenant in tenants] + [None] * (not pooled)
+    for owner in random.sample(owners, min(len(owners), random.randint(2, 4))):
+        own = ADMIN if owner is None else of(owner)
+        job = Job(
+            "same",
+            {"cpu": Fraction(1, 2)},
+            tenant=owner,
+            tasks=random.randint(1, 3),
+            command=("work", f"secret-of-{owner or 'same'}!"),
+        )
+        time = START + random.randrange(lasts)
+        yield Ask(time, SubmitJobs(random.choice((own, ADMIN)), (job,), f"same {owner}"))
+        for request in random.sample((CancelJob, ChangeJob, ForgetJob), random.randint(0, 2)):
+            time += random.randrange(1, 30 * SECOND)
+            caller = random.choice((own, ADMIN))
+            name = random.choice(("same", f"{owner or ''}/same"))
+            if request is ChangeJob:
+                yield Ask(time, ChangeJob(caller, name, random.randint(1, 5)))
+            else:
+                yield Ask(time, request(caller, name))
 
 
 def _caller(random: Random, jobs: tuple[Job, ...]) -> Caller:

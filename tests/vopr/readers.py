@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from fairlead.scheduling.transitions import MachineState, TaskState
 from fairlead.service.requests import Caller, Role
@@ -18,6 +19,7 @@ from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, Fault, Trace
 from tests.vopr.ledger import Ledger
 from tests.vopr.lines import JobLine
 from tests.vopr.looks import Look, What
+from tests.vopr.naming import meant, told
 from tests.vopr.network import Answer, Call, Exchange, Network
 
 KINDS = frozenset(kind.value for kind in EventKind)
@@ -97,24 +99,26 @@ class Readers:
     def _look(self, look: Look, token: str) -> None:
         draws, ledger = self.chance.stream("looks"), self.ledger
         line = draws.choice(list(ledger.jobs.values())) if ledger.jobs else None
-        name = line.name if line else "nobody"
+        name = told(ledger, look.caller, line) if line else "nobody"
+        job = f"/v1/jobs/{quote(name, safe='')}"
         cursor = draws.randrange(max(ledger.jobs, default=0) + 1)
+        page = f"all=true&limit={PAGE}&cursor={cursor}"
         path, query, check = {
-            What.JOBS: ("/v1/jobs", f"all=true&limit={PAGE}&cursor={cursor}", self._jobs(cursor)),
-            What.JOB: (f"/v1/jobs/{name}", "", self._job(look.caller, name)),
-            What.TASKS: (f"/v1/jobs/{name}/tasks", "", self._tasks(look.caller, name)),
-            What.OUTPUT: (f"/v1/jobs/{name}/tasks/0/output", "", self._own(look.caller, name)),
+            What.JOBS: ("/v1/jobs", page, self._jobs(look.caller, cursor)),
+            What.JOB: (job, "", self._job(look.caller, name)),
+            What.TASKS: (f"{job}/tasks", "", self._tasks(look.caller, name)),
+            What.OUTPUT: (f"{job}/tasks/0/output", "", self._own(look.caller, name)),
             What.MACHINES: ("/v1/machines", "", self._machines),
             What.TENANTS: ("/v1/tenants", "", self._tenants),
             What.TOKENS: ("/v1/tokens", "", self._tokens(look.caller)),
             What.ME: ("/v1/me", "", self._me(look.caller)),
             What.SHARES: ("/v1/shares", "", self._good),
-            What.WHY: (f"/v1/jobs/{name}/why", "", self._own(look.caller, name)),
+            What.WHY: (f"{job}/why", "", self._own(look.caller, name)),
             What.READY: ("/v1/ready", "", self._good),
         }[look.what]
         call = Call("GET", path, token, query, client="10.0.0.2")
 
-        def told(answer: Answer) -> None:
+        def answered(answer: Answer) -> None:
             self.clients.leaks(look.caller, answer.body)
             if answer.status == 401 and token in self.clients.texts.values():
                 if look.caller.token in ledger.tokens:
@@ -122,7 +126,7 @@ class Readers:
             elif answer.status != 401 and not self.service_behind():
                 check(answer)
 
-        self._send(call, look.what, told)
+        self._send(call, look.what, answered)
 
     def _revoked(self) -> None:
         """What was revoked is good no more, whatever happened since."""
@@ -141,12 +145,12 @@ class Readers:
             self._wrong("what is there is shown", str(answer))
         tree_of(answer)
 
-    def _jobs(self, cursor: int) -> Callable[[Answer], None]:
+    def _jobs(self, caller: Caller, cursor: int) -> Callable[[Answer], None]:
         def check(answer: Answer) -> None:
             self._good(answer)
             rows = tree_of(answer)["jobs"]
             known = sorted(number for number in self.ledger.jobs if number > cursor)[:PAGE]
-            wanted = [self._row(self.ledger.jobs[number]) for number in known]
+            wanted = [self._row(caller, self.ledger.jobs[number]) for number in known]
             got = [
                 (row["id"], row["name"], row["tenant"], tuple(row["tasks"].values()))
                 for row in rows
@@ -156,26 +160,33 @@ class Readers:
 
         return check
 
-    def _row(self, line: JobLine) -> tuple[int, str, str, tuple[int, ...]]:
-        states = line.states()
-        return line.id, line.name, line.tenant, tuple(states.count(state) for state in TaskState)
+    def _row(self, caller: Caller, line: JobLine) -> tuple[int, str, str, tuple[int, ...]]:
+        name, states = told(self.ledger, caller, line), line.states()
+        tenant = line.tree.get("tenant") or name
+        return line.id, name, tenant, tuple(states.count(state) for state in TaskState)
+
+    def _line(self, caller: Caller, name: str) -> JobLine | None:
+        """The job that the caller means."""
+        return next(iter(meant(self.ledger, caller, name)), None)
 
     def _job(self, caller: Caller, name: str) -> Callable[[Answer], None]:
         def check(answer: Answer) -> None:
-            line = self.ledger.names.get(name)
+            line = self._line(caller, name)
             if (answer.status == 200) is not (line is not None):
                 self._wrong("what is there is shown", f"{name} got {answer}")
             if line is None:
                 return
-            told = tree_of(answer)
-            if (told["job"] is not None) is not self._may(caller, line):
+            tree = tree_of(answer)
+            if (tree["id"], tree["name"]) != (line.id, name):
+                self._wrong("a name that was told finds its job", f"{name} got {answer}")
+            if (tree["job"] is not None) is not self._may(caller, line):
                 self._wrong("owners see their own, and nobody else", f"{caller} got {answer}")
 
         return check
 
     def _own(self, caller: Caller, name: str) -> Callable[[Answer], None]:
         def check(answer: Answer) -> None:
-            line = self.ledger.names.get(name)
+            line = self._line(caller, name)
             if line is None:
                 good = answer.status in (403, 404)
             elif caller.role is Role.VIEWER or not self._may(caller, line):
@@ -190,7 +201,7 @@ class Readers:
     def _tasks(self, caller: Caller, name: str) -> Callable[[Answer], None]:
         def check(answer: Answer) -> None:
             self._own(caller, name)(answer)
-            line = self.ledger.names.get(name)
+            line = self._line(caller, name)
             if answer.status != 200 or line is None:
                 return
             got = [each["state"] for each in tree_of(answer)["tasks"]]
@@ -317,6 +328,12 @@ class Follower:
         if ledger.visible_after(before) != (seq, kind) or told["seq"] != seq:
             raise BrokenPromiseError(
                 "what happens is told once and in order", f"{seq} {kind} after {self.at}: {told}"
+            )
+        owner, above = ledger.owners.get(seq), self.caller.tenant
+        mine = self.caller.role is Role.ADMIN or (above is not None and ledger.below(owner, above))
+        if ("cause" in told or "code" in told) and seq in ledger.owners and not mine:
+            raise BrokenPromiseError(
+                "owners see their own, and nobody else", f"{self.caller} was told {told} of {owner}"
             )
         self.at = seq
         self.readers.seen["EVENTS", "event"] += 1

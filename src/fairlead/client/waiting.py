@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from fairlead.client.errors import UnknownNameError
+from fairlead.client.errors import RefusedError
 from fairlead.wire.jobs import JobState
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def wait_for(
     while True:
         open_ = [name for name in names if name not in rows or rows[name].state not in OVER]
         found = find_rows(client, open_)
-        rows |= {name: found.get(name) or client.job(name) for name in open_}
+        rows |= {name: _same(client, name, found.get(name), rows.get(name)) for name in open_}
         yield rows
         if all(rows[name].state in OVER for name in names):
             return
@@ -48,12 +48,26 @@ def wait_for(
 
 
 def find_rows(client: Client, names: Sequence[str]) -> dict[str, JobRow]:
-    """Looks up jobs; one that is not known is left out. Raises ServiceError."""
+    """Looks up jobs; one that is not known, or may be several, is left out. Raises
+    ServiceError."""
     if len(names) > FEW:
         wanted = set(names)
         return {row.name: row for row in client.jobs(all=True) if row.name in wanted}
     found: dict[str, JobRow] = {}
     for name in names:
-        with suppress(UnknownNameError):
+        with suppress(RefusedError):
             found[name] = client.job(name)
     return found
+
+
+def _same(client: Client, name: str, row: JobRow | None, before: JobRow | None) -> JobRow:
+    """The job as it is now: the very one that was found before, though other tenants have taken
+    its name meanwhile. Raises RefusedError."""
+    if row is not None and (before is None or row.id == before.id):
+        return row
+    if before is not None:
+        full = (f"{before.tenant}/{name}", f"/{name}")
+        for again in find_rows(client, full).values():
+            if again.id == before.id:
+                return again
+    return row or client.job(name)

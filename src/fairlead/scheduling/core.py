@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
@@ -114,9 +114,9 @@ class Core(SlotCore):
         self.apply(event)
         return self.decide()
 
-    def why(self, job: str) -> Why:
-        """Why tasks of the job wait."""
-        return why(self.state, self.ids, job)
+    def why(self, job: str, told: Callable[[str], str] = str) -> Why:
+        """Why tasks of the job wait. `told`: what sentences call a job of this name."""
+        return why(self.state, self.ids, job, told)
 
     def never(self, jobs: Iterable[Job]) -> list[tuple[Reason, ...]]:
         """For each of these jobs, of which `check_job` has nothing to say, why it could never run

@@ -122,6 +122,13 @@ def test_a_service_that_went_away_is_said_above_what_was_last_seen() -> None:
     assert drawn(None, 80, 24, "nothing yet")[1] == "nothing yet"
 
 
+def test_a_service_that_is_not_ready_says_why() -> None:
+    why = "not ready: the driver does not answer"
+    seen = Look(sharing(1), (), (), False, {}, why)
+    assert drawn(seen, 80, 24)[1] == why
+    assert drawn(seen, 80, 24, "nothing listens there")[1] == "nothing listens there"
+
+
 def test_tables_of_a_pipe_are_plain_and_those_of_a_terminal_fit() -> None:
     plain, narrow = Screen(), Screen(width=60, colour=False, blocks=True)
     for lines in (

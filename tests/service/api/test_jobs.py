@@ -201,7 +201,7 @@ def test_a_job_grows_and_is_cancelled(stage: Stage) -> None:
     assert stage.ask("PATCH", "/v1/jobs/a", "vision", {"tasks": 40}).status == 409
 
 
-NAMES = ["a/b", "..%2f", "a b", "ü", "%", "a?b#c", "😀", "..", "a%2Fb", "-", "jobs", "x" * 255]
+NAMES = ["..%2f", "a b", "ü", "%", "a?b#c", "😀", "..", "a%2Fb", "-", "jobs", "x" * 255]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != ".."])

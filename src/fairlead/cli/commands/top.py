@@ -78,6 +78,7 @@ def say_picture(service: Client) -> None:
         "machines": [machine.model_dump(mode="json") for machine in seen.machines],
         "jobs": [job.model_dump(mode="json") for job in seen.jobs],
         "more": seen.more,
+        "trouble": seen.trouble or None,
         "reasons": {name: reason for name, reason in seen.reasons.items() if reason},
     }
     say_json(tree)

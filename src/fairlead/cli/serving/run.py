@@ -15,7 +15,7 @@ from fairlead.cli.common.remote import complain
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.maker import ServiceMaker
 from fairlead.cli.serving.plan import Plan, listening
-from fairlead.cli.serving.process import PROCESS, STANDBY, forget_process, note_process
+from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, forget_process, note_process
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.words import counted
@@ -64,6 +64,7 @@ def _serve(plan: Plan, begun: list[str]) -> int:
     from fairlead.service.process.private_file import write_private
     from fairlead.service.process.runner import wall_clock
     from fairlead.service.process.server import ADDRESS, Serving, serve
+    from fairlead.service.process.troubles import Change
     from fairlead.service.recovery.follower import Follower
 
     with ExitStack() as open_:
@@ -86,6 +87,11 @@ def _serve(plan: Plan, begun: list[str]) -> int:
                 complain("the service that led is gone: this one leads now")
             return made
 
+        def say_trouble(change: Change) -> None:
+            if logs.level is Level.OFF:
+                complain(f"{'' if change.why is None else WARNING}{change.sentence()}")
+            logs.trouble(change)
+
         def ready(url: str, token: bool) -> None:
             begun.append(url)
             say(greeting(plan, url, service, maker.notes, token))
@@ -103,6 +109,7 @@ def _serve(plan: Plan, begun: list[str]) -> int:
             metrics=lambda door: render_metrics(metrics, door),
             on_answer=metrics.api,
             waits=complain,
+            troubles=say_trouble,
             lead=lead,
             advertise=plan.advertise,
             address_file=STANDBY_ADDRESS if waits else ADDRESS,

@@ -16,7 +16,7 @@ from fairlead.cli.common.screen import escaped, widths_of
 from fairlead.cli.text.machines import used
 from fairlead.cli.text.shares import everybody, tree
 from fairlead.client.client import Client
-from fairlead.client.errors import NotAllowedError, UnknownNameError
+from fairlead.client.errors import NotAllowedError, RefusedError
 from fairlead.model.words import counted, number
 from fairlead.wire.fairness import Shares
 from fairlead.wire.jobs import JobRow
@@ -44,13 +44,15 @@ NARROW = 72
 @dataclass(frozen=True)
 class Look:
     """The service at one moment. `reasons` has a sentence for some of the jobs that wait, in the
-    order in which they were asked for; `more`: there are jobs beyond these."""
+    order in which they were asked for; `more`: there are jobs beyond these; `trouble`: why the
+    service is not ready."""
 
     shares: Shares
     machines: tuple[MachineRow, ...]
     jobs: tuple[JobRow, ...]
     more: bool
     reasons: dict[str, str]
+    trouble: str = ""
 
 
 def look(service: Client, before: Look | None = None, asked: int = ASKED) -> Look:
@@ -68,11 +70,13 @@ def look(service: Client, before: Look | None = None, asked: int = ASKED) -> Loo
         reasons.pop(name, None)
         try:
             why = service.why(name)
-        except (NotAllowedError, UnknownNameError):  # another tenant's, or it is over by now
+        except (NotAllowedError, RefusedError):  # another's, or it is over or its name is taken
             reasons[name] = ""
             continue
         reasons[name] = why.reasons[0].sentence if why.reasons else ""
-    return Look(shares, machines, jobs[:MOST_JOBS], more, reasons)
+    ready = service.ready()
+    trouble = "" if ready.ready else f"not ready: {ready.why or 'the service says no more'}"
+    return Look(shares, machines, jobs[:MOST_JOBS], more, reasons, trouble)
 
 
 def picture(
@@ -87,6 +91,7 @@ def picture(
 ) -> RenderableType:
     """The picture on so many columns and lines (None: as many as it takes)."""
     parts: list[RenderableType] = [_title(seen, where, width, keys)]
+    trouble = trouble or ("" if seen is None else escaped(seen.trouble))
     if trouble:
         parts.append(Text(trouble, style="bold red"))
     if seen is None:

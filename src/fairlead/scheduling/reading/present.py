@@ -4,7 +4,7 @@ time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from operator import attrgetter
 
@@ -259,8 +259,9 @@ def held_by_slot(core: Core) -> Ints:
     return held
 
 
-def owner_names(core: Core, jobs: Ints) -> Iterable[str]:
-    """The tenant's name of the job in each of these slots; its own where it has no tenant."""
+def owner_names(core: Core, jobs: Ints, told: Callable[[str], str] = str) -> Iterable[str]:
+    """The tenant's name of the job in each of these slots; where it has no tenant, what the job is
+    `told` to be called."""
     for j, t in zip(jobs.tolist(), core.state.job["tenant"][jobs].tolist(), strict=True):
         tenant = core.ids.tenant_at.get(t)
-        yield core.book.name_of(j) if tenant is None else tenant.name
+        yield told(core.book.name_of(j)) if tenant is None else tenant.name

@@ -3,7 +3,7 @@ jobs. It changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -54,12 +54,12 @@ LISTED = 10
 MICRO = 10**6
 
 
-def why(state: State, ids: Ids, name: str) -> Why:
+def why(state: State, ids: Ids, name: str, told: Callable[[str], str] = str) -> Why:
     """How the job stands and why its waiting tasks wait. Raises InputError if there is none of
-    that name, or no more."""
+    that name, or no more. `told`: from a job's name to the one that sentences call it by."""
     if name not in ids.jobs:
         raise InputError(f'there is no job "{name}"', "finished jobs are forgotten: check the name")
-    look = _Look(state, ids, ids.jobs[name])
+    look = _Look(state, ids, ids.jobs[name], told)
     waiting = None if look.unlimited else look.waiting
     standing = [state for state in look.states if state is not TaskState.STOPPING]
     return Why(
@@ -91,8 +91,8 @@ class _Kinds:
 class _Look:
     """One job among the machines as they are now."""
 
-    def __init__(self, state: State, ids: Ids, slot: int) -> None:
-        self.state, self.ids, self.slot = state, ids, slot
+    def __init__(self, state: State, ids: Ids, slot: int, told: Callable[[str], str]) -> None:
+        self.state, self.ids, self.slot, self.told = state, ids, slot, told
         self.header = self.state.header[0]
         self.job = self.state.job[slot]
         used = int(self.header["machines"])
@@ -136,7 +136,7 @@ class _Look:
         )
 
     def _job(self, slot: int) -> str:
-        return self.ids.job_at[slot].name
+        return self.told(self.ids.job_at[slot].name)
 
     def machines(self) -> Machines:
         """Each machine counted once."""

@@ -86,12 +86,13 @@ def _tokens(view: ServiceView) -> dict[str, TokenRecord]:
     return dict(view.records.tokens)
 
 
-def may_see(view: ServiceView, caller: Caller, tenant: str) -> bool:
-    """Whether the caller may see, of what belongs to the tenant, what its owner alone may."""
+def may_see(view: ServiceView, caller: Caller, tenant: str | None) -> bool:
+    """Whether the caller may see, of what belongs to the tenant (None: to none), what its owner
+    alone may. A job without a tenant is of admins, though a tenant be called as it is."""
     if caller.role is Role.ADMIN:
         return True
     above = caller.tenant
-    return caller.role is Role.TENANT and above is not None and is_below(view, tenant, above)
+    return caller.role is Role.TENANT and above is not None and view.records.is_below(tenant, above)
 
 
 def is_below(view: ServiceView, tenant: str, above: str) -> bool:

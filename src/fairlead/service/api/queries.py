@@ -10,6 +10,7 @@ from pydantic import BeforeValidator
 
 from fairlead.model.values import LONGEST_NAME
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.records.names import LONGEST_FULL
 
 LAST = 2**53 - 1
 
@@ -27,6 +28,17 @@ def _decode(text: str) -> str:
 
 Name = Annotated[str, BeforeValidator(_decode), Path(min_length=1, max_length=LONGEST_NAME)]
 """A name, in a path."""
+
+JobName = Annotated[
+    str,
+    BeforeValidator(_decode),
+    Path(
+        min_length=1,
+        max_length=LONGEST_FULL,
+        description="as its tenant called it, or `tenant/name`",
+    ),
+]
+"""The name of a job, in a path."""
 
 Number = Annotated[int, Path(ge=0, le=LAST)]
 """A number, in a path."""

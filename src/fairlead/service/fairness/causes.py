@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -16,6 +17,9 @@ from fairlead.scheduling.why import values as waiting
 from fairlead.scheduling.why.values import Why, machines, verb
 from fairlead.service.fairness.interface import Answered
 from fairlead.sharing.problem.problem import Bools, Ints
+
+Told = Callable[[str], str]
+"""From a job's unique name to the one that a reader is told."""
 
 NAMED = 3
 """Tenants that a sentence names; the others are counted."""
@@ -47,10 +51,15 @@ class Cause:
 
 
 def cause_of(
-    core: Core, exact: Answered | None, slot: int, quarantined: frozenset[str] = frozenset()
+    core: Core,
+    exact: Answered | None,
+    slot: int,
+    quarantined: frozenset[str] = frozenset(),
+    told: Told = str,
 ) -> Cause:
-    """Why tasks of this job do not start, though it is guaranteed more than it has."""
-    why = core.why(core.book.name_of(slot))
+    """Why tasks of this job do not start, though it is guaranteed more than it has. `told`: what
+    sentences call a job of this name."""
+    why = core.why(core.book.name_of(slot), told)
     for reason in why.reasons:
         simple = _SIMPLE.get(type(reason))
         if simple is not None:
@@ -63,7 +72,7 @@ def cause_of(
         return others
     if not why.machines.no_room:
         return others
-    full = _no_room(core, exact, slot)
+    full = _no_room(core, exact, slot, told)
     return others if full.kind is CauseKind.PIECES and why.machines.reserved else full
 
 
@@ -78,7 +87,7 @@ _SIMPLE = {
 }
 
 
-def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
+def _no_room(core: Core, exact: Answered | None, slot: int, told: Told) -> Cause:
     """Machines that could run it are full: of whom?"""
     usable = could_run(core, slot)
     over = _above_guarantee(core, exact)
@@ -86,7 +95,7 @@ def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
     there = usable[tasks.machine]
     jobs, stopping = tasks.job[there], tasks.stopping[there]
     if stopping.any():
-        names = _owners(core, jobs[stopping])
+        names = _owners(core, jobs[stopping], told)
         return Cause(
             CauseKind.STOPPING,
             "tasks on machines that it could use are being stopped and have not ended yet:"
@@ -95,7 +104,7 @@ def _no_room(core: Core, exact: Answered | None, slot: int) -> Cause:
         )
     others = jobs[over[jobs] & (jobs != slot)]
     if len(others):
-        names = _owners(core, others)
+        names = _owners(core, others, told)
         return Cause(
             CauseKind.HELD,
             "it waits for machines on which jobs with more than they are guaranteed run tasks:"
@@ -123,9 +132,9 @@ def _above_guarantee(core: Core, exact: Answered | None) -> Bools:
     return above
 
 
-def _owners(core: Core, jobs: Ints) -> FrozenMap[int]:
+def _owners(core: Core, jobs: Ints, told: Told) -> FrozenMap[int]:
     """Counts the tasks of each tenant, or of a job that is its own."""
-    return FrozenMap(Counter(owner_names(core, jobs)))
+    return FrozenMap(Counter(owner_names(core, jobs, told)))
 
 
 def _name_most(counts: FrozenMap[int]) -> str:

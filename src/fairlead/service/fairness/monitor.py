@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import Advice, AdviceChanged, GuaranteesChanged
+from fairlead.service.fairness.causes import Told
 from fairlead.service.fairness.history import History
 from fairlead.service.fairness.interface import Adviser, Answered
 from fairlead.service.fairness.question import question
@@ -119,10 +120,16 @@ class FairnessMonitor:
         return self._known
 
     def audit(
-        self, time: int, core: Core, quarantined: frozenset[str] = frozenset(), most: int = 100
+        self,
+        time: int,
+        core: Core,
+        quarantined: frozenset[str] = frozenset(),
+        told: Told = str,
+        most: int = 100,
     ) -> Audit:
-        """Audits who has less than it is guaranteed now, since when and why."""
-        return build_audit(time, core, self.measure(core), self._since, quarantined, most)
+        """Audits who has less than it is guaranteed now, since when and why. `told`: what a reader
+        is told of jobs' names."""
+        return build_audit(time, core, self.measure(core), self._since, quarantined, most, told)
 
     def measure(self, core: Core) -> Measured:
         """Measures what everybody has beside what the exact allocation gives."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.present import Jobs, Tenants
-from fairlead.service.fairness.causes import Cause, cause_of
+from fairlead.service.fairness.causes import Cause, Told, cause_of
 from fairlead.service.fairness.history import Sample
 from fairlead.service.fairness.interface import Answered, JobShare
 from fairlead.service.fairness.tree_sums import shares_of, sum_over_tree
@@ -198,8 +198,10 @@ def build_audit(
     since: Mapping[str, int],
     quarantined: frozenset[str],
     most: int,
+    told: Told = str,
 ) -> Audit:
-    """Audits who is short, with causes for the first of them."""
+    """Audits who is short, with causes for the first of them. `told`: what a reader is told of
+    jobs' names."""
     places = {name: t for t, name in enumerate(found.tenants)}
     everybody = []
     for name, jobs in short_of(found, core).items():
@@ -217,9 +219,10 @@ def build_audit(
         slot = int(found.slot[jobs[0]])
         lacks = int(found.lacks[jobs].sum())
         explained = place < EXPLAINED
-        cause = cause_of(core, found.exact, slot, quarantined) if explained else None
-        job = core.book.name_of(slot)
-        short.append(Short(name, owed, has, lacks, len(jobs), job, since.get(name), cause))
+        cause = cause_of(core, found.exact, slot, quarantined, told) if explained else None
+        job, lasts = told(core.book.name_of(slot)), since.get(name)
+        whose = name if name in places else job
+        short.append(Short(whose, owed, has, lacks, len(jobs), job, lasts, cause))
     lone = int((found.owner < 0).sum())
     return Audit(
         time=time,

@@ -8,6 +8,7 @@ from fairlead.model.words import counted, number
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.lookup import is_fifo
 from fairlead.service.fairness.below_fair import Below, find_below
+from fairlead.service.fairness.causes import Told
 from fairlead.service.fairness.history import Point
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import Audit, Measured, Short, measure
@@ -23,9 +24,10 @@ def measure_shares(core: Core, watch: FairnessMonitor | None) -> Measured:
 
 
 def shares(
-    time: int, core: Core, watch: FairnessMonitor | None, *, jobs: bool = False
+    time: int, core: Core, watch: FairnessMonitor | None, *, jobs: bool = False, told: Told = str
 ) -> wire.Shares:
-    """Everybody's share now and by the exact allocation; of each job too where `jobs`."""
+    """Everybody's share now and by the exact allocation; of each job too where `jobs`, by the name
+    that the reader is `told`."""
     found = measure_shares(core, watch)
     exact = found.exact
     return wire.Shares(
@@ -33,7 +35,7 @@ def shares(
         policy=core.book.scaler.spec,
         exact=None if exact is None else exact.answer.time,
         tenants=[_tenant(found, t, _has_scale(core, found)) for t in range(len(found.tenants))],
-        jobs=_jobs(core, found) if jobs else [],
+        jobs=_jobs(core, found, told) if jobs else [],
     )
 
 
@@ -57,17 +59,18 @@ def _tenant(found: Measured, t: int, scaled: bool) -> wire.TenantShare:
     )
 
 
-def _jobs(core: Core, found: Measured) -> list[wire.JobShareNow]:
+def _jobs(core: Core, found: Measured, told: Told) -> list[wire.JobShareNow]:
     exact = None if found.exact is None else found.exact.answer.jobs
     scaled = _has_scale(core, found)
-    told = []
+    rows = []
     for row, slot in enumerate(found.slot.tolist()):
         name, owner, scale = core.book.name_of(slot), found.owner[row], float(found.scale[row])
         fair = None if exact is None else exact.of(name)
-        told.append(
+        called = told(name)
+        rows.append(
             wire.JobShareNow(
-                name=name,
-                tenant=found.tenants[owner] if owner >= 0 else name,
+                name=called,
+                tenant=found.tenants[owner] if owner >= 0 else called,
                 running=int(found.running[row]),
                 waiting=min(int(found.waiting[row]), 2**53 - 1),
                 share=int(found.running[row]) / scale if scaled and scale > 0 else None,
@@ -76,7 +79,7 @@ def _jobs(core: Core, found: Measured) -> list[wire.JobShareNow]:
                 guaranteed=None if fair is None else fair.whole,
             )
         )
-    return told
+    return rows
 
 
 def history(
@@ -117,17 +120,22 @@ def _point(point: Point) -> wire.SharePoint:
 
 
 def live_audit(
-    time: int, core: Core, watch: FairnessMonitor | None, quarantined: frozenset[str] = frozenset()
+    time: int,
+    core: Core,
+    watch: FairnessMonitor | None,
+    quarantined: frozenset[str] = frozenset(),
+    told: Told = str,
 ) -> wire.LiveAudit:
-    """Audits who has less than it is guaranteed, since when and why."""
+    """Audits who has less than it is guaranteed, since when and why; jobs are called what the
+    reader is `told`."""
     if watch is None:
         tenants = len(core.ids.tenant_at)
         return wire.LiveAudit(
             time=time, policy=core.book.scaler.spec, tenants=tenants, shortfalls=[],
             problem="nobody computes the exact allocation here",
         )  # fmt: skip
-    found = watch.audit(time, core, quarantined)
-    below, more_below = find_below(core, watch.measure(core), quarantined)
+    found = watch.audit(time, core, quarantined, told)
+    below, more_below = find_below(core, watch.measure(core), quarantined, told)
     return wire.LiveAudit(
         time=time,
         exact=found.exact,

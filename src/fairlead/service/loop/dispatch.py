@@ -19,8 +19,8 @@ def assignment(
     return Assignment(
         attempt=Attempt(job.id, task, attempt),
         machine=machine,
-        name=job.name,
-        tenant=job.tenant,
+        name=job.called,
+        tenant=work.tenant or job.called,
         demand=work.demand,
         command=work.command,
         call=work.call,
@@ -45,12 +45,12 @@ def dispatch(
     for entry in entries:
         body = entry.body
         if entry.kind == "launch":
-            job = records.jobs[records.names[body["job"]]]
+            job = records.names[body["job"]]
             launches.append(
                 assignment(records, job, body["task"], body["attempt"], body["machine"])
             )
         elif entry.kind == "stop":
-            job = records.jobs[records.names[body["job"]]]
+            job = records.names[body["job"]]
             if is_carried_out(job):
                 stops[Attempt(job.id, body["task"], body["attempt"])] = None
         elif entry.kind == "job_cancelled":

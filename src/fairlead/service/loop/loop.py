@@ -90,7 +90,18 @@ class Service:
     @property
     def trouble(self) -> str:
         """Why the journal or the engine cannot be reached; empty if both can."""
-        return self._committer.trouble or self._doubt or self._link.trouble
+        return self.journal_trouble or self.engine_trouble
+
+    @property
+    def journal_trouble(self) -> str:
+        """Why the journal cannot be written; empty if it can."""
+        return self._committer.trouble or self._doubt
+
+    @property
+    def engine_trouble(self) -> str:
+        """Why the engine cannot be reached; empty if it can. It is not asked while the journal
+        cannot be written."""
+        return self._link.trouble
 
     def doubt(self) -> str:
         """Why nothing can be made durable now, by what was tried last; empty if it can."""

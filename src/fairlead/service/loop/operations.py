@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from fairlead.model.errors import InputError
+from fairlead.model.errors import About, InputError
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import plain_name
 from fairlead.scheduling.events import JobCancelled, JobChanged, MachineDrained, TenantChanged
@@ -16,6 +16,7 @@ from fairlead.service.loop.refusals import RefusedError, only_admin, refuse
 from fairlead.service.loop.step import Step
 from fairlead.service.loop.submitting import submit
 from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.names import find, told
 from fairlead.service.records.people import MachineRecord
 from fairlead.service.requests import (
     Caller,
@@ -41,6 +42,7 @@ from fairlead.service.requests import (
 )
 from fairlead.service.settings import Limits
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 Value = SubmittedJobs | CancelledJobs | int | None
@@ -81,8 +83,11 @@ def take_request(step: Step, limits: Limits, request: Request) -> Value | Refuse
 
 
 def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
-    """The job, if there is one on which the caller may act."""
-    job = step.records.job(key)
+    """The job that the caller means, if there is one on which he may act."""
+    try:
+        job = find(step.records, caller, key)
+    except InputError as error:
+        raise RefusedError(Wrong.INPUT, str(error)) from error
     if job is None or job.id in step.removals:
         named = f'"{key}"' if isinstance(key, str) else f"number {key}"
         refuse(Wrong.NOT_FOUND, f"there is no job {named}", "it may have been forgotten")
@@ -90,8 +95,13 @@ def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
         return job
     below = caller.tenant is not None and step.records.is_below(job.job.tenant, caller.tenant)
     if caller.role is not Role.TENANT or not below:
-        refuse(Wrong.FORBIDDEN, "this token may not act on it", about=("job", job.name))
+        refuse(Wrong.FORBIDDEN, "this token may not act on it", about=_about(step, caller, job))
     return job
+
+
+def _about(step: Step, caller: Caller, job: JobRecord, *more: str) -> About:
+    """The place of a mistake, as the caller is told it."""
+    return ("job", told(step.records, caller, job), *more)
 
 
 def _own_jobs(step: Step, limits: Limits, caller: Caller, names: Sequence[str]) -> list[JobRecord]:
@@ -99,17 +109,18 @@ def _own_jobs(step: Step, limits: Limits, caller: Caller, names: Sequence[str]) 
     with a sentence on each such one."""
     if not 0 < len(names) <= limits.jobs_per_request:
         refuse(Wrong.INPUT, f"{len(names)} jobs at once", f"name 1 to {limits.jobs_per_request}")
-    return _each(lambda name: _own_job(step, caller, name), names)
+    jobs = _each(lambda name: _own_job(step, caller, name), names)
+    return list({job.id: job for job in jobs}.values())
 
 
-def _each(function: Callable[[str], T], names: Sequence[str]) -> list[T]:
-    """What the function returns for each name. Where it refuses some, one refusal says so of all
+def _each(function: Callable[[K], T], asked: Sequence[K]) -> list[T]:
+    """What the function returns for each. Where it refuses some, one refusal says so of all
     of them."""
     found: list[T] = []
     refusals: list[Refused] = []
-    for name in dict.fromkeys(names):
+    for each in dict.fromkeys(asked):
         try:
-            found.append(function(name))
+            found.append(function(each))
         except RefusedError as error:
             refusals.append(error.refused)
     if refusals:
@@ -121,13 +132,14 @@ def _each(function: Callable[[str], T], names: Sequence[str]) -> list[T]:
 def _change(step: Step, limits: Limits, request: ChangeJob) -> int:
     job = _own_job(step, request.caller, request.job)
     if job.over:
-        refuse(Wrong.CONFLICT, "it has finished", "submit another job", ("job", job.name))
+        about = _about(step, request.caller, job)
+        refuse(Wrong.CONFLICT, "it has finished", "submit another job", about)
     if request.tasks > limits.tasks_per_job:
         refuse(
             Wrong.INPUT,
             f"{request.tasks} tasks are more than one job may have",
             f"write at most {limits.tasks_per_job}",
-            ("job", job.name, "tasks"),
+            _about(step, request.caller, job, "tasks"),
         )
     taken = step.additions.setdefault(job.tenant, [0, 0])
     totals = step.records.totals[job.tenant]
@@ -152,7 +164,7 @@ def _cancel(step: Step, request: CancelJob) -> int:
     if job.cancelled or is_cancelled(step.core, job.name):
         return job.id
     if job.over or job.name not in step.core.ids.jobs:
-        refuse(Wrong.CONFLICT, "it has already finished", about=("job", job.name))
+        refuse(Wrong.CONFLICT, "it has already finished", about=_about(step, request.caller, job))
     step.apply(JobCancelled(step.time, job.name))
     return job.id
 
@@ -187,6 +199,8 @@ def _jobs_of(step: Step, caller: Caller, tenant: str) -> list[JobRecord]:
         refuse(Wrong.NOT_FOUND, f'there is no tenant "{tenant}"')
     known = (records.job(name) for name in step.core.ids.jobs)
     jobs = [job for job in known if job is not None and _is_below(step, job.tenant, tenant)]
+    if caller.role is not Role.ADMIN:  # to whom jobs without a tenant belong
+        jobs = [job for job in jobs if job.job.tenant is not None]
     return sorted(jobs, key=lambda job: job.id)
 
 
@@ -197,31 +211,34 @@ def _is_below(step: Step, tenant: str, above: str) -> bool:
 
 def _forget(step: Step, request: ForgetJob) -> int:
     job = _own_job(step, request.caller, request.job)
-    _check_over(step, job)
+    _check_over(step, request.caller, job)
     step.forget(job)
     return job.id
 
 
 def _forget_jobs(step: Step, limits: Limits, request: ForgetJobs) -> Value:
     jobs = _own_jobs(step, limits, request.caller, request.jobs)
-    named = {job.name: job for job in jobs}
-    _each(lambda name: _check_over(step, named[name]), list(named))
+    records = step.records.jobs
+    _each(
+        lambda number: _check_over(step, request.caller, records[number]), [job.id for job in jobs]
+    )
     for job in jobs:
         step.forget(job)
     return None
 
 
-def _check_over(step: Step, job: JobRecord) -> None:
+def _check_over(step: Step, caller: Caller, job: JobRecord) -> None:
     """Refuses to forget a job that is not over, or of which something may still run."""
     if not job.over:
-        refuse(Wrong.CONFLICT, "it has not finished", "cancel it first", ("job", job.name))
+        about = _about(step, caller, job)
+        refuse(Wrong.CONFLICT, "it has not finished", "cancel it first", about)
     away = step.records.away.get(job.id)
     if away:
         refuse(
             Wrong.CONFLICT,
             f"{away} of its attempts may still run on machines that are away",
             "wait until these are back, or for a day",
-            ("job", job.name),
+            _about(step, caller, job),
         )
 
 

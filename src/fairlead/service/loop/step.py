@@ -37,7 +37,8 @@ class Step:
     releases: set[str] = field(default_factory=set)
     drains: dict[str, bool] = field(default_factory=dict)
     numbers: int = 0  # of jobs that were used
-    submissions: dict[str, int] = field(default_factory=dict)  # name: number
+    submissions: dict[str, int] = field(default_factory=dict)  # unique name: number
+    called: set[tuple[str | None, str]] = field(default_factory=set)  # of these tenant and name
     additions: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
     sizes: dict[int, int] = field(default_factory=dict)  # job: how many tasks it has now
     keys: dict[KeyOwner, KeyRecord] = field(default_factory=dict)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 
-from fairlead.model.errors import InputError, Mistake
+from fairlead.model.errors import About, InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.plain import plain_job
 from fairlead.model.words import listing
@@ -16,6 +16,7 @@ from fairlead.scheduling.why.values import never_runs
 from fairlead.service.journal.codec import to_text
 from fairlead.service.loop.refusals import refuse
 from fairlead.service.loop.step import Step
+from fairlead.service.records.names import BETWEEN, unique_name
 from fairlead.service.records.people import KeyOwner, KeyRecord
 from fairlead.service.requests import Caller, Role, SubmitJobs, SubmittedJobs, Warned, Wrong
 from fairlead.service.settings import Limits
@@ -43,29 +44,33 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
         if before is not None:
             return _again(step, before, asked, request.key, jobs)
         _check_keys(step, limits, owner)
-    _check(step, limits, jobs)
+    unique = _with_unique_names(step, jobs)
+    _check(step, limits, jobs, unique)
     warnings = _warnings(step, jobs)
     if request.strict and warnings:
         raise InputError([Mistake(each.sentence, about=("job", each.job)) for each in warnings])
     ids: list[int] = []
     try:
-        for job in jobs:
+        for job, given in zip(unique, jobs, strict=True):
             number = step.records.next_id + step.numbers
             event = JobSubmitted(step.time, job)
-            step.apply(event, id=number, by=caller.token, key=request.key, request=asked)
+            called = {} if job is given else {"called": given.name}
+            body = {"id": number, "by": caller.token, "key": request.key, "request": asked}
+            step.apply(event, **body, **called)
             step.numbers += 1
             ids.append(number)
-    except InputError:
+    except InputError as error:
         # Seldom: what only the core sees, be it the policy that has no scale for one of them.
-        for number, job in zip(ids, jobs, strict=False):
+        for number, job in zip(ids, unique, strict=False):
             step.apply(JobCancelled(step.time, job.name))
             step.note("job_forgotten", job=job.name, id=number)
-        raise
-    step.submissions |= {job.name: number for job, number in zip(jobs, ids, strict=True)}
+        raise InputError(_as_given(error, unique, jobs)) from error
+    step.submissions |= {job.name: number for job, number in zip(unique, ids, strict=True)}
+    step.called |= {(job.tenant, job.name) for job in jobs}
     names = tuple(job.name for job in jobs)
     if owner is not None and asked is not None:
         step.keys[owner] = KeyRecord(asked, ids, list(names), step.time)
-    for job in jobs:
+    for job in unique:
         taken = step.additions.setdefault(_tenant(job), [0, 0])
         taken[0] += 1
         taken[1] += int(job.tasks or 0)
@@ -98,6 +103,30 @@ def _owned(job: Job, caller: Caller) -> Job:
         return job
     values = {each.name: getattr(job, each.name) for each in fields(job)}
     return Job(**(values | {"tenant": caller.tenant}))
+
+
+def _with_unique_names(step: Step, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+    """The jobs as the core and the journal are to have them."""
+    taken = set(step.submissions)
+    found = []
+    for number, job in enumerate(jobs, step.records.next_id + step.numbers):
+        name = unique_name(step.records.names, taken, job, number)
+        taken.add(name)
+        found.append(job if name == job.name else replace(job, name=name))
+    return tuple(found)
+
+
+def _as_given(error: InputError, unique: Iterable[Job], jobs: Iterable[Job]) -> tuple[Mistake, ...]:
+    """The mistakes, about jobs by the names that were given."""
+    names: dict[About, str] = {
+        ("job", job.name): given.name for job, given in zip(unique, jobs, strict=True)
+    }
+    return tuple(
+        replace(mistake, about=("job", names[mistake.about[:2]], *mistake.about[2:]))
+        if mistake.about[:2] in names
+        else mistake
+        for mistake in error.mistakes
+    )
 
 
 def _check_owner(step: Step, job: Job, caller: Caller) -> None:
@@ -144,24 +173,36 @@ def _again(
             f'the key "{key}" was used for other jobs',
             "use another key, or submit the same jobs",
         )
-    present = [job for job in jobs if job.name in step.core.ids.jobs]
+    names = {number: name for name, number in step.submissions.items()}
+    names |= {
+        number: step.records.jobs[number].name
+        for number in before.ids
+        if number in step.records.jobs
+    }
+    there = {
+        name
+        for number, name in zip(before.ids, before.names, strict=True)
+        if names.get(number) in step.core.ids.jobs
+    }
+    present = [job for job in jobs if job.name in there]
     warnings = _warnings(step, present) + _of_simulations(jobs)
     return SubmittedJobs(tuple(before.ids), tuple(before.names), again=True, warnings=warnings)
 
 
-def _check(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
-    """Checks what the core does not, all of it before the first job is submitted."""
+def _check(step: Step, limits: Limits, jobs: tuple[Job, ...], unique: tuple[Job, ...]) -> None:
+    """Checks what the core does not, all of it before the first job is submitted. `unique`: the
+    same jobs by their unique names."""
     if len(jobs) > limits.jobs_per_request:
         refuse(
             Wrong.INPUT, f"{len(jobs)} jobs at once", f"submit at most {limits.jobs_per_request}"
         )
     mistakes = []
-    seen: set[str] = set()
-    for job in jobs:
-        about = ("job", job.name)
-        if job.name in seen or job.name in step.submissions or job.name in step.records.names:
-            record = step.records.job(job.name)
-            over = record is not None and record.over and job.name not in seen
+    seen: set[tuple[str | None, str]] = set()
+    for job, named in zip(jobs, unique, strict=True):
+        about, called = ("job", job.name), (job.tenant, job.name)
+        record = step.records.names.of(*called)
+        if record is not None or called in seen or called in step.called:
+            over = record is not None and record.over and called not in seen
             mistakes.append(
                 Mistake(
                     "there was a job of this name, and it is not forgotten yet"
@@ -171,7 +212,16 @@ def _check(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
                     about=about,
                 )
             )
-        seen.add(job.name)
+        seen.add(called)
+        if BETWEEN in job.name:
+            mistakes.append(
+                Mistake(
+                    f'the name of a job holds no "{BETWEEN}": TENANT{BETWEEN}NAME is a job of'
+                    " that tenant",
+                    f'write "{job.name.replace(BETWEEN, "-")}"',
+                    about=about,
+                )
+            )
         if job.command is None and job.call is None:
             mistakes.append(
                 Mistake("it does not say what it runs", 'write command: "sleep 60"', about=about)
@@ -189,12 +239,12 @@ def _check(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
                 )
             )
         try:
-            step.core.check_job(job)
+            step.core.check_job(named)
         except InputError as error:
-            mistakes += error.mistakes
+            mistakes += _as_given(error, [named], [job])
     if mistakes:
         raise InputError(mistakes)
-    _check_limits(step, limits, jobs)
+    _check_limits(step, limits, unique)
 
 
 def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:

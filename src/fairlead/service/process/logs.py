@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TextIO
 
 from fairlead.service.journal.entry import Entry
+from fairlead.service.process.troubles import Change
 
 MICROSECONDS = 1_000_000
 
@@ -71,6 +72,13 @@ class Logs:
         """One line, if anything is written at all."""
         if self.level is not Level.OFF:
             self._write(self._clock(), kind, fields)
+
+    def trouble(self, change: Change) -> None:
+        """That something cannot be reached, or can again."""
+        if change.why is None:
+            self.event(f"{change.part.value}_back", seconds=change.after // MICROSECONDS)
+        else:
+            self.event(f"{change.part.value}_down", why=_scalar(change.why))
 
     def write_entries(self, entries: Sequence[Entry]) -> None:
         """Entries that are durable."""

@@ -12,6 +12,7 @@ from fairlead.service.fairness.observer import Timed
 from fairlead.service.journal.leases import Following
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
+from fairlead.service.process.troubles import Change, Troubles
 from fairlead.service.recovery.follower import Follower
 from fairlead.service.requests import Refused, Wrong
 
@@ -46,8 +47,8 @@ class Runner:
     `poll`: so many seconds pass at most before the engine is asked again what happened, and before
     the journal is tried again; where something just happened it is asked sooner. `lead`: where it
     begins as a follower, makes the service of it that goes on once nobody leads; None: another one
-    was quicker. `address`: where those who follow find this service while it leads. `failure`: why
-    it ended by itself."""
+    was quicker. `address`: where those who follow find this service while it leads. `troubles`:
+    is told what cannot be reached, and that it can again. `failure`: why it ended by itself."""
 
     def __init__(
         self,
@@ -59,11 +60,13 @@ class Runner:
         poll: float = 0.02,
         clock: Callable[[], int] = wall_clock,
         ended: Callable[[], None] = lambda: None,
+        troubles: Callable[[Change], None] = lambda _: None,
     ) -> None:
         self.service, self.door = service, door
         self.failure: BaseException | None = None
         self._lead, self._address = lead, address
         self._poll, self._clock, self._ended = poll, clock, ended
+        self._troubles = Troubles(troubles)
         self._pause = SOON
         self._heralding = False
         self._first = threading.Event()
@@ -118,15 +121,17 @@ class Runner:
         service = self.service
         before = service.records.seq
         taken = self.door.take(service.settings.requests_per_step)
+        now = self._clock()
         try:
             with service.observer.measure(Timed.STEP):
-                replies = service.step(self._clock(), [request for request, _ in taken])
+                replies = service.step(now, [request for request, _ in taken])
         except BaseException:
             for _, future in taken:
                 answer(future, UNTOLD)
             raise
         for (_, future), reply in zip(taken, replies, strict=True):
             answer(future, reply)
+        self._troubles.look(service, now)
         self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
         self.door.serve_reads(service)
         if isinstance(service, Follower) and service.free is not None:

@@ -28,6 +28,7 @@ from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
 from fairlead.service.process.runner import Driven, Runner, explained
+from fairlead.service.process.troubles import Change
 from fairlead.service.recovery.follower import Follower
 
 ADDRESS = "address"
@@ -52,7 +53,8 @@ STOPPING = 60.0
 class Serving:
     """The service's addresses and files. `port` 0: any that is free. `metrics`: tells all of them;
     `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
-    ready yet, once. `lead`: makes the service that goes on of a follower (`Runner`); `advertise`:
+    ready yet, once; `troubles`: that the engine or the journal cannot be reached, or can again.
+    `lead`: makes the service that goes on of a follower (`Runner`); `advertise`:
     where others find it, if not where it listens; `address_file`: in the state folder."""
 
     service: Driven
@@ -68,6 +70,7 @@ class Serving:
     metrics: Callable[[Mailbox[Driven]], Awaitable[bytes]] | None = None
     on_answer: Callable[[str, str, int, float], None] | None = None
     waits: Callable[[str], None] = lambda _: None
+    troubles: Callable[[Change], None] = lambda _: None
     lead: Callable[[Follower, int, str], Service | None] = lambda _, __, ___: None
     advertise: str | None = None
     address_file: str = ADDRESS
@@ -138,6 +141,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             address=serving.advertise or url,
             poll=serving.poll,
             ended=server.end,
+            troubles=serving.troubles,
         )
         gate.api.following = lambda: runner.following
         try:

@@ -10,6 +10,7 @@ from fairlead.engines.interface import Attempt
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.transitions import HELD, TaskState
 from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.names import Names
 from fairlead.service.records.people import KeyOwner, KeyRecord, MachineRecord, Start, TokenRecord
 from fairlead.service.records.tasks import NO_TIME, AttemptRecord, Outcome, TaskRecord, TaskTable
 from fairlead.service.requests import JobKey
@@ -47,7 +48,7 @@ class Records:
     start: Start | None = None
     next_id: int = 1
     jobs: dict[int, JobRecord] = field(default_factory=dict)
-    names: dict[str, int] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
     over: dict[int, None] = field(default_factory=dict)
     over_tasks: int = 0  # rows of these
     kept: dict[str | None, Kept] = field(default_factory=dict)
@@ -63,9 +64,9 @@ class Records:
     machine_numbers: dict[str, int] = field(default_factory=dict)
 
     def job(self, key: JobKey) -> JobRecord | None:
-        """The job of this number or name, if it is known."""
-        number = self.names.get(key) if isinstance(key, str) else key
-        return None if number is None else self.jobs.get(number)
+        """The job of this number or unique name, if it is known. What people mean by a name
+        `names.find` knows."""
+        return self.names.get(key) if isinstance(key, str) else self.jobs.get(key)
 
     def task(self, job: JobRecord, number: int) -> TaskRecord:
         """A task of the job, 0 <= number < job.tasks."""

@@ -22,6 +22,7 @@ from fairlead.service.journal.entry import CorruptJournalError
 from fairlead.service.records.alike import jobs_of, plain_jobs
 from fairlead.service.records.book import Kept, Records, Totals
 from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.names import Names
 from fairlead.service.records.people import (
     KeyOwner,
     KeyRecord,
@@ -33,11 +34,11 @@ from fairlead.service.records.people import (
 from fairlead.service.records.tasks import COLUMNS, AttemptRecord, Outcome, TaskTable
 from fairlead.service.requests import Role
 
-VERSION = 4
+VERSION = 5
 
-READ = (3, VERSION)
+READ = (3, 4, VERSION)
 """Versions that are read. Of 3, jobs that are over have rows for all of their tasks, and keys are
-those of jobs that are known."""
+those of jobs that are known. Up to 4, jobs are called by their unique names alone."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def take(records: Records) -> RecordsDump:
     copied = replace(
         records,
         jobs={},
-        names={},
+        names=Names(),
         over=dict(records.over),
         kept={},
         key_counts={},
@@ -148,7 +149,7 @@ def _load(data: bytes) -> Records:
     if end != len(data):
         raise ValueError("they have not the length that they say")
     works = jobs_of(header["kinds"], [work for work, *_ in header["jobs"]])
-    known = [[*row[:4], *row[3:]] if version == 3 else row for _, *row in header["jobs"]]
+    known = [_now(row, version, header["seq"]) for _, *row in header["jobs"]]
     jobs = [_job(work, *row) for work, row in zip(works, known, strict=True)]
     machines = [_machine(each) for each in header["machines"]]
     tenants = [tenant_of(each) for each in header["tenants"]]
@@ -161,7 +162,6 @@ def _load(data: bytes) -> Records:
         start=None if header["start"] is None else Start(**header["start"]),
         next_id=header["next_id"],
         jobs={job.id: job for job in jobs},
-        names={job.name: job.id for job in jobs},
         over=dict.fromkeys(header["over"]),
         over_tasks=header["over_tasks"],
         table=table,
@@ -173,6 +173,8 @@ def _load(data: bytes) -> Records:
         machine_names=names,
         machine_numbers={name: number for number, name in enumerate(names)},
     )
+    for job in jobs:
+        records.names.add(job)
     for number in records.over:
         job = records.jobs[number]
         kept = records.kept.setdefault(job.job.tenant, Kept())
@@ -183,6 +185,13 @@ def _load(data: bytes) -> Records:
         records.keys[at] = key
         records.key_counts[at[1]] = records.key_counts.get(at[1], 0) + 1
     return records
+
+
+def _now(row: list[Any], version: int, seq: int) -> list[Any]:
+    """A job's row as one of this version; `seq` is the last entry before its snapshot."""
+    if version == 3:
+        row = [*row[:4], *row[3:]]
+    return row if version == VERSION else [*row[:5], None, seq, *row[5:]]
 
 
 def _key(
@@ -214,7 +223,8 @@ def _plain(value: Any) -> Plain:
 def _row(job: JobRecord) -> list[Any]:
     """The fields of a job but for its work, in their order."""
     return [
-        *(job.id, job.submitted, job.first, job.tasks, job.rows, job.by, job.key),
+        *(job.id, job.submitted, job.first, job.tasks, job.rows),
+        *(None if job.called == job.name else job.called, job.seq, job.by, job.key),
         *(job.began, job.ended, job.cancelled, job.reason),
         job.why and list(job.why.items()),
         job.pieces and list(job.pieces.items()),
@@ -230,6 +240,7 @@ def _row(job: JobRecord) -> list[Any]:
 def _job(work: Job, number: int, *row: Any) -> JobRecord:
     *plain, why, pieces, past, counts = row
     job = JobRecord(number, work, *plain)
+    job.called = job.called or job.name
     job.why = dict(why) if why else None
     if pieces:
         job.pieces = {task: tuple((name, piece) for name, piece in each) for task, each in pieces}

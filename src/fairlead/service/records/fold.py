@@ -64,13 +64,15 @@ def _job_submitted(records: Records, entry: Entry, content: Content) -> None:
         first=records.table.add(tasks),
         tasks=tasks,
         rows=tasks,
+        called=body.get("called", job.name),
+        seq=entry.seq,
         by=body["by"],
         key=body["key"],
     )
     record.counts[TaskState.WAITING] = tasks
     records.next_id += 1
     records.jobs[record.id] = record
-    records.names[job.name] = record.id
+    records.names.add(record)
     if record.key is not None:
         people.use_key(records, record, body["request"])
     totals = records.totals.setdefault(record.tenant, Totals())
@@ -117,7 +119,8 @@ def _drop_waiting(records: Records, job: JobRecord) -> None:
 
 def _job_forgotten(records: Records, entry: Entry, _content: Content) -> None:
     job = _job(records, entry.body)
-    del records.jobs[job.id], records.names[job.name], records.over[job.id]
+    del records.jobs[job.id], records.over[job.id]
+    records.names.remove(job)
     if job.key is not None and job.submitted == entry.time:
         people.give_key_back(records, job)
     records.over_tasks -= job.rows
@@ -271,7 +274,7 @@ def _move(records: Records, job: JobRecord, row: int, change: TaskChange) -> Non
 
 
 def _job(records: Records, body: Body) -> JobRecord:
-    return records.jobs[records.names[body["job"]]]
+    return records.names[body["job"]]
 
 
 # Machines

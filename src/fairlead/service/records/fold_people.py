@@ -44,7 +44,7 @@ def use_key(records: Records, job: JobRecord, request: str) -> None:
         records.key_counts[at[1]] = records.key_counts.get(at[1], 0) + 1
         before = records.keys[at] = KeyRecord(request, [], [], job.submitted)
     before.ids.append(job.id)
-    before.names.append(job.name)
+    before.names.append(job.called)
 
 
 def give_key_back(records: Records, job: JobRecord) -> None:

@@ -29,6 +29,10 @@ _NO_COUNTS = (0,) * len(TaskState)
 class JobRecord:
     """A job, and what became of it. Only the fold changes it.
 
+    `job` is as the core has it, under its unique name; `called` is its name within its tenant.
+    `seq`: the entry of its submission; of a journal that an older version shortened, one of later,
+    up to which all is taken for another job's.
+
     `first` and `rows`: its rows in the table of tasks, one for each task until it is over; then
     they end with the last task that was ever launched, and the others were dropped. `counts`:
     tasks by TaskState. Times are the service's, in microseconds since 1970."""
@@ -39,6 +43,8 @@ class JobRecord:
     first: int
     tasks: int
     rows: int
+    called: str
+    seq: int
     by: str | None = None  # the token's name
     key: str | None = None
     began: int | None = None  # when its first task was launched
@@ -52,7 +58,7 @@ class JobRecord:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Its unique name."""
         return self.job.name
 
     @property

@@ -72,6 +72,7 @@ class Follower:
     the writer of that epoch is gone, and `recovered` is what a service goes on with."""
 
     ready = False
+    engine_trouble = ""
     nodes: Mapping[str, Node] = {}
 
     def __init__(
@@ -124,7 +125,12 @@ class Follower:
     @property
     def trouble(self) -> str:
         """Why the journal cannot be followed now; else, that this is what it does."""
-        return self._lost or str(self.following)
+        return self.journal_trouble or str(self.following)
+
+    @property
+    def journal_trouble(self) -> str:
+        """Why the journal cannot be followed now; empty if it can."""
+        return self._lost and f"this service follows, and cannot: {self._lost}"
 
     @property
     def following(self) -> Following:
@@ -206,7 +212,7 @@ class Follower:
             raise
         except JournalError as error:
             self.observer.count(Counted.JOURNAL_ERRORS)
-            self._lost = f"this service follows, and cannot: {error}"
+            self._lost = str(error)
             return False
         for entry in seen.entries:
             self._recovery.take(entry)

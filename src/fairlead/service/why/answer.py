@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from fairlead.model.errors import InputError
@@ -24,12 +24,15 @@ from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import exact_of
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
+from fairlead.service.records.names import find, told, told_otherwise
 from fairlead.service.records.tasks import Outcome
-from fairlead.service.requests import JobKey
+from fairlead.service.requests import Caller, JobKey
 from fairlead.service.why.expected_start import Start, expected_start
 from fairlead.service.why.remedies import Change, smallest_changes
 
 SECOND = 1_000_000
+
+ADMIN = Caller()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +155,14 @@ class Taken:
 
     said: WhyJob
     copy: FrozenCore | None  # where something is not over
+    job: str  # by its unique name
+    otherwise: Mapping[str, str]  # names that the reader is told, where they are not these
     exact: Answered | None = None
     since: int | None = None  # its tenant is short
+
+    def told(self, name: str) -> str:
+        """What the reader is told of a job's name."""
+        return self.otherwise.get(name, name)
 
 
 def take(
@@ -163,31 +172,34 @@ def take(
     watch: FairnessMonitor | None,
     key: JobKey,
     *,
+    caller: Caller = ADMIN,
     own: bool = True,
 ) -> Taken:
-    """How the job stands, and a copy of the core to look at and to try changes on. Raises
-    InputError where there is no such job. Not `own`: what its tasks said when they failed is left
-    out."""
-    job = records.job(key)
+    """How the job that the caller means stands, and a copy of the core to look at and to try
+    changes on. Raises InputError where there is no such job. Not `own`: what its tasks said when
+    they failed is left out."""
+    job = find(records, caller, key)
     if job is None:
         raise InputError(
             f'there is no job "{key}"' if isinstance(key, str) else f"there is no job {key}",
             "finished jobs are forgotten after a while: `fairlead jobs` lists the names",
         )
+    name = told(records, caller, job)
     said = WhyJob(
         time=time,
-        job=job.name,
-        tenant=job.tenant,
+        job=name,
+        tenant=job.job.tenant or name,
         state=job.state,
         counts=tuple(job.counts),
         reason=job.reason if own else "",
         failures=tuple(_failures(records, job)) if own else (),
     )
     if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
-        return Taken(said, None)
+        return Taken(said, None, job.name, {})
+    taken = Taken(said, freeze(core), job.name, told_otherwise(records, caller))
     if watch is None:
-        return Taken(said, freeze(core))
-    return Taken(said, freeze(core), watch.exact, watch.since(job.tenant))
+        return taken
+    return replace(taken, exact=watch.exact, since=watch.since(job.tenant))
 
 
 def explained(taken: Taken) -> WhyJob:
@@ -197,11 +209,11 @@ def explained(taken: Taken) -> WhyJob:
     if taken.copy is None:
         return said
     core = taken.copy.core
-    why = core.why(said.job)
+    why = core.why(taken.job, taken.told)
     said = replace(said, why=why, fair=_fair(core, taken, why))
     if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
         return said
-    return replace(said, changes=smallest_changes(core, why), start=_start(core, why))
+    return replace(said, changes=smallest_changes(core, why, taken.told), start=_start(core, why))
 
 
 _STANDS = {
@@ -258,8 +270,12 @@ def _fair(core: Core, taken: Taken, why: Why) -> Fair | None:
         running=why.running,
         short=short,
         since=taken.since if short else None,
-        cause=cause_of(core, taken.exact, core.ids.jobs[why.job]) if short else None,
+        cause=_cause(core, taken) if short else None,
     )
+
+
+def _cause(core: Core, taken: Taken) -> Cause:
+    return cause_of(core, taken.exact, core.ids.jobs[taken.job], told=taken.told)
 
 
 def _start(core: Core, why: Why) -> Start | None:

@@ -25,6 +25,7 @@ from fairlead.scheduling.events import (
 from fairlead.scheduling.reading.machine_room import demand_of, least_reductions
 from fairlead.scheduling.reading.present import Machines
 from fairlead.scheduling.why.values import Cap, Why, machines
+from fairlead.service.fairness.causes import Told
 from fairlead.service.why.fewest_ends import Ends, fewest_ends
 from fairlead.service.why.trial import Trials
 
@@ -68,11 +69,12 @@ class Change:
     others: int = 0
 
 
-def smallest_changes(core: Core, why: Why) -> tuple[Change, ...]:
+def smallest_changes(core: Core, why: Why, told: Told = str) -> tuple[Change, ...]:
     """One change of each kind that would start a task now, where there is one. `why` is the core's
-    word on the job, of this moment; some of its tasks wait."""
+    word on the job, of this moment; some of its tasks wait. `told`: what a reader is told of jobs'
+    names."""
     most = min(MOST_TRIALS, max(4, COPIES // max(len(core.ids.jobs), 1)))
-    trials = Trials(core, why.job, most)
+    trials = Trials(core, why.job, most, told)
     kinds = (_ends, _back, _constraint, _others, _demand, _limit, _machine)
     return tuple(change for kind in kinds for change in kind(trials, why))
 
@@ -97,7 +99,7 @@ def _ends(trials: Trials, why: Why) -> Iterator[Change]:
             if starts:
                 fewest = len(ends.tasks)
                 alike = sum(len(other.tasks) == fewest for other in found) - 1
-                yield _ends_change(trials.core, [ends], starts, alike)
+                yield _ends_change(trials, [ends], starts, alike)
                 return
         return
     chosen: list[Ends] = []  # a gang needs room on several machines, together
@@ -107,7 +109,7 @@ def _ends(trials: Trials, why: Why) -> Iterator[Change]:
             events = [event for one in chosen for event in _ended(trials.core, one.tasks)]
             starts = trials.happen(events)
             if starts:
-                yield _ends_change(trials.core, chosen, starts, 0)
+                yield _ends_change(trials, chosen, starts, 0)
             return
 
 
@@ -115,11 +117,12 @@ def _ended(core: Core, tasks: tuple[tuple[int, int], ...]) -> list[Event]:
     return [TaskFinished(core.now, core.book.name_of(job), number) for job, number in tasks]
 
 
-def _ends_change(core: Core, chosen: list[Ends], starts: int, alike: int) -> Change:
+def _ends_change(trials: Trials, chosen: list[Ends], starts: int, alike: int) -> Change:
+    core = trials.core
     counts: dict[str, int] = {}
     for ends in chosen:
         for job, _ in ends.tasks:
-            name = core.book.name_of(job)
+            name = trials.told(core.book.name_of(job))
             counts[name] = counts.get(name, 0) + 1
     where = tuple(core.ids.machine_at[ends.machine].name for ends in chosen)
     total = sum(counts.values())

@@ -13,16 +13,18 @@ from fairlead.scheduling.decisions import Decision, Launch, Stop
 from fairlead.scheduling.events import Event, JobCancelled, JobSubmitted, TaskStopped
 from fairlead.scheduling.reading.core_copy import copy_core
 from fairlead.scheduling.reading.lookup import job_counts, machines_of_job
+from fairlead.service.fairness.causes import Told
 
 STAND_IN = "fairlead-would-be"
 """The name of the job that stands for a changed one, with more letters where it is taken."""
 
 
 class Trials:
-    """So many trials at most, each on a fresh copy of the core."""
+    """So many trials at most, each on a fresh copy of the core. `told`: what a reader is told of
+    jobs' names."""
 
-    def __init__(self, core: Core, job: str, most: int) -> None:
-        self.core, self.job, self._left = core, job, most
+    def __init__(self, core: Core, job: str, most: int, told: Told = str) -> None:
+        self.core, self.job, self.told, self._left = core, job, told, most
         self.slot = core.ids.jobs[job]
         self.counts = job_counts(core, job)
         self.model = core.ids.job_at[self.slot]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import compress
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from fairlead.wire.fairness import WhatIfAnswer
 CHANGES = ("add", "remove", "weight", "drop_constraint", "set_demand", "set_limit")
 """The kinds of changes, as `fairlead whatif` calls its options."""
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
 MOST = 20_000
 """Present jobs at most: each is solved for by itself, before and after."""
 
@@ -42,13 +45,14 @@ class Present:
     tenants: tuple[Tenant, ...]
     jobs: tuple[Job, ...]
     left: tuple[int | None, ...]
+    otherwise: Mapping[str, str]  # names that the reader is told, where they are not these
     devices: tuple[str, ...]
 
 
-def take_present(core: Core) -> Present:
+def take_present(core: Core, otherwise: Mapping[str, str] = NOTHING) -> Present:
     """The machines that take tasks and the jobs with what is left of them: what waits and what is
-    held. Quick, and to be called in the loop's thread. Raises InputError where there are too many
-    jobs."""
+    held. `otherwise`: names that the reader is told, where they are not the core's. Quick, and to
+    be called in the loop's thread. Raises InputError where there are too many jobs."""
     jobs = Jobs(core)
     if len(jobs.slot) > MOST:
         raise InputError(
@@ -66,6 +70,7 @@ def take_present(core: Core) -> Present:
             None if ends else count
             for ends, count in zip(endless.tolist(), left.tolist(), strict=True)
         ),
+        otherwise=otherwise,
         devices=tuple(unit.name for unit in core.ids.units if unit.piece),
     )
 
@@ -79,7 +84,12 @@ def input_of(present: Present) -> Input:
         raise InputError("no machine takes tasks now", "add one, or end its drain")
     there = {machine.name for machine in machines}
     jobs = [
-        _bare(job, None if left is None else Fraction(left), there)
+        _bare(
+            job,
+            present.otherwise.get(job.name, job.name),
+            None if left is None else Fraction(left),
+            there,
+        )
         for job, left in zip(present.jobs, present.left, strict=True)
         if job.machines is None or any(name in there for name in job.machines)
     ]
@@ -105,11 +115,11 @@ def _tenant(tenant: Tenant, there: set[str], resources: set[str]) -> Tenant:
     return replace(tenant, pool=pool, limit=limit)
 
 
-def _bare(job: Job, tasks: Fraction | None, there: set[str]) -> Job:
-    """The job with what shares depend on, and nothing else. Machines that are gone are off its
-    lists."""
+def _bare(job: Job, name: str, tasks: Fraction | None, there: set[str]) -> Job:
+    """The job under this name with what shares depend on, and nothing else. Machines that are gone
+    are off its lists."""
     return Job(
-        job.name,
+        name,
         job.demand,
         tenant=job.tenant,
         tasks=tasks,

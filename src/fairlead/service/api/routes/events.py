@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -12,13 +13,14 @@ from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.service.api.feed import Feed, GoneError, earlier
-from fairlead.service.api.keys import is_below
+from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import LAST
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter, RequestContext
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
+from fairlead.service.records.names import told_of
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, ServerEvent
@@ -30,7 +32,9 @@ APART = 0.005
 reader is woken for it, and so is this service, which may have more to do."""
 
 NAMES = 4096
-"""Jobs whose tenants one stream remembers."""
+"""Jobs whose names and tenants one stream remembers."""
+
+SUBMITTED, FORGOTTEN = EventKind.JOB_SUBMITTED.value, EventKind.JOB_FORGOTTEN.value
 
 HEADERS = {"X-Accel-Buffering": "no"}
 """A proxy in between is not to wait for more."""
@@ -89,53 +93,78 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
             yield text
 
 
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A job as the reader of a stream is told of it. `since`: the entry of its submission; entries
+    before that are of another job that had its name."""
+
+    name: str
+    tenant: str | None
+    mine: bool  # all of it may be told
+    since: int = 0
+
+
 class _Reader:
-    """Turns entries into events as one caller may see them."""
+    """Turns entries into events as one caller may see them. A name that is forgotten may come
+    again, as that of another tenant's job: each entry is told as of the job that it was about."""
 
     def __init__(self, context: RequestContext) -> None:
         self._visit = context
-        self._tenants: OrderedDict[str, tuple[str | None, bool]] = OrderedDict()
+        self._jobs: OrderedDict[str, _Job] = OrderedDict()  # by unique name
 
     async def told(self, entries: Sequence[Entry]) -> bytes | None:
         """The events of these entries; entries of other kinds are nobody's business. None: nobody
         answers any more."""
         shown = [entry for entry in entries if entry.kind in KINDS]
         names = {name for entry in shown if (name := _job(entry)) is not None}
-        missing = sorted(names - self._tenants.keys())
-        if missing:
+        new = [entry for entry in shown if entry.kind == SUBMITTED]
+        missing = sorted(names - self._jobs.keys() - {_job(entry) for entry in new})
+        there: dict[str, _Job] = {}
+        submitted: dict[int, _Job] = {}
+        if new or missing:
             caller = self._visit.caller
-            found = await self._visit.read_on(lambda view: _tenants(view, caller, missing))
+            found = await self._visit.read_on(lambda view: _known(view, caller, missing, new))
             if found is None:
                 return None
-            self._tenants.update(found)
-        lines = [self._event(entry) for entry in shown]
-        # A name that is forgotten may come again with another tenant.
+            there, submitted = found
+        lines = []
         for entry in shown:
-            if entry.kind == EventKind.JOB_FORGOTTEN.value:
-                self._tenants.pop(_job(entry) or "", None)
-        while len(self._tenants) > NAMES:
-            self._tenants.popitem(last=False)
+            name = _job(entry)
+            if name is not None and entry.kind == SUBMITTED:
+                self._jobs[name] = submitted[entry.seq]
+            lines.append(self._event(entry, None if name is None else self._about(entry, there)))
+            if entry.kind == FORGOTTEN:
+                self._jobs.pop(name or "", None)
+        while len(self._jobs) > NAMES:
+            self._jobs.popitem(last=False)
         return b"".join(lines)
 
-    def _event(self, entry: Entry) -> bytes:
+    def _about(self, entry: Entry, there: Mapping[str, _Job]) -> _Job:
+        """The job that the entry is about."""
+        name = _job(entry) or ""
+        if name not in self._jobs and name in there:
+            self._jobs[name] = there[name]
+        found = self._jobs.get(name)
+        if found is None or entry.seq < found.since:  # one that is forgotten since
+            return _Job(name, None, self._visit.caller.role is Role.ADMIN)
+        return found
+
+    def _event(self, entry: Entry, job: _Job | None) -> bytes:
         body = entry.body
-        job = _job(entry)
-        tenant, mine = (None, False) if job is None else self._tenants[job]
-        machine = body.get("machine")
         event = ServerEvent(
             seq=entry.seq,
             time=entry.time,
             kind=KINDS[entry.kind],
-            job=job,
-            tenant=tenant if job is not None else _name(body.get("tenant")),
+            job=None if job is None else job.name,
+            tenant=_name(body.get("tenant")) if job is None else job.tenant,
             task=body.get("task"),
             attempt=body.get("attempt"),
-            machine=_name(machine),
+            machine=_name(body.get("machine")),
             back=body.get("back"),
             cause=_text(body.get("cause")),
             code=body.get("code"),
         )
-        event = as_seen(event, self._visit.caller, own=mine)
+        event = as_seen(event, self._visit.caller, own=job is not None and job.mine)
         return _line(entry.kind, entry.seq, event.model_dump_json(exclude_none=True))
 
 
@@ -156,17 +185,22 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _tenants(
-    view: ServiceView, caller: Caller, names: list[str]
-) -> dict[str, tuple[str | None, bool]]:
-    """Of each job its tenant, and whether the caller may see all of it."""
-    found: dict[str, tuple[str | None, bool]] = {}
-    for name in names:
-        record = view.records.job(name)
-        if record is None:
-            found[name] = (None, caller.role is Role.ADMIN)
-            continue
-        tenant, above = record.tenant, caller.tenant
-        own = caller.role is Role.TENANT and above is not None and is_below(view, tenant, above)
-        found[name] = (tenant, own or caller.role is Role.ADMIN)
-    return found
+def _known(
+    view: ServiceView, caller: Caller, names: Sequence[str], new: Sequence[Entry]
+) -> tuple[dict[str, _Job], dict[int, _Job]]:
+    """The jobs that have these unique names now, and those that these entries submitted, by entry,
+    though they be forgotten."""
+
+    def of(tenant: str | None, called: str, since: int) -> _Job:
+        name = told_of(view.records, caller, tenant, called)
+        mine = may_see(view, caller, tenant)
+        return _Job(name, tenant or name, mine, since)
+
+    records = [record for name in names if (record := view.records.names.get(name)) is not None]
+    there = {each.name: of(each.job.tenant, each.called, each.seq) for each in records}
+    submitted = {}
+    for entry in new:
+        unique, tenant = entry.body["job"]["name"], entry.body["job"].get("tenant")
+        called = entry.body.get("called", unique)
+        submitted[entry.seq] = of(tenant, called, entry.seq)
+    return there, submitted

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, TypeVar
 
 from fastapi import Query
 from starlette.responses import Response
 
+from fairlead.model.errors import InputError
 from fairlead.scheduling.core import Core
 from fairlead.service.api.keys import may_see
-from fairlead.service.api.queries import LAST, Filter, Name
+from fairlead.service.api.queries import LAST, Filter, JobName
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of
 from fairlead.service.fairness import to_wire
-from fairlead.service.fairness.causes import CauseKind
-from fairlead.service.requests import Caller, Role
+from fairlead.service.fairness.causes import CauseKind, Told
+from fairlead.service.records.names import LONGEST_FULL, find, told, told_otherwise
+from fairlead.service.requests import Caller
 from fairlead.service.why.answer import Taken, explained, take
 from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, input_of, take_present
@@ -34,6 +38,9 @@ from fairlead.wire.fairness import (
 
 Row = TypeVar("Row", Shortfall, BelowFair)
 
+OF_JOBS = ("drop_constraint", "set_demand")
+"""Changes that are about a job."""
+
 HIDDEN = "no machine can run its job any more"
 """Of others: the whole sentence quotes the constraint, which is its owner's."""
 
@@ -47,7 +54,9 @@ async def shares(
         await context.slow_down_heavy()
 
     def look(view: ServiceView) -> Shares:
-        return to_wire.shares(_time(view, now), _core(view), view.watch, jobs=jobs)
+        return to_wire.shares(
+            _time(view, now), _core(view), view.watch, jobs=jobs, told=_told(view, context.caller)
+        )
 
     return context.answer(await context.read(look))
 
@@ -71,7 +80,7 @@ async def shares_history(
     return context.answer(await context.read(look))
 
 
-async def why(context: Enter, job: Name) -> Response:
+async def why(context: Enter, job: JobName) -> Response:
     """Why a job waits."""
     await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
@@ -87,11 +96,10 @@ async def why(context: Enter, job: Name) -> Response:
 async def whatif(context: Enter) -> Response:
     """Who would gain and who would lose."""
     await context.slow_down_heavy()
-    asked = await context.read_body(WhatIfAsked)
-    changes = changes_of(asked)
+    asked = changes_of(await context.read_body(WhatIfAsked))
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
-        present, others, policy = await context.read(
+        present, others, policy, changes = await context.read(
             lambda view: _get_input(view, context.caller, asked)
         )
         if context.api.settings.threads:
@@ -110,45 +118,79 @@ async def audit(context: Enter) -> Response:
 
 def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:
     record = own(view, caller, job)
-    return take(_time(view, now), view.records, view.core, view.watch, record.id)
+    return take(_time(view, now), view.records, view.core, view.watch, record.id, caller=caller)
 
 
 def _get_input(
-    view: ServiceView, caller: Caller, asked: WhatIfAsked
-) -> tuple[Present, frozenset[str], str]:
-    """Reads what is present, which of its jobs are others', and the policy. Raises RefusalError
-    where the constraint or the demand of a job of others would be tried: the answer could tell
-    what they are."""
+    view: ServiceView, caller: Caller, asked: Mapping[str, Sequence[str]]
+) -> tuple[Present, frozenset[str], str, Mapping[str, Sequence[str]]]:
+    """Reads what is present, which of its jobs are others', and the policy; and the changes, about
+    jobs by the names that the caller is told. Raises RefusalError where the constraint or the
+    demand of a job of others would be tried: the answer could tell what they are."""
     core = _core(view)
-    if caller.role is not Role.ADMIN:
-        texts = [*asked.drop_constraint, *asked.set_demand]
-        for record in view.records.jobs.values() if texts else ():
-            beginning = record.name + ":"
-            named = any(text == record.name or text.startswith(beginning) for text in texts)
-            if named and not may_see(view, caller, record.tenant):
-                raise RefusalError(
-                    ErrorKind.FORBIDDEN, f'job "{record.name}" belongs to "{record.tenant}"'
-                )
-    present = take_present(core)
-    mine: dict[str, bool] = {}
-    for job in present.jobs:
-        tenant = job.name if job.tenant is None else job.tenant
-        if tenant not in mine:
-            mine[tenant] = may_see(view, caller, tenant)
+    changes = {
+        kind: [_about_job(view, caller, text) for text in texts] if kind in OF_JOBS else texts
+        for kind, texts in asked.items()
+    }
+    otherwise = told_otherwise(view.records, caller)
+    present = take_present(core, otherwise)
+    tenants = {job.tenant for job in present.jobs}
+    mine = {tenant: may_see(view, caller, tenant) for tenant in tenants}
     others = frozenset(
-        job.name for job in present.jobs if not mine[job.name if job.tenant is None else job.tenant]
+        otherwise.get(job.name, job.name) for job in present.jobs if not mine[job.tenant]
     )
-    return present, others, core.book.scaler.spec
+    return present, others, core.book.scaler.spec, changes
+
+
+def _about_job(view: ServiceView, caller: Caller, text: str) -> str:
+    """A change, `JOB` or `JOB:WHAT`, with the name of its job that the caller is told. Names may
+    have colons, so whatever stands before one has to be no job of others. Raises RefusalError, and
+    InputError where it may be several jobs."""
+    for job, what in _parts(text):
+        record = find(view.records, caller, job)
+        if record is not None:
+            text = told(view.records, caller, record) + what
+            break
+    for job, _ in _parts(text):
+        with suppress(InputError):  # nobody is told a name that may be several jobs
+            record = find(view.records, caller, job)
+            if record is not None and not may_see(view, caller, record.job.tenant):
+                raise RefusalError(ErrorKind.FORBIDDEN, f'job "{job}" belongs to "{record.tenant}"')
+    return text
+
+
+def _parts(text: str) -> list[tuple[str, str]]:
+    """The ways to part a text before a colon, the longest job first."""
+    colons = (at for at in range(min(len(text), LONGEST_FULL), -1, -1) if text[at : at + 1] == ":")
+    cuts = [len(text), *colons]
+    return [(text[:cut], text[cut:]) for cut in cuts]
+
+
+def _told(view: ServiceView, caller: Caller) -> Told:
+    """From a job's unique name to the one that the caller is told."""
+    records = view.records
+
+    def name(unique: str) -> str:
+        record = records.names.get(unique)
+        return unique if record is None else told(records, caller, record)
+
+    return name
 
 
 def _audit(view: ServiceView, caller: Caller, now: int) -> LiveAudit:
     resting = {name for name, one in view.records.machines.items() if one.quarantine is not None}
-    found = to_wire.live_audit(_time(view, now), _core(view), view.watch, frozenset(resting))
+    found = to_wire.live_audit(
+        _time(view, now), _core(view), view.watch, frozenset(resting), _told(view, caller)
+    )
+
+    def mine(job: str | None) -> bool:
+        record = None if job is None else find(view.records, caller, job)
+        return record is not None and may_see(view, caller, record.job.tenant)
 
     def shown(rows: list[Row]) -> list[Row]:
         return [
             row
-            if row.cause != CauseKind.NOWHERE.value or may_see(view, caller, row.tenant)
+            if row.cause != CauseKind.NOWHERE.value or mine(row.job)
             else row.model_copy(update={"sentence": HIDDEN})
             for row in rows
         ]

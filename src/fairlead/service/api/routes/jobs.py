@@ -12,13 +12,14 @@ from fairlead.model.errors import Mistake
 from fairlead.model.plain import Plain, plain_job
 from fairlead.scheduling.transitions import TaskState
 from fairlead.service.api.keys import is_below, may_see
-from fairlead.service.api.queries import SCANNED, Cursor, Filter, Limit, Name, page
+from fairlead.service.api.queries import SCANNED, Cursor, Filter, JobName, Limit, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of
 from fairlead.service.records.jobs import JobRecord
+from fairlead.service.records.names import find, told
 from fairlead.service.requests import (
     Caller,
     CancelJob,
@@ -87,7 +88,7 @@ async def submit(
     accepted = done.value
     if not isinstance(accepted, SubmittedJobs):
         raise TypeError(f"jobs were submitted, and the reply is {accepted!r}")
-    rows = await context.read(lambda view: _rows_of(view, accepted.ids))
+    rows = await context.read(lambda view: _rows_of(view, context.caller, accepted.ids))
     there = {row.id for row in rows}
     answer = Submitted(
         jobs=[to_wire(row) for row in rows],
@@ -117,24 +118,26 @@ async def list_jobs(
     over = every or (state is not None and state not in (JobState.PENDING, JobState.RUNNING))
     wanted = _Filter(over, state and state.value, tenant, prefix or "")
     most = page(limit, context.api.settings)
-    rows, following = await context.read(lambda view: _rows(view, wanted, cursor or 0, most))
+    rows, following = await context.read(
+        lambda view: _rows(view, context.caller, wanted, cursor or 0, most)
+    )
     after = None if following is None else str(following)
     return context.answer(Jobs(jobs=[to_wire(row) for row in rows], next=after))
 
 
-async def show_job(context: Enter, job: Name) -> Response:
+async def show_job(context: Enter, job: JobName) -> Response:
     """One job."""
     return await _show(context, job)
 
 
-async def grow_job(context: Enter, job: Name) -> Response:
+async def grow_job(context: Enter, job: JobName) -> Response:
     """Gives a job another number of tasks."""
     asked = await context.read_body(Grow)
     await context.ask(ChangeJob(context.caller, job, asked.tasks))
     return await _show(context, job)
 
 
-async def cancel_job(context: Enter, job: Name) -> Response:
+async def cancel_job(context: Enter, job: JobName) -> Response:
     """Cancels a job."""
     await context.ask(CancelJob(context.caller, job))
     return await _show(context, job)
@@ -153,7 +156,7 @@ async def cancel_jobs(context: Enter) -> Response:
     value = (await context.ask(change)).value
     if not isinstance(value, CancelledJobs):
         raise TypeError(f"jobs were cancelled, and the reply is {value!r}")
-    rows = await context.read(lambda view: _rows_of(view, value.ids))
+    rows = await context.read(lambda view: _rows_of(view, context.caller, value.ids))
     return context.answer(
         wire.Cancelled(
             jobs=[
@@ -164,7 +167,7 @@ async def cancel_jobs(context: Enter) -> Response:
     )
 
 
-async def forget_job(context: Enter, job: Name) -> Response:
+async def forget_job(context: Enter, job: JobName) -> Response:
     """Forgets a job that is over."""
     await context.ask(ForgetJob(context.caller, job))
     return Response(None, context.route.status)
@@ -177,9 +180,10 @@ async def forget_jobs(context: Enter) -> Response:
     return context.answer(wire.Forgotten(jobs=list(dict.fromkeys(asked.jobs))))
 
 
-def find_job(view: ServiceView, name: str) -> JobRecord:
-    """The job of that name. Raises RefusalError. In the loop's thread."""
-    record = view.records.job(name)
+def find_job(view: ServiceView, caller: Caller, name: str) -> JobRecord:
+    """The job that the caller means. Raises RefusalError, and InputError where it may be several.
+    In the loop's thread."""
+    record = find(view.records, caller, name)
     if record is None:
         raise RefusalError(
             ErrorKind.NOT_FOUND,
@@ -189,9 +193,9 @@ def find_job(view: ServiceView, name: str) -> JobRecord:
 
 
 def own(view: ServiceView, caller: Caller, name: str) -> JobRecord:
-    """The job of that name, of which the caller may see all. Raises RefusalError."""
-    record = find_job(view, name)
-    if not may_see(view, caller, record.tenant):
+    """The job that the caller means, if he may see all of it. Raises as `find_job` does."""
+    record = find_job(view, caller, name)
+    if not may_see(view, caller, record.job.tenant):
         raise RefusalError(
             ErrorKind.FORBIDDEN, f'job "{name}" belongs to tenant "{record.tenant}", not to yours'
         )
@@ -216,12 +220,13 @@ def counts_of(counts: tuple[int, ...]) -> TaskCounts:
     return TaskCounts(**dict(zip(COUNTED, counts, strict=True)))
 
 
-def row_of(record: JobRecord) -> Row:
+def row_of(view: ServiceView, caller: Caller, record: JobRecord) -> Row:
     """Copies what everybody may see of a job."""
+    name = told(view.records, caller, record)
     return Row(
         record.id,
-        record.name,
-        record.tenant,
+        name,
+        record.job.tenant or name,
         record.state.value,
         tuple(record.counts),
         record.submitted,
@@ -246,13 +251,13 @@ async def _show(context: Enter, name: str) -> Response:
 
 
 def _detail(view: ServiceView, caller: Caller, name: str) -> Row:
-    record = find_job(view, name)
+    record = find_job(view, caller, name)
     return replace(
-        row_of(record),
-        plain=plain_job(record.job) | {"tasks": record.tasks},
+        row_of(view, caller, record),
+        plain=plain_job(record.job) | {"name": record.called, "tasks": record.tasks},
         reason=_reason(record),
         by=record.by,
-        own=may_see(view, caller, record.tenant),
+        own=may_see(view, caller, record.job.tenant),
     )
 
 
@@ -265,13 +270,13 @@ def _reason(record: JobRecord) -> str:
     return many if first is None else f"{many}; task {first[0]}: {first[1]}"
 
 
-def _rows_of(view: ServiceView, ids: tuple[int, ...]) -> list[Row]:
+def _rows_of(view: ServiceView, caller: Caller, ids: tuple[int, ...]) -> list[Row]:
     records = (view.records.jobs.get(number) for number in ids)
-    return [row_of(record) for record in records if record is not None]
+    return [row_of(view, caller, record) for record in records if record is not None]
 
 
 def _rows(
-    view: ServiceView, wanted: _Filter, after: int, most: int
+    view: ServiceView, caller: Caller, wanted: _Filter, after: int, most: int
 ) -> tuple[list[Row], int | None]:
     """Rows of jobs whose numbers come after that one, and where the next page begins."""
     jobs, last = view.records.jobs, view.records.next_id
@@ -282,8 +287,6 @@ def _rows(
         after = number
         if record is None or (record.over and not wanted.over):
             continue
-        if not record.name.startswith(wanted.prefix):
-            continue
         if wanted.state is not None and record.state.value != wanted.state:
             continue
         if wanted.tenant is not None:
@@ -292,7 +295,9 @@ def _rows(
                 below[tenant] = is_below(view, tenant, wanted.tenant)
             if not below[tenant]:
                 continue
-        rows.append(row_of(record))
+        row = row_of(view, caller, record)
+        if row.name.startswith(wanted.prefix) or record.called.startswith(wanted.prefix):
+            rows.append(row)
         if len(rows) == most:
             break
     return rows, after if after + 1 < last else None

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from fairlead.engines.interface import Attempt, EngineError, Output, Stream
 from fairlead.scheduling.transitions import TaskState as State
-from fairlead.service.api.queries import LAST, SCANNED, Cursor, Limit, Name, Number, page
+from fairlead.service.api.queries import LAST, SCANNED, Cursor, JobName, Limit, Number, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter, RequestContext
 from fairlead.service.api.routes.jobs import own
@@ -35,7 +35,7 @@ Rows = list[tuple[TaskRecord, tuple[AttemptRecord, ...]]]
 
 async def list_tasks(
     context: Enter,
-    job: Name,
+    job: JobName,
     state: TaskState | None = None,
     cursor: Cursor = None,
     limit: Limit = None,
@@ -69,7 +69,7 @@ class _Source:
 
 async def read_output(
     context: Enter,
-    job: Name,
+    job: JobName,
     task: Number,
     stream: Stream = Stream.OUT,
     attempt: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="the last one")] = None,
