@@ -88,6 +88,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " everything (default: off on a terminal, else few)",
     )
     parser.add_argument(
+        "--clock-is-right",
+        action="store_true",
+        help="begin though the clock is far from the journal's last entry",
+    )
+    parser.add_argument(
         "--detach", action="store_true", help="go into the background once it accepts work"
     )
 
@@ -114,6 +119,7 @@ def words_of(args: argparse.Namespace) -> list[str]:
         if getattr(args, name) is not None:
             words += [f"--{name.replace('_', '-')}", getattr(args, name)]
     words += ["--behind-proxy"] if args.behind_proxy else []
+    words += ["--clock-is-right"] if args.clock_is_right else []
     return words + (["--no-auth"] if args.no_auth else [])
 
 

@@ -33,6 +33,7 @@ class Plan:
     behind_proxy: bool
     no_auth: bool
     log: str | None
+    clock_is_right: bool
     configured: Configured
 
 
@@ -70,6 +71,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         behind_proxy=bool(option("behind_proxy", False)),
         no_auth=bool(option("no_auth", False)),
         log=option("log"),
+        clock_is_right=args.clock_is_right,
         configured=configured,
     )
 

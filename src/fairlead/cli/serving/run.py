@@ -42,10 +42,11 @@ def serve_now(plan: Plan) -> int:
     from fairlead.service.journal.places import open_store
     from fairlead.service.loop.loop import Service
     from fairlead.service.metrics import Metrics
+    from fairlead.service.process.clock import SteadyClock, check_clock, wall_clock
     from fairlead.service.process.logs import Level, Logs
-    from fairlead.service.process.runner import wall_clock
     from fairlead.service.process.server import Serving, check_listening, serve
     from fairlead.service.recovery import verify_process as checked_aside
+    from fairlead.service.recovery.recover import last_time
 
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)
     check_listening(plan.host, cert, key, behind_proxy=plan.behind_proxy, no_auth=plan.no_auth)
@@ -62,6 +63,8 @@ def serve_now(plan: Plan) -> int:
         try:
             store = open_store(plan.journal or plan.state, plan.state / HEAD)
             open_.callback(store.close)
+            clock = SteadyClock(lambda text: complain(f"{WARNING}{text}"))
+            check_clock(clock(), last_time(store), is_right=plan.clock_is_right)
             engine, notes, warnings = engine_of(plan, cluster)
             open_.callback(engine.close)
             for each in warnings:
@@ -101,6 +104,7 @@ def serve_now(plan: Plan) -> int:
                 metrics=lambda door: render_metrics(metrics, door),
                 on_answer=metrics.api,
                 waits=complain,
+                clock=clock,
             )
             code = serve(serving, ready)
         except (JournalError, EngineError) as error:
@@ -113,7 +117,7 @@ def serve_now(plan: Plan) -> int:
 
 async def render_metrics(metrics: Metrics, door: Mailbox[Service]) -> bytes:
     """All metrics as Prometheus reads them."""
-    from fairlead.service.process.runner import wall_clock
+    from fairlead.service.process.clock import wall_clock
 
     await door.read(lambda service: metrics.read(service, wall_clock()))
     return await asyncio.to_thread(metrics.text)

@@ -131,7 +131,7 @@ class Service:
             self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable) for value in values]
 
-    def wake(self) -> int | None:
+    def wake(self) -> int:
         """The time at which `step` is to be called though nothing comes in and no report is
         there, on the caller's clock."""
         if not self._time:
@@ -139,7 +139,7 @@ class Service:
         if self._committer.stuck is not None or self.core is None:
             return self._time + RETRY - self._ahead
         time = next_time(self.core, self.records, self._link, self.machines, self.watch)
-        return None if time is None else time - self._ahead
+        return time - self._ahead
 
     def close(self) -> None:
         """Lets go of everything. Tasks go on running, and nothing is lost."""

@@ -17,6 +17,10 @@ from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.people import KeyOwner, KeyRecord
 
+QUIET = 24 * 3_600_000_000
+"""Microseconds after which a service in which nothing happens writes down that time passed: the
+next start sees by it how far the clock may have gone on (`process.clock`)."""
+
 
 @dataclass
 class Step:
@@ -97,9 +101,10 @@ class Step:
             self._add(entry_of(self._next(), self._step(), self.time, decision), decision)
 
     def pass_time(self) -> None:
-        """Tells the core how late it is, if it wants to know and was told nothing else."""
-        wake = self.core.wake()
-        if not self.has_events and wake is not None and wake <= self.time:
+        """Tells the core how late it is, if it wants to know and was told nothing else, and at
+        least once a day."""
+        wake, quiet = self.core.wake(), self.records.time + QUIET
+        if not self.has_events and min(quiet, quiet if wake is None else wake) <= self.time:
             self.apply(TimePassed(self.time))
 
     def _next(self) -> int:

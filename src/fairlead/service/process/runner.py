@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from fairlead.engines.interface import NotifiesNews
@@ -11,6 +10,7 @@ from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
+from fairlead.service.process.clock import wall_clock
 from fairlead.service.requests import Refused, Wrong
 
 MICROSECONDS = 1_000_000
@@ -28,11 +28,6 @@ UNTOLD = Refused(
     "the service stopped before it could say whether this was done; ask when it is back",
     unknown=True,
 )
-
-
-def wall_clock() -> int:
-    """Microseconds since 1970."""
-    return time.time_ns() // 1000
 
 
 class Runner:
@@ -123,8 +118,6 @@ class Runner:
         # What cannot be reached is not asked again before it is due.
         heard = self.service.trouble or self._heralding
         pause = LONGEST if heard else self._pause
-        if wake is None:
-            return pause
         return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))
 
 

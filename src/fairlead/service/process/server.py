@@ -25,6 +25,7 @@ from fairlead.service.api.middleware import Middleware, is_loopback
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, MailboxClosedError
+from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
 from fairlead.service.process.runner import Runner, explained
@@ -51,7 +52,7 @@ STOPPING = 60.0
 class Serving:
     """The service's addresses and files. `port` 0: any that is free. `metrics`: tells all of them;
     `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
-    ready yet, once."""
+    ready yet, once; `clock`: the loop's."""
 
     service: Service
     state: Path
@@ -66,6 +67,7 @@ class Serving:
     metrics: Callable[[Mailbox[Service]], Awaitable[bytes]] | None = None
     on_answer: Callable[[str, str, int, float], None] | None = None
     waits: Callable[[str], None] = lambda _: None
+    clock: Callable[[], int] = wall_clock
 
 
 def check_listening(
@@ -125,7 +127,9 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             ready(url, token)
 
         server = _Server(_config(serving, gate), gate, door, serving, told)
-        runner = Runner(serving.service, door, poll=serving.poll, ended=server.end)
+        runner = Runner(
+            serving.service, door, poll=serving.poll, clock=serving.clock, ended=server.end
+        )
         try:
             runner.start()
             server.run(sockets=[listener])

@@ -84,6 +84,14 @@ def newest(store: Store) -> tuple[Core | None, Records]:
     return core, records
 
 
+def last_time(store: Store) -> int:
+    """The time of the last entry; 0 where there never was one."""
+    last = store.last()
+    if last > store.start():
+        return next(store.read(last - 1)).time
+    return newest(store)[1].time
+
+
 def follow(store: Store, core: Core | None, records: Records) -> Core | None:
     """Takes in all entries after those that the records know; the core (None if there never was
     one)."""

@@ -1,0 +1,94 @@
+"""A service that is started while the machine's clock is wrong."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fairlead.cli.main import Exit, main
+from fairlead.client import Client, wait_for
+from fairlead.model.job import Job
+from fairlead.service.journal.places import open_reader
+from tests.cli.live.place import PATIENCE, Served, environment, serving, until
+
+DAYS = 86_400 * 10**9
+
+WITH_CLOCK = """
+import sys, time
+clock = time.time_ns
+time.time_ns = lambda: clock() + {off}
+from fairlead.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def client_of(served: Served) -> Client:
+    return Client(served.url, (served.state / "admin-token").read_text().strip())
+
+
+def finished(folder: Path) -> Path:
+    """The state of a service that ran one job and was stopped."""
+    with serving(folder) as served:
+        with client_of(served) as client:
+            client.submit(Job("kept", {"cpu": 1}, tasks=1, command="true"))
+            *_, last = wait_for(client, ["kept"], timeout=PATIENCE)
+            assert last["kept"].tasks.finished == 1
+        served.stop(signal.SIGINT)
+        return served.state
+
+
+@pytest.mark.parametrize("off", [400, -3])
+def test_a_start_with_a_wrong_clock_is_refused_and_forgets_nothing(
+    off: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    state = finished(tmp_path)
+    before = list(open_reader(state).read())
+    clock = time.time_ns
+    words = {
+        "serve": ["--listen", "127.0.0.1:0", "--state", str(state)],
+        "journal prune": ["--keep", "1d", "--state", str(state)],
+        "journal adopt": ["--old-machine-is-gone", "--state", str(state)],
+    }
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "time_ns", lambda: clock() + off * DAYS)
+        capsys.readouterr()
+        for command, options in words.items():
+            assert main([*command.split(), *options]) == Exit.BAD_INPUT
+            printed = capsys.readouterr()
+            assert printed.out == ""
+            assert (
+                f"{abs(off)} days {'after' if off > 0 else 'before'} the journal's last entry"
+                in (printed.err)
+            )
+            assert "--clock-is-right" in printed.err
+    assert list(open_reader(state).read()) == before
+    with serving(tmp_path) as served, client_of(served) as client:
+        assert client.job("kept").tasks.finished == 1
+
+
+def test_a_start_takes_an_operators_word_for_its_clock(tmp_path: Path) -> None:
+    state = finished(tmp_path)
+    script = WITH_CLOCK.format(off=400 * DAYS)
+    words = ["serve", "--listen", "127.0.0.1:0", "--state", str(state), "--clock-is-right"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *words],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        until((state / "address").exists)
+        token = (state / "admin-token").read_text().strip()
+        with Client((state / "address").read_text().strip(), token) as client:
+            until(lambda: not list(client.jobs(all=True)))  # it is over for 400 days
+    finally:
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
