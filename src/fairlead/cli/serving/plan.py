@@ -34,6 +34,7 @@ class Plan:
     no_auth: bool
     log: str | None
     clock_is_right: bool
+    begin_anew: bool
     configured: Configured
 
 
@@ -72,6 +73,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         no_auth=bool(option("no_auth", False)),
         log=option("log"),
         clock_is_right=args.clock_is_right,
+        begin_anew=args.begin_anew,
         configured=configured,
     )
 

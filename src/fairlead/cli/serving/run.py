@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
+from fairlead.cli.serving.anew import NewJournal
 from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, forget_process, note_process
@@ -61,12 +62,16 @@ def serve_now(plan: Plan) -> int:
     begun = False
     with ExitStack() as open_:
         try:
-            store = open_store(plan.journal or plan.state, plan.state / HEAD)
+            new = NewJournal(plan.state, plan.begin_anew)
+            store = open_store(plan.journal or plan.state, plan.state / HEAD, new)
             open_.callback(store.close)
+            new.check()
             clock = SteadyClock(lambda text: complain(f"{WARNING}{text}"))
             check_clock(clock(), last_time(store), is_right=plan.clock_is_right)
             engine, notes, warnings = engine_of(plan, cluster)
             open_.callback(engine.close)
+            if new.aside is not None:
+                notes = [f"what an earlier journal left is in {new.aside}", *notes]
             for each in warnings:
                 complain(f"{WARNING}{each}")
             compile_first(settings.placement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,9 @@ _SETTINGS = (
 )
 
 
-def open_postgres(url: str, head: Path | None) -> SqlStore:
+def open_postgres(
+    url: str, head: Path | None, made: Callable[[], object] = lambda: None
+) -> SqlStore:
     """The journal in this database, to be written; a new one where there is none."""
     name = f"the journal in {without_password(url)}"
     session = PostgresSession(url)
@@ -51,6 +53,8 @@ def open_postgres(url: str, head: Path | None) -> SqlStore:
                 f"{name} is being written by another service: stop that one first"
             )
         new = not _there(session)
+        if new:
+            made()
         if new and head is not None and head.exists():
             raise CorruptJournalError(
                 f"there is no journal in {without_password(url)}, but one was kept there: {head} is"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,12 @@ _SAID = {
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def open_sqlite(path: Path) -> SqlStore:
+def open_sqlite(path: Path, new: Callable[[], object] = lambda: None) -> SqlStore:
     """The journal in this file, to be written; a new one where nothing was ever kept there."""
     lock = Lock(_beside(path, "lock"), f"the journal {path}")
     try:
         if not path.exists():
+            new()
             _create(path)
         _see(path)
         if path.stat().st_mode & 0o077:
