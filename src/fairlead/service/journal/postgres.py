@@ -11,7 +11,12 @@ from urllib.parse import urlsplit
 
 from fairlead.extras import missing
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import CorruptJournalError, JournalError, TakenJournalError
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    JournalError,
+    NoJournalError,
+    TakenJournalError,
+)
 from fairlead.service.journal.reading import Session, SqlReader
 from fairlead.service.journal.schema import VERSION, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
@@ -88,7 +93,7 @@ def read_postgres(url: str, head: Path | None) -> SqlReader:
     session = PostgresSession(url)
     try:
         if not _there(session):
-            raise JournalError(f"there is no journal in {without_password(url)}")
+            raise NoJournalError(f"there is no journal in {without_password(url)}")
         _version(session, url)
     finally:
         session.close()

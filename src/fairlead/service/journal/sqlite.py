@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import CorruptJournalError, JournalError
+from fairlead.service.journal.entry import CorruptJournalError, JournalError, NoJournalError
 from fairlead.service.journal.lock import Lock
 from fairlead.service.journal.reading import Session, SqlReader
 from fairlead.service.journal.schema import VERSION, migrate
@@ -58,7 +58,7 @@ def open_sqlite(path: Path, new: Callable[[], object] = lambda: None) -> SqlStor
 def read_sqlite(path: Path) -> SqlReader:
     """The journal in this file, to be read only."""
     if not path.exists():
-        raise JournalError(f"there is no journal {path}")
+        raise NoJournalError(f"there is no journal {path}")
     _see(path)
     session = SqliteSession(path, write=False)
     try:

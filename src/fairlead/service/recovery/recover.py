@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Decision
 from fairlead.service.journal.entry import CorruptJournalError, Entry, JournalError, Store
+from fairlead.service.journal.reading import SqlReader
 from fairlead.service.records.book import Records
 from fairlead.service.records.fold import fold
 from fairlead.service.recovery.configuration import SCHEMA, SERVICE_STARTED
@@ -58,7 +59,7 @@ class Recovery:
         )
 
 
-def newest(store: Store) -> tuple[Core | None, Records]:
+def newest(store: Store | SqlReader) -> tuple[Core | None, Records]:
     """The core and the records of the newest snapshot; of the beginning if there is none, or none
     that this version can read: the entries alone say everything, if they are all there."""
     found = store.snapshot()
@@ -84,7 +85,7 @@ def newest(store: Store) -> tuple[Core | None, Records]:
     return core, records
 
 
-def last_time(store: Store) -> int:
+def last_time(store: Store | SqlReader) -> int:
     """The time of the last entry; 0 where there never was one."""
     last = store.last()
     if last > store.start():
