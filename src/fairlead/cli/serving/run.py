@@ -110,6 +110,7 @@ def serve_now(plan: Plan) -> int:
                 on_answer=metrics.api,
                 waits=complain,
                 clock=clock,
+                fault=lambda what: logs.event("engine_fault", what=what),
             )
             code = serve(serving, ready)
         except (JournalError, EngineError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from fairlead.engines.interface import NotifiesNews
+from fairlead.engines.interface import FindsFaults, NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
 from fairlead.service.loop.loop import Service
@@ -35,7 +35,7 @@ class Runner:
 
     `poll`: so many seconds pass at most before the engine is asked again what happened, and before
     the journal is tried again; where something just happened it is asked sooner. `failure`: why it
-    ended by itself."""
+    ended by itself; `fault`: hears what the engine found that should not be there."""
 
     def __init__(
         self,
@@ -45,10 +45,11 @@ class Runner:
         poll: float = 0.02,
         clock: Callable[[], int] = wall_clock,
         ended: Callable[[], None] = lambda: None,
+        fault: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.service, self.door = service, door
         self.failure: BaseException | None = None
-        self._poll, self._clock, self._ended = poll, clock, ended
+        self._poll, self._clock, self._ended, self._fault = poll, clock, ended, fault
         self._pause = SOON
         self._heralding = isinstance(service.engine, NotifiesNews)
         self._first = threading.Event()
@@ -109,8 +110,15 @@ class Runner:
             raise
         for (_, future), reply in zip(taken, replies, strict=True):
             answer(future, reply)
+        self._tell_faults()
         self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
         self.door.serve_reads(service)
+
+    def _tell_faults(self) -> None:
+        engine = self.service.engine
+        if isinstance(engine, FindsFaults):
+            for fault in engine.take_faults():
+                self._fault(fault)
 
     def _wait(self) -> float:
         """Seconds until there may be something to do."""

@@ -52,7 +52,8 @@ STOPPING = 60.0
 class Serving:
     """The service's addresses and files. `port` 0: any that is free. `metrics`: tells all of them;
     `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
-    ready yet, once; `clock`: the loop's."""
+    ready yet, once; `clock`: the loop's; `fault`: hears what the engine found
+    that should not be there."""
 
     service: Service
     state: Path
@@ -68,6 +69,7 @@ class Serving:
     on_answer: Callable[[str, str, int, float], None] | None = None
     waits: Callable[[str], None] = lambda _: None
     clock: Callable[[], int] = wall_clock
+    fault: Callable[[str], object] = lambda _: None
 
 
 def check_listening(
@@ -128,7 +130,12 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
 
         server = _Server(_config(serving, gate), gate, door, serving, told)
         runner = Runner(
-            serving.service, door, poll=serving.poll, clock=serving.clock, ended=server.end
+            serving.service,
+            door,
+            poll=serving.poll,
+            clock=serving.clock,
+            ended=server.end,
+            fault=serving.fault,
         )
         try:
             runner.start()
