@@ -36,7 +36,6 @@ def sources() -> tuple[Path, ...]:
     return tuple(sorted([*compiled, PACKAGE / NUMBERS]))
 
 
-@cache
 def kept_in() -> Path:
     """The folder where what is compiled of exactly these sources is kept, if it can be."""
     digest = hashlib.blake2b(digest_size=12)

@@ -275,7 +275,7 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
         book.room_for(Full.TENANTS)
         parent = NONE if tenant.parent is None else book.ids.tenants[tenant.parent]
         known = job_events.new_tenant(book.state.handle, parent, weight)
-        book.ids.tenants[tenant.name] = known
+        book.ids.add_tenant(known, tenant)
     book.ids.tenant_at[known] = tenant
     if tenant.pool is None:
         job_events.weigh(book.state.handle, known, weight, float(exactly - Fraction(weight)))

@@ -38,10 +38,17 @@ class Ids:
     job_at: dict[int, Job] = field(default_factory=dict)
     tenants: dict[str, int] = field(default_factory=dict)
     tenant_at: dict[int, Tenant] = field(default_factory=dict)
+    below: dict[str | None, list[int]] = field(default_factory=dict)  # tenants of a parent
     tasks: dict[int, dict[int, int]] = field(default_factory=dict)  # job -> number -> slot
     terms: dict[Term, int] = field(default_factory=dict)
     term_users: dict[Term, int] = field(default_factory=dict)
     free_terms: list[int] = field(default_factory=list)
+
+    def add_tenant(self, slot: int, tenant: Tenant) -> None:
+        """A tenant that was not there."""
+        self.tenants[tenant.name] = slot
+        self.tenant_at[slot] = tenant
+        self.below.setdefault(tenant.parent, []).append(slot)
 
     def copied(self) -> Ids:
         """Tables of one's own, without `tasks`. The values are frozen, and shared."""
@@ -53,6 +60,7 @@ class Ids:
             job_at=dict(self.job_at),
             tenants=dict(self.tenants),
             tenant_at=dict(self.tenant_at),
+            below={parent: list(slots) for parent, slots in self.below.items()},
             terms=dict(self.terms),
             term_users=dict(self.term_users),
             free_terms=list(self.free_terms),

@@ -77,6 +77,7 @@ class Service:
         if self.shortening is not None:
             self.snapshots.on_keep = self.shortening
         self._owns = self._begun = False
+        self._tried: Step | None = None  # what `begin` does, done on a copy
         self._time = 0
         self._ahead = 0  # of the clock that `step` is told
 
@@ -112,9 +113,13 @@ class Service:
             return [self._unavailable() for _ in requests]
         assert self.core is not None
         news = self._link.poll(time, self.machines.due(time))
-        step = Step(self.core, self.records, time)
-        if not self._begun:
-            begin(step, self.settings, self.engine)
+        step, self._tried = self._tried, None
+        if step is not None and step.time == time:
+            step.ahead = 0
+        else:
+            step = Step(self.core, self.records, time)
+            if not self._begun:
+                begin(step, self.settings, self.engine)
         core = self.core = step.core
         self._begun = True
         collect_inputs(step, news, self.machines, self.watch, self.observer)
@@ -163,7 +168,7 @@ class Service:
                 return False
             self.core = first_core(nodes, self.settings)
         step = Step(self.core, self.records, time)
-        take_over(step, self.settings, self.engine)
+        self._tried = take_over(step, self.settings, self.engine)
         self._owns = True
         return self._finish(PendingStep(step, ()))
 

@@ -27,7 +27,8 @@ class Step:
     """Entries with what was said in them, in their order, all of one moment.
 
     The rest is what the step has done already and the records do not know yet; `cancels` are
-    attempts to be cancelled beside those that decisions and cancelled jobs name."""
+    attempts to be cancelled beside those that decisions and cancelled jobs name; `ahead` is 1 as
+    long as one step of one entry comes before it that the records do not know either."""
 
     core: Core
     records: Records
@@ -41,6 +42,7 @@ class Step:
     releases: set[str] = field(default_factory=set)
     drains: dict[str, bool] = field(default_factory=dict)
     numbers: int = 0  # of jobs that were used
+    ahead: int = 0
     submissions: dict[str, int] = field(default_factory=dict)  # name: number
     additions: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
     sizes: dict[int, int] = field(default_factory=dict)  # job: how many tasks it has now
@@ -108,10 +110,10 @@ class Step:
             self.apply(TimePassed(self.time))
 
     def _next(self) -> int:
-        return self.records.seq + len(self.entries) + 1
+        return self.records.seq + self.ahead + len(self.entries) + 1
 
     def _step(self) -> int:
-        return self.records.step + 1
+        return self.records.step + self.ahead + 1
 
     def _add(self, entry: Entry, content: Event | Decision | None) -> None:
         self.entries.append(entry)
