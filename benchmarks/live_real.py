@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from benchmarks.cases import Measured
 from benchmarks.live_service import LIMITS, TENANTS, batches
@@ -90,7 +91,7 @@ def starting(tenants: int) -> Measured:
     cluster.write_text(head + "\n".join(rows) + "\n")
     numbers = iter(range(10**9))
 
-    def run() -> None:
+    def run() -> dict[str, float]:
         state = Path(folder.name) / f"state{next(numbers)}"
         server = subprocess.Popen(
             [
@@ -102,10 +103,12 @@ def starting(tenants: int) -> Measured:
         )
         assert server.stdout is not None  # it was asked for
         serves = server.stdout.readline()
+        used = psutil.Process(server.pid).cpu_times()
         server.kill()
         server.wait()
         if not serves.startswith("serving"):
             raise RuntimeError("the service did not start")
+        return {"cpu_s": used.user + used.system}
 
     run()  # what was not compiled is now
     return run

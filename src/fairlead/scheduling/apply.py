@@ -278,7 +278,8 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
         book.ids.add_tenant(known, tenant)
     book.ids.tenant_at[known] = tenant
     if tenant.pool is None:
-        job_events.weigh(book.state.handle, known, weight, float(exactly - Fraction(weight)))
+        low = 0.0 if exactly == weight else float(exactly - Fraction(weight))
+        job_events.weigh(book.state.handle, known, weight, low)
     book.pools_changed = True  # what a pool weighs follows before the next decision
     if book.state.limit[known].tolist() != limit:
         book.state.limit[known] = limit

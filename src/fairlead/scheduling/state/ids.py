@@ -76,8 +76,11 @@ class Ids:
                 known = ", ".join(place)
                 raise _mistake((*about, name), "nothing counts this resource", f"there is {known}")
             unit = self.units[place[name]].unit
-            count = amount / unit
-            if count.denominator != 1:
+            # As whole numbers: ten thousand limits of a first start are ten thousand divisions.
+            count, finer = divmod(
+                amount.numerator * unit.denominator, amount.denominator * unit.numerator
+            )
+            if finer:
                 raise _mistake(
                     (*about, name),
                     f"the amount is finer than the unit, which is {unit}",
@@ -85,7 +88,7 @@ class Ids:
                 )
             if count >= LARGEST:
                 raise _mistake((*about, name), "the amount is 2^53 units or more", "use less")
-            counts[place[name]] = int(count)
+            counts[place[name]] = count
         return counts
 
     def capacity(self, machine: Machine, most_pieces: int) -> list[int]:
