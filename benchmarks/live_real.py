@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from benchmarks.cases import Measured
 from benchmarks.live_service import LIMITS, TENANTS, batches
@@ -71,6 +72,45 @@ def submitting_http(machines: int, jobs: int, batch: int) -> Measured:
         _ = folder
 
     atexit.register(_stop, server)
+    return run
+
+
+def starting(tenants: int) -> Measured:
+    """`fairlead serve` with a new state folder and so many tenants (a hundredth of them above the
+    others, which have a weight, a limit and a user), until it says where it serves."""
+    folder = tempfile.TemporaryDirectory()
+    cluster = Path(folder.name) / "cluster.yaml"
+    above = max(1, tenants // 100)
+    rows = [f"- {{name: org{k}}}" for k in range(above)]
+    rows += [
+        f"- name: tenant{k}\n  parent: org{k % above}\n  weight: {1 + k % 7}\n  user: nobody\n"
+        "  limit: {cpu: 100, memory: 400GiB}"
+        for k in range(tenants - above)
+    ]
+    head = "machines:\n- {name: 'm[01-20]', capacity: {cpu: 32, memory: 128GiB}}\ntenants:\n"
+    cluster.write_text(head + "\n".join(rows) + "\n")
+    numbers = iter(range(10**9))
+
+    def run() -> dict[str, float]:
+        state = Path(folder.name) / f"state{next(numbers)}"
+        server = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "fairlead", "serve", "--cluster", str(cluster)),
+                *("--state", str(state), "--listen", "127.0.0.1:0", "--log", "off"),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert server.stdout is not None  # it was asked for
+        serves = server.stdout.readline()
+        used = psutil.Process(server.pid).cpu_times()
+        server.kill()
+        server.wait()
+        if not serves.startswith("serving"):
+            raise RuntimeError("the service did not start")
+        return {"cpu_s": used.user + used.system}
+
+    run()  # what was not compiled is now
     return run
 
 

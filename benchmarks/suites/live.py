@@ -39,6 +39,7 @@ def cases(options: Options) -> list[Case]:
         *_ray(20 if quick else 2_000),
         _recovery(*((3_000, 300) if quick else (1_000_000, 100_000))),
         _memory(2_000 if quick else 1_000_000),
+        *(_start(tenants) for tenants in ((1, 100) if quick else (1, 10_000))),
     ]
 
 
@@ -92,6 +93,12 @@ def _recovery(entries: int, behind: int) -> Case:
     arguments = {"entries": entries, "behind": behind}
     call = Call("SQLite", f"{HERE}:recovering", arguments)
     return Case("recovery", size, call, None, Target(seconds=10))
+
+
+def _start(tenants: int) -> Case:
+    size = {"tenants": tenants}
+    call = Call("fairlead serve, local engine", f"{REAL}:starting", size)
+    return Case(f"start/{tenants}", size, call, None, Target(seconds=3))
 
 
 def _memory(tasks: int) -> Case:

@@ -36,9 +36,8 @@ def sources() -> tuple[Path, ...]:
     return tuple(sorted([*compiled, PACKAGE / NUMBERS]))
 
 
-@cache
-def folder() -> Path:
-    """The folder for what is compiled of exactly these sources. One that can be written to."""
+def kept_in() -> Path:
+    """The folder where what is compiled of exactly these sources is kept, if it can be."""
     digest = hashlib.blake2b(digest_size=12)
     for path in sources():
         digest.update(str(path.relative_to(PACKAGE)).encode())
@@ -46,7 +45,13 @@ def folder() -> Path:
     named = os.environ.get(VARIABLE)
     usual = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     base = Path(named) if named else Path(usual) / "fairlead"
-    place = base / f"compiled-{digest.hexdigest()}"
+    return base / f"compiled-{digest.hexdigest()}"
+
+
+@cache
+def folder() -> Path:
+    """The folder for what is compiled of exactly these sources. One that can be written to."""
+    place = kept_in()
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):

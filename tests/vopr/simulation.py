@@ -334,12 +334,11 @@ class Simulation:
     def _not_busy(self, life: Life, now: int, before: int) -> None:
         """It sleeps when there is nothing to do."""
         wake = life.service.wake()
-        if wake is not None:
-            self.step_at = min(self.step_at, wake - self.offset)
+        self.step_at = min(self.step_at, wake - self.offset)
         if life.front.door.waiting():
             self.step_at = self.trace.now
         idle = self.disk.last == before and self.trace.now == now
-        busy = idle and wake is not None and wake <= now + self.offset
+        busy = idle and wake <= now + self.offset
         self.at_once = self.at_once + 1 if busy else 0
         if self.at_once > AT_ONCE:
             raise BrokenPromiseError("no busy loop", f"{AT_ONCE} steps at {now} did nothing")

@@ -57,6 +57,7 @@ SHARING = {
 SERVICE = {
     "serve": "run the service, which shares machines among tenants",
     "start": "an example service with tenants at work, shown live",
+    "doctor": "what holds on this machine for a service, and what to do",
     "stop": "stop the service on this machine; tasks keep running",
     "submit": "submit jobs from files, or one command",
     "jobs": "list the jobs of the service",

@@ -241,3 +241,11 @@ class NotifiesNews(Protocol):
     def listen(self, wake: Callable[[], None]) -> None:
         """From now on `wake`, which returns at once, is called when `poll` may say what it did not
         say before, or when a call would raise EngineError. From any thread, and perhaps in vain."""
+
+
+@runtime_checkable
+class FindsFaults(Protocol):
+    """An engine that finds what should not be there, which an administrator wants to know."""
+
+    def take_faults(self) -> Sequence[str]:
+        """What was found since the last call, a sentence each; the same one is told once."""

@@ -275,10 +275,11 @@ def tenant_changed(book: Book, time: int, tenant: Tenant) -> None:
         book.room_for(Full.TENANTS)
         parent = NONE if tenant.parent is None else book.ids.tenants[tenant.parent]
         known = job_events.new_tenant(book.state.handle, parent, weight)
-        book.ids.tenants[tenant.name] = known
+        book.ids.add_tenant(known, tenant)
     book.ids.tenant_at[known] = tenant
     if tenant.pool is None:
-        job_events.weigh(book.state.handle, known, weight, float(exactly - Fraction(weight)))
+        low = 0.0 if exactly == weight else float(exactly - Fraction(weight))
+        job_events.weigh(book.state.handle, known, weight, low)
     book.pools_changed = True  # what a pool weighs follows before the next decision
     if book.state.limit[known].tolist() != limit:
         book.state.limit[known] = limit

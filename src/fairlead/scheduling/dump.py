@@ -279,10 +279,10 @@ def _fill_state(state: State, columns: Mapping[str, Array]) -> None:
 def _fill_ids(ids: Ids, header: Tree, state: State) -> None:
     ids.machine_at.update((m, machine_of(tree)) for m, tree in header["machines"])
     ids.job_at.update((j, job_of(tree)) for j, tree in header["jobs"])
-    ids.tenant_at.update((t, tenant_of(tree)) for t, tree in header["tenants"])
+    for t, tree in header["tenants"]:
+        ids.add_tenant(t, tenant_of(tree))
     ids.machines.update((each.name, m) for m, each in ids.machine_at.items())
     ids.jobs.update((each.name, j) for j, each in ids.job_at.items())
-    ids.tenants.update((each.name, t) for t, each in ids.tenant_at.items())
     for tree, bit, users in header["terms"]:
         term = _term(tree)
         ids.terms[term] = bit

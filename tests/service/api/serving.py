@@ -18,7 +18,7 @@ from fairlead.model.machine import Machine
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.places import open_store
 from fairlead.service.loop.loop import Service
-from fairlead.service.process.runner import wall_clock
+from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.server import Serving, serve
 from fairlead.service.settings import Settings
 from tests.conftest import ROOT

@@ -249,7 +249,6 @@ def test_the_clock_may_go_back_by_hours() -> None:
         stage.now += SECOND
         stage.service.step(clock)
         wake = stage.service.wake()
-        assert wake is not None
         assert clock < wake <= clock + 2 * SECOND
     assert stage.task("x").state is TaskState.FINISHED
     assert last <= stage.service.records.time < last + 20 * SECOND
@@ -261,7 +260,6 @@ def test_the_loop_is_not_woken_for_nothing() -> None:
     stage.settle(1)
     for _ in range(50):
         wake = stage.service.wake()
-        assert wake is not None
         assert wake > stage.now
         stage.step(after=wake - stage.now)
 
@@ -381,7 +379,6 @@ def test_the_loop_is_not_woken_for_nothing_while_the_engine_or_the_journal_fails
     while stage.now < end:
         store.failure = JournalError("no") if woken == 8 else None
         wake = stage.service.wake()
-        assert wake is not None
         stage.step(after=max(0, wake - stage.now))
         woken += 1
     assert woken <= 22

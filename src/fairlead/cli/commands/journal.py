@@ -88,6 +88,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 action="store_true",
                 help="only the snapshots, and the entries after the older one",
             )
+        if name in ("adopt", "prune"):
+            action.add_argument(
+                "--clock-is-right",
+                action="store_true",
+                help="the clock is right, however far it is from the last entry",
+            )
         if name == "adopt":
             action.add_argument(
                 "--old-machine-is-gone",

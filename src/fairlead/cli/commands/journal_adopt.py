@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 
 from fairlead.cli.common.inputs import say
@@ -13,6 +12,7 @@ from fairlead.model.report import json_text
 from fairlead.model.words import counted
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.places import open_reader, open_store
+from fairlead.service.process.clock import check_clock, wall_clock
 from fairlead.service.recovery.configuration import ENGINE_GONE
 from fairlead.service.recovery.recover import follow, newest
 
@@ -37,9 +37,12 @@ def adopt(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
             raise InputError(
                 "no service has started with this journal", "there is nothing to adopt"
             )
-        moment = max(records.time, time.time_ns() // 1000)
+        now = wall_clock()
+        check_clock(now, records.time, is_right=args.clock_is_right)
         body = {"engine": records.start.engine}
-        store.append([Entry(records.seq + 1, records.step + 1, moment, ENGINE_GONE, body)])
+        store.append(
+            [Entry(records.seq + 1, records.step + 1, max(records.time, now), ENGINE_GONE, body)]
+        )
         held = sum(len(machine.held) for machine in records.machines.values())
         name = str(store)
     finally:

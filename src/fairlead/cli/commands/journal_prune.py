@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 
 from fairlead.cli.common.inputs import say
@@ -11,6 +10,8 @@ from fairlead.model.report import json_text
 from fairlead.model.times import read_duration
 from fairlead.model.words import tally
 from fairlead.service.journal.places import open_reader, open_store
+from fairlead.service.process.clock import check_clock, wall_clock
+from fairlead.service.recovery.recover import last_time
 from fairlead.service.recovery.shortening import removable, shorten
 
 PRUNE_SCHEMA = "fairlead.journal-prune/1"
@@ -24,7 +25,11 @@ def prune(place: str | Path, head: Path | None, args: argparse.Namespace) -> Non
     open_reader(place, head)  # a new one is not made for this
     store = open_store(place, head)
     try:
-        until = None if keep is None else time.time_ns() // 1000 - keep
+        until = None
+        if keep is not None:
+            now = wall_clock()
+            check_clock(now, last_time(store), is_right=args.clock_is_right)
+            until = now - keep
         removed = shorten(store, until)
         more = removable(store, None) > store.start()
         store.compact()

@@ -100,6 +100,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " everything (default: off on a terminal, else few)",
     )
     parser.add_argument(
+        "--clock-is-right",
+        action="store_true",
+        help="begin though the clock is far from the journal's last entry",
+    )
+    parser.add_argument(
+        "--begin-anew",
+        action="store_true",
+        help="begin a new journal in a state folder whose journal is gone",
+    )
+    parser.add_argument(
         "--detach", action="store_true", help="go into the background once it accepts work"
     )
 
@@ -130,6 +140,8 @@ def words_of(args: argparse.Namespace) -> list[str]:
             words += [f"--{name.replace('_', '-')}", getattr(args, name)]
     words += ["--behind-proxy"] if args.behind_proxy else []
     words += ["--standby"] if args.standby else []
+    words += ["--clock-is-right"] if args.clock_is_right else []
+    words += ["--begin-anew"] if args.begin_anew else []
     return words + (["--no-auth"] if args.no_auth else [])
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import complain
+from fairlead.cli.serving.anew import NewJournal
 from fairlead.cli.serving.plan import Plan
 from fairlead.cli.serving.process import WARNING, running
 from fairlead.engines.interface import EngineError
@@ -40,9 +41,15 @@ class ServiceMaker:
     the engine."""
 
     def __init__(
-        self, plan: Plan, metrics: Metrics, listeners: Sequence[Listener], open_: ExitStack
+        self,
+        plan: Plan,
+        metrics: Metrics,
+        listeners: Sequence[Listener],
+        clock: Callable[[], int],
+        open_: ExitStack,
     ) -> None:
         self.notes: list[str] = []
+        self._clock = clock
         self._plan, self._metrics, self._listeners, self._open = plan, metrics, listeners, open_
         self._place = plan.journal or plan.state
         self._cluster = cluster_of(plan)
@@ -57,15 +64,25 @@ class ServiceMaker:
         """The service that leads; one that follows, where another one leads and this one may wait.
         Raises InputError, JournalError, EngineError and DisagreementError."""
         from fairlead.service.journal.places import open_store
-        from fairlead.service.recovery.recover import recover
+        from fairlead.service.recovery.recover import last_time, recover
 
+        new = NewJournal(self._plan.state, self._plan.begin_anew)
         try:
-            store = open_store(self._place, self._plan.state / HEAD)
+            store = open_store(self._place, self._plan.state / HEAD, new)
         except TakenJournalError:
             if not (self._plan.shared or self._plan.standby):
                 raise
             return self._follow(compile_first)
-        return self._lead(store, lambda: recover(store), compile_first)
+
+        def recovered() -> Recovered:
+            new.check()
+            self._check_clock(last_time(store))
+            return recover(store)
+
+        service = self._lead(store, recovered, compile_first)
+        if new.aside is not None:
+            self.notes.insert(0, f"what an earlier journal left is in {new.aside}")
+        return service
 
     def lead(self, follower: Follower, epoch: int) -> Service | None:
         """The service that goes on where the follower is; None where it cannot lead now."""
@@ -102,6 +119,7 @@ class ServiceMaker:
             if self._plan.shared:  # else the one that leads keeps it in this folder
                 history = self._open_history(opened)
             follower = Follower(contender, self._settings, adviser, self._metrics, history)
+            self._check_clock(follower.records.time)
             follower.listeners.extend(self._listeners)
             opened.pop_all()
         return follower
@@ -140,6 +158,11 @@ class ServiceMaker:
             opened.pop_all()  # from here on the service closes what it has
             self._open.callback(pulse.stop)
         return service
+
+    def _check_clock(self, last: int) -> None:
+        from fairlead.service.process.clock import check_clock
+
+        check_clock(self._clock(), last, is_right=self._plan.clock_is_right)
 
     def _open_adviser(self, opened: ExitStack) -> Adviser:
         from fairlead.service.fairness.process import WorkerAdviser

@@ -36,6 +36,8 @@ class Plan:
     log: str | None
     standby: bool
     advertise: str | None
+    clock_is_right: bool
+    begin_anew: bool
     configured: Configured
 
     @property
@@ -80,6 +82,8 @@ def plan_of(args: argparse.Namespace) -> Plan:
         log=option("log"),
         standby=bool(option("standby", False)),
         advertise=None if advertise is None else check_url(advertise, "--advertise"),
+        clock_is_right=args.clock_is_right,
+        begin_anew=args.begin_anew,
         configured=configured,
     )
 

@@ -60,9 +60,9 @@ def _serve(plan: Plan, begun: list[str]) -> int:
     """Serves once; `begun` gets the address once it listens."""
     from fairlead.client.places import STANDBY_ADDRESS
     from fairlead.service.metrics import Metrics
+    from fairlead.service.process.clock import SteadyClock, wall_clock
     from fairlead.service.process.logs import Level, Logs
     from fairlead.service.process.private_file import write_private
-    from fairlead.service.process.runner import wall_clock
     from fairlead.service.process.server import ADDRESS, Serving, serve
     from fairlead.service.process.troubles import Change
     from fairlead.service.recovery.follower import Follower
@@ -71,7 +71,9 @@ def _serve(plan: Plan, begun: list[str]) -> int:
         metrics = Metrics()
         level = plan.log or ("off" if sys.stderr.isatty() else "few")
         logs = Logs(sys.stderr, wall_clock, Level(level))
-        maker = ServiceMaker(plan, metrics, [metrics.count_entries, logs.write_entries], open_)
+        clock = SteadyClock(lambda text: complain(f"{WARNING}{text}"))
+        listeners = [metrics.count_entries, logs.write_entries]
+        maker = ServiceMaker(plan, metrics, listeners, clock, open_)
         service = maker.begin(lambda: compile_first(plan.configured.settings.placement))
         waits = isinstance(service, Follower) and not plan.shared  # beside the one that leads
         note_process(plan.state, STANDBY if waits else PROCESS)
@@ -110,6 +112,8 @@ def _serve(plan: Plan, begun: list[str]) -> int:
             on_answer=metrics.api,
             waits=complain,
             troubles=say_trouble,
+            clock=clock,
+            fault=lambda what: logs.event("engine_fault", what=what),
             lead=lead,
             advertise=plan.advertise,
             address_file=STANDBY_ADDRESS if waits else ADDRESS,
@@ -119,7 +123,7 @@ def _serve(plan: Plan, begun: list[str]) -> int:
 
 async def render_metrics(metrics: Metrics, door: Mailbox[Service | Follower]) -> bytes:
     """All metrics as Prometheus reads them."""
-    from fairlead.service.process.runner import wall_clock
+    from fairlead.service.process.clock import wall_clock
 
     await door.read(lambda service: metrics.read(service, wall_clock()))
     return await asyncio.to_thread(metrics.text)

@@ -41,6 +41,9 @@ from fairlead.engines.local.supervisor import Supervisor
 from fairlead.engines.local.task import Phase, Task
 from fairlead.model.machine import Cluster, Machine
 
+MOST_FAULTS = 1000
+"""So many that were told are known; a record that is none of ours is met at every look."""
+
 
 @contextlib.contextmanager
 def _disk_trouble() -> Iterator[None]:
@@ -97,6 +100,7 @@ class LocalEngine:
         self._spawner: Spawner | None = None
         self._ready = False
         self._fenced: set[Attempt] = set()
+        self._told_faults: set[str] = set()
         self._identity = Identity(base / "engine")
         self._owner = 0
         self.identity, self._kept = self._identity.name, not self._identity.new
@@ -388,6 +392,9 @@ class LocalEngine:
             raise
 
     def take_faults(self) -> Sequence[str]:
-        """What an administrator should know, since the last call."""
-        faults, self._records.faults = self._records.faults, []
-        return tuple(faults)
+        found, self._records.faults = self._records.faults, []
+        new = tuple(each for each in dict.fromkeys(found) if each not in self._told_faults)
+        if len(self._told_faults) > MOST_FAULTS:
+            self._told_faults.clear()
+        self._told_faults.update(new)
+        return new

@@ -196,6 +196,18 @@ def find(engine: str) -> Groups | NoGroups:
     return NoGroups(f"control groups cannot be used ({why}); {ADVICE}")
 
 
+def of_service(process: int, engine: str) -> Groups | NoGroups:
+    """The control groups that the engine with this name has, whose service is that process: as
+    they are, nothing is made."""
+    mount = _mount()
+    for parent in () if mount is None else _parents(mount, str(process)):
+        folder = parent / f"fairlead-{engine}"
+        if folder.is_dir():
+            had = (folder / "cgroup.controllers").read_text().split()
+            return Groups(folder, frozenset(name for name in CONTROLLERS if name in had))
+    return NoGroups(f"the service that runs has no control groups for its tasks; {ADVICE}")
+
+
 def _prepare(parent: Path, folder: Path) -> Groups:
     had = set((parent / "cgroup.controllers").read_text().split())
     groups = Groups(folder, frozenset(name for name in CONTROLLERS if name in had))
@@ -217,12 +229,12 @@ def _mount() -> Path | None:
     return None
 
 
-def _parents(mount: Path) -> Iterator[Path]:
-    """The groups in which others may be made for tasks, the best first."""
+def _parents(mount: Path, process: str = "self") -> Iterator[Path]:
+    """The groups in which that process may make others for tasks, the best first."""
     own = next(
         (
             line[3:]
-            for line in Path("/proc/self/cgroup").read_text().splitlines()
+            for line in Path(f"/proc/{process}/cgroup").read_text().splitlines()
             if line.startswith("0::")
         ),
         "/",

@@ -58,6 +58,11 @@ class Identity:
                 f" journal, and this one was owner {owner})"
             )
 
+    def disown(self) -> None:
+        """The journal of its owners is gone, and a new one numbers them from the first: durably."""
+        self.owner = 0
+        self._write()
+
     def keep(self) -> None:
         """From now on the machine is taken to be up since: call this once everything that was
         found is said durably."""

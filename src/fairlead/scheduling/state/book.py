@@ -32,6 +32,15 @@ from fairlead.scheduling.transitions import MachineState
 from fairlead.sharing.policy import Policy
 from fairlead.sharing.problem.problem import Bools
 
+_SLOTS = {
+    Full.MACHINES: ("machines", None),
+    Full.JOBS: ("jobs", "free_job"),
+    Full.TENANTS: ("tenants", "free_tenant"),
+    Full.TASKS: ("tasks", "free_task"),
+    Full.OUT: ("out", None),
+}
+"""Of each table, what counts its slots, and what leads to those that are free again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
@@ -124,13 +133,7 @@ class Book:
     def room_for(self, full: Full, slots: int = 1) -> None:
         """Make a table larger, if it has fewer free slots than that."""
         header = self.state.header[0]
-        used, first = {
-            Full.MACHINES: ("machines", None),
-            Full.JOBS: ("jobs", "free_job"),
-            Full.TENANTS: ("tenants", "free_tenant"),
-            Full.TASKS: ("tasks", "free_task"),
-            Full.OUT: ("out", None),
-        }[full]
+        used, first = _SLOTS[full]
         if first is not None and slots == 1 and header[first] >= 0:
             return
         table = full.name.lower().rstrip("s")

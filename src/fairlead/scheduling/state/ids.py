@@ -38,10 +38,17 @@ class Ids:
     job_at: dict[int, Job] = field(default_factory=dict)
     tenants: dict[str, int] = field(default_factory=dict)
     tenant_at: dict[int, Tenant] = field(default_factory=dict)
+    below: dict[str | None, list[int]] = field(default_factory=dict)  # tenants of a parent
     tasks: dict[int, dict[int, int]] = field(default_factory=dict)  # job -> number -> slot
     terms: dict[Term, int] = field(default_factory=dict)
     term_users: dict[Term, int] = field(default_factory=dict)
     free_terms: list[int] = field(default_factory=list)
+
+    def add_tenant(self, slot: int, tenant: Tenant) -> None:
+        """A tenant that was not there."""
+        self.tenants[tenant.name] = slot
+        self.tenant_at[slot] = tenant
+        self.below.setdefault(tenant.parent, []).append(slot)
 
     def copied(self) -> Ids:
         """Tables of one's own, without `tasks`. The values are frozen, and shared."""
@@ -53,6 +60,7 @@ class Ids:
             job_at=dict(self.job_at),
             tenants=dict(self.tenants),
             tenant_at=dict(self.tenant_at),
+            below={parent: list(slots) for parent, slots in self.below.items()},
             terms=dict(self.terms),
             term_users=dict(self.term_users),
             free_terms=list(self.free_terms),
@@ -68,8 +76,11 @@ class Ids:
                 known = ", ".join(place)
                 raise _mistake((*about, name), "nothing counts this resource", f"there is {known}")
             unit = self.units[place[name]].unit
-            count = amount / unit
-            if count.denominator != 1:
+            # As whole numbers: ten thousand limits of a first start are ten thousand divisions.
+            count, finer = divmod(
+                amount.numerator * unit.denominator, amount.denominator * unit.numerator
+            )
+            if finer:
                 raise _mistake(
                     (*about, name),
                     f"the amount is finer than the unit, which is {unit}",
@@ -77,7 +88,7 @@ class Ids:
                 )
             if count >= LARGEST:
                 raise _mistake((*about, name), "the amount is 2^53 units or more", "use less")
-            counts[place[name]] = int(count)
+            counts[place[name]] = count
         return counts
 
     def capacity(self, machine: Machine, most_pieces: int) -> list[int]:

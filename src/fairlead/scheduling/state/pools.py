@@ -64,11 +64,10 @@ def _jobs_below(state: State, t: int) -> Ints:
 
 def check_siblings(ids: Ids, tenant: Tenant) -> None:
     """Tenants below the same parent have all weights or all pools. Raises InputError."""
-    known = ids.tenant_at.values()
-    # The others are alike, so one of them says it of all; those who came last are often beside it.
-    other = next((each for each in reversed(known) if _is_beside(each, tenant)), None)
-    if other is not None and (other.pool is None) is not (tenant.pool is None):
-        first = next(each for each in known if _is_beside(each, tenant))
+    # The others are alike, so the first of them says it of all.
+    beside = (ids.tenant_at[t] for t in ids.below.get(tenant.parent, ()))
+    first = next((each for each in beside if each.name != tenant.name), None)
+    if first is not None and (first.pool is None) is not (tenant.pool is None):
         has = "no pool" if first.pool is None else "a pool"
         raise InputError(
             f'its sibling "{first.name}" has {has}: siblings have all weights or all pools',
@@ -81,15 +80,11 @@ def check_siblings(ids: Ids, tenant: Tenant) -> None:
                 refuse_beside(tenant.name, job.name)
 
 
-def _is_beside(other: Tenant, tenant: Tenant) -> bool:
-    return other.parent == tenant.parent and other.name != tenant.name
-
-
 def check_job_beside(ids: Ids, job: str, parent: str | None) -> None:
     """A job weighs 1, so no tenant beside it has a pool. Raises InputError."""
-    for other in ids.tenant_at.values():
-        if other.parent == parent and other.pool is not None:
-            refuse_beside(other.name, job)
+    beside = ids.below.get(parent)  # all of them are alike
+    if beside and (first := ids.tenant_at[beside[0]]).pool is not None:
+        refuse_beside(first.name, job)
 
 
 def refuse_beside(tenant: str, job: str) -> NoReturn:

@@ -34,6 +34,10 @@ class JournalError(FairleadError):
     """The journal cannot be written or read now; the sentence says why and what to do."""
 
 
+class NoJournalError(JournalError):
+    """There is none, and the place where it would be was looked at."""
+
+
 class CorruptJournalError(JournalError):
     """The journal holds something else than was written to it."""
 

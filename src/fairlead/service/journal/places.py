@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from fairlead.model.errors import InputError
@@ -18,18 +19,24 @@ HEAD = "journal-head"
 POSTGRES = ("postgresql://", "postgres://")
 
 
-def open_store(place: str | Path, head: Path | None = None, after: int | None = None) -> SqlStore:
+def open_store(
+    place: str | Path,
+    head: Path | None = None,
+    new: Callable[[], object] = lambda: None,
+    after: int | None = None,
+) -> SqlStore:
     """The journal at a place, to be written by this process alone; a new one where none has been.
     `after`: the epoch of a writer in a database whose lease has run out.
 
     `place` is a file, a folder that holds `journal.db`, or a postgresql:// URL. A file's head is
-    beside it; for a database, `head` names the file that tells how far the journal went. Raises
-    JournalError, TakenJournalError, CorruptJournalError."""
+    beside it; for a database, `head` names the file that tells how far the journal went. `new` is
+    called before a new one is made, and raises where none is to be. Raises JournalError,
+    TakenJournalError, CorruptJournalError."""
     if isinstance(place, str) and place.startswith(POSTGRES):
         from fairlead.service.journal.postgres import open_postgres
 
-        return open_postgres(place, head, after)
-    return open_sqlite(file_of(place))
+        return open_postgres(place, head, new, after)
+    return open_sqlite(file_of(place), new)
 
 
 def open_reader(place: str | Path, head: Path | None = None) -> SqlReader:

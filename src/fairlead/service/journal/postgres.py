@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,12 @@ from urllib.parse import urlsplit
 
 from fairlead.extras import missing
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import CorruptJournalError, JournalError, TakenJournalError
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    JournalError,
+    NoJournalError,
+    TakenJournalError,
+)
 from fairlead.service.journal.reading import Session, SqlReader, standing
 from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
 from fairlead.service.journal.sql import SqlStore, name_from
@@ -47,7 +52,12 @@ _WRITING = (
 )
 
 
-def open_postgres(url: str, head: Path | None, after: int | None = None) -> SqlStore:
+def open_postgres(
+    url: str,
+    head: Path | None,
+    made: Callable[[], object] = lambda: None,
+    after: int | None = None,
+) -> SqlStore:
     """The journal in this database, to be written; a new one where there is none.
 
     `after`: the epoch of a writer whose lease has run out, and who may be there still: from now on
@@ -55,7 +65,7 @@ def open_postgres(url: str, head: Path | None, after: int | None = None) -> SqlS
     name = f"the journal in {without_password(url)}"
     session = PostgresSession(url, write=True)
     try:
-        epoch = _make_tables(session, url, head)
+        epoch = _make_tables(session, url, head, made)
         if after != epoch and not session.alone(epoch):
             raise TakenJournalError(
                 f"{name} is being written by another service: stop that one first"
@@ -66,7 +76,9 @@ def open_postgres(url: str, head: Path | None, after: int | None = None) -> SqlS
         raise
 
 
-def _make_tables(session: PostgresSession, url: str, head: Path | None) -> int:
+def _make_tables(
+    session: PostgresSession, url: str, head: Path | None, made: Callable[[], object]
+) -> int:
     """Has the present tables be there, and returns the number of writers so far."""
     if not _there(session) or _version(session, url, older=True) < VERSION:
         if not session.alone(None):
@@ -74,6 +86,8 @@ def _make_tables(session: PostgresSession, url: str, head: Path | None) -> int:
                 f"another service writes {session}, or makes its tables: stop that one first"
             )
         new = not _there(session)  # what another one may have done meanwhile
+        if new:
+            made()
         if new and head is not None and head.exists():
             raise CorruptJournalError(
                 f"there is no journal in {without_password(url)}, but one was kept there: {head} is"
@@ -104,7 +118,7 @@ def read_postgres(url: str, head: Path | None) -> SqlReader:
     session = PostgresSession(url)
     try:
         if not _there(session):
-            raise JournalError(f"there is no journal in {without_password(url)}")
+            raise NoJournalError(f"there is no journal in {without_password(url)}")
         _version(session, url)
     finally:
         session.close()

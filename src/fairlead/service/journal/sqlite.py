@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from fairlead.service.journal.chain import first_link
-from fairlead.service.journal.entry import CorruptJournalError, JournalError
+from fairlead.service.journal.entry import CorruptJournalError, JournalError, NoJournalError
 from fairlead.service.journal.lock import Lock
 from fairlead.service.journal.reading import Session, SqlReader, standing
 from fairlead.service.journal.schema import NEW_HEAD, VERSION, migrate
@@ -36,11 +36,12 @@ _SAID = {
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def open_sqlite(path: Path) -> SqlStore:
+def open_sqlite(path: Path, new: Callable[[], object] = lambda: None) -> SqlStore:
     """The journal in this file, to be written; a new one where nothing was ever kept there."""
     lock = lock_of(path)
     try:
         if not path.exists():
+            new()
             _create(path)
         _see(path)
         if path.stat().st_mode & 0o077:
@@ -62,7 +63,7 @@ def lock_of(path: Path) -> Lock:
 def read_sqlite(path: Path) -> SqlReader:
     """The journal in this file, to be read only."""
     if not path.exists():
-        raise JournalError(f"there is no journal {path}")
+        raise NoJournalError(f"there is no journal {path}")
     _see(path)
     session = SqliteSession(path, write=False)
     try:

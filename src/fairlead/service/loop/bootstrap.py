@@ -32,15 +32,18 @@ ELSEWHERE = (
 GONE = "the engine that had it is gone, as an operator said, and nobody heard that it had started"
 
 
-def take_over(step: Step, settings: Settings, engine: Engine) -> None:
+def take_over(step: Step, settings: Settings, engine: Engine) -> Step:
     """Writes down that this service owns the journal from now on. What the core follows stays as
     it was until `begin`, which is tried on a copy first: what cannot be is refused before anything
-    is written. Raises InputError."""
-    begin(Step(freeze(step.core).core, step.records, step.time), settings, engine)
+    is written. Returns that one, for right after this step is durable. Raises InputError."""
+    tried = Step(freeze(step.core).core, step.records, step.time, ahead=1)
+    tried.core.checked = step.core.checked
+    begin(tried, settings, engine)
     body, before = start_body(step.core.ids.units, settings), step.records.start
     if before is not None:
         body |= {name: getattr(before, name) for name in CHOSEN}
     step.note(SERVICE_STARTED, **body)
+    return tried
 
 
 def begin(step: Step, settings: Settings, engine: Engine) -> None:

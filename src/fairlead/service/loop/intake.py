@@ -10,7 +10,7 @@ from fairlead.service.loop.engine_link import EngineLink, EngineNews
 from fairlead.service.loop.machines import Machines
 from fairlead.service.loop.reports import take_report
 from fairlead.service.loop.retention import due, forget_old
-from fairlead.service.loop.step import Step
+from fairlead.service.loop.step import QUIET, Step
 from fairlead.service.records.book import Records
 
 
@@ -43,11 +43,11 @@ def next_time(
     link: EngineLink,
     machines: Machines,
     watch: FairnessMonitor | None,
-) -> int | None:
+) -> int:
     """The time at which there may be an input though the engine reports nothing."""
     retry = link.wake()
     times = [core.wake(), machines.wake() if retry is None else retry]
-    times.append(due(records, machines.settings.retention))
+    times += [due(records, machines.settings.retention), records.time + QUIET]
     if watch is not None:
         times.append(watch.wake())
-    return min((time for time in times if time is not None), default=None)
+    return min(time for time in times if time is not None)

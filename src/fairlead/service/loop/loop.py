@@ -84,6 +84,7 @@ class Service:
             self.snapshots.on_keep = self.shortening
         self._owns = self._begun = False
         self._doubt = ""  # why it cannot be known that this leads
+        self._tried: Step | None = None  # what `begin` does, done on a copy
         self._time = 0
         self._ahead = 0  # of the clock that `step` is told
 
@@ -137,9 +138,13 @@ class Service:
             return [self._unavailable() for _ in requests]
         assert self.core is not None
         news = self._link.poll(time, self.machines.due(time))
-        step = Step(self.core, self.records, time)
-        if not self._begun:
-            begin(step, self.settings, self.engine)
+        step, self._tried = self._tried, None
+        if step is not None and step.time == time:
+            step.ahead = 0
+        else:
+            step = Step(self.core, self.records, time)
+            if not self._begun:
+                begin(step, self.settings, self.engine)
         core = self.core = step.core
         self._begun = True
         collect_inputs(step, news, self.machines, self.watch, self.observer)
@@ -156,7 +161,7 @@ class Service:
             self.watch.after(time, core, changed=bool(step.entries))
         return [self._reply(value, durable) for value in values]
 
-    def wake(self) -> int | None:
+    def wake(self) -> int:
         """The time at which `step` is to be called though nothing comes in and no report is
         there, on the caller's clock."""
         if not self._time:
@@ -164,7 +169,7 @@ class Service:
         if self._committer.stuck is not None or self._doubt or self.core is None:
             return self._time + RETRY - self._ahead
         time = next_time(self.core, self.records, self._link, self.machines, self.watch)
-        return None if time is None else time - self._ahead
+        return time - self._ahead
 
     def close(self) -> None:
         """Lets go of everything. Tasks go on running, and nothing is lost."""
@@ -188,7 +193,7 @@ class Service:
                 return False
             self.core = first_core(nodes, self.settings)
         step = Step(self.core, self.records, time)
-        take_over(step, self.settings, self.engine)
+        self._tried = take_over(step, self.settings, self.engine)
         self._owns = True
         return self._finish(PendingStep(step, ()))
 

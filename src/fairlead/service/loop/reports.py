@@ -19,9 +19,6 @@ from fairlead.service.records.jobs import JobRecord
 LARGEST_CODE = 2**31 - 1
 """Of an exit code as it is kept; systems have smaller ones."""
 
-LATEST = 2**62
-"""Microseconds since 1970; an engine that says more has no clock."""
-
 LONGEST = 1000
 """Letters of what an engine says of an end, as they are kept."""
 
@@ -44,7 +41,7 @@ def take_report(step: Step, report: Report) -> bool:
     if isinstance(report, Started):
         if state is TaskState.LAUNCHED:
             event = TaskStarted(step.time, job.name, attempt.task)
-            step.apply(event, id=job.id, attempt=attempt.number, started=_time(report.time))
+            step.apply(event, id=job.id, attempt=attempt.number, started=_time(step, report.time))
         return True
     end, retry = _end(step, job, state, report)
     step.apply(end(step.time, job.name, attempt.task), **_end_body(step, job, report, retry))
@@ -111,8 +108,8 @@ def _end_body(step: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> 
         return common | {
             "cause": report.cause.value,
             "code": max(-LARGEST_CODE - 1, min(LARGEST_CODE, report.code)),
-            "started": _time(report.started),
-            "ended": _time(report.time),
+            "started": _time(step, report.started),
+            "ended": _time(step, report.time),
             "why": report.message[:LONGEST],
         }
     return common | {
@@ -124,5 +121,6 @@ def _end_body(step: Step, job: JobRecord, report: Ended | Lost, retry: bool) -> 
     }
 
 
-def _time(time: int | None) -> int | None:
-    return time if time is not None and 0 <= time < LATEST else None
+def _time(step: Step, time: int | None) -> int | None:
+    """A time that an engine tells: none that comes after it was told, by a clock that is wrong."""
+    return None if time is None or time < 0 else min(time, step.time)

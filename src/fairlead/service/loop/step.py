@@ -17,13 +17,18 @@ from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord
 from fairlead.service.records.people import KeyOwner, KeyRecord
 
+QUIET = 24 * 3_600_000_000
+"""Microseconds after which a service in which nothing happens writes down that time passed: the
+next start sees by it how far the clock may have gone on (`process.clock`)."""
+
 
 @dataclass
 class Step:
     """Entries with what was said in them, in their order, all of one moment.
 
     The rest is what the step has done already and the records do not know yet; `cancels` are
-    attempts to be cancelled beside those that decisions and cancelled jobs name."""
+    attempts to be cancelled beside those that decisions and cancelled jobs name; `ahead` is 1 as
+    long as one step of one entry comes before it that the records do not know either."""
 
     core: Core
     records: Records
@@ -37,6 +42,7 @@ class Step:
     releases: set[str] = field(default_factory=set)
     drains: dict[str, bool] = field(default_factory=dict)
     numbers: int = 0  # of jobs that were used
+    ahead: int = 0
     submissions: dict[str, int] = field(default_factory=dict)  # unique name: number
     called: set[tuple[str | None, str]] = field(default_factory=set)  # of these tenant and name
     additions: dict[str, list[int]] = field(default_factory=dict)  # tenant: jobs, tasks more
@@ -98,16 +104,17 @@ class Step:
             self._add(entry_of(self._next(), self._step(), self.time, decision), decision)
 
     def pass_time(self) -> None:
-        """Tells the core how late it is, if it wants to know and was told nothing else."""
-        wake = self.core.wake()
-        if not self.has_events and wake is not None and wake <= self.time:
+        """Tells the core how late it is, if it wants to know and was told nothing else, and at
+        least once a day."""
+        wake, quiet = self.core.wake(), self.records.time + QUIET
+        if not self.has_events and min(quiet, quiet if wake is None else wake) <= self.time:
             self.apply(TimePassed(self.time))
 
     def _next(self) -> int:
-        return self.records.seq + len(self.entries) + 1
+        return self.records.seq + self.ahead + len(self.entries) + 1
 
     def _step(self) -> int:
-        return self.records.step + 1
+        return self.records.step + self.ahead + 1
 
     def _add(self, entry: Entry, content: Event | Decision | None) -> None:
         self.entries.append(entry)

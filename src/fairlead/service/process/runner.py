@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
-from fairlead.engines.interface import NotifiesNews
+from fairlead.engines.interface import FindsFaults, NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
 from fairlead.service.journal.leases import Following
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
+from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.troubles import Change, Troubles
 from fairlead.service.recovery.follower import Follower
 from fairlead.service.requests import Refused, Wrong
@@ -36,11 +36,6 @@ UNTOLD = Refused(
 )
 
 
-def wall_clock() -> int:
-    """Microseconds since 1970."""
-    return time.time_ns() // 1000
-
-
 class Runner:
     """Runs a service in a thread of its own until the door is closed, or until it fails.
 
@@ -48,7 +43,8 @@ class Runner:
     the journal is tried again; where something just happened it is asked sooner. `lead`: where it
     begins as a follower, makes the service of it that goes on once nobody leads; None: another one
     was quicker. `address`: where those who follow find this service while it leads. `troubles`:
-    is told what cannot be reached, and that it can again. `failure`: why it ended by itself."""
+    is told what cannot be reached, and that it can again. `fault`: hears
+    what the engine found that should not be there. `failure`: why it ended by itself."""
 
     def __init__(
         self,
@@ -61,11 +57,13 @@ class Runner:
         clock: Callable[[], int] = wall_clock,
         ended: Callable[[], None] = lambda: None,
         troubles: Callable[[Change], None] = lambda _: None,
+        fault: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.service, self.door = service, door
         self.failure: BaseException | None = None
         self._lead, self._address = lead, address
         self._poll, self._clock, self._ended = poll, clock, ended
+        self._fault = fault
         self._troubles = Troubles(troubles)
         self._pause = SOON
         self._heralding = False
@@ -132,6 +130,7 @@ class Runner:
         for (_, future), reply in zip(taken, replies, strict=True):
             answer(future, reply)
         self._troubles.look(service, now)
+        self._tell_faults()
         self._pause = SOON if service.records.seq > before else min(2 * self._pause, self._poll)
         self.door.serve_reads(service)
         if isinstance(service, Follower) and service.free is not None:
@@ -153,6 +152,12 @@ class Runner:
         service.store.leader = self._address
         service.lease.renew()
 
+    def _tell_faults(self) -> None:
+        engine = self.service.engine
+        if isinstance(engine, FindsFaults):
+            for fault in engine.take_faults():
+                self._fault(fault)
+
     def _wait(self) -> float:
         """Seconds until there may be something to do."""
         if isinstance(self.service, Follower):
@@ -161,8 +166,6 @@ class Runner:
         # What cannot be reached is not asked again before it is due.
         heard = self.service.trouble or self._heralding
         pause = LONGEST if heard else self._pause
-        if wake is None:
-            return pause
         return min(pause, max(0.0, (wake - self._clock()) / MICROSECONDS))
 
 

@@ -25,6 +25,7 @@ from fairlead.service.api.middleware import Middleware, is_loopback
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, MailboxClosedError
+from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
 from fairlead.service.process.runner import Driven, Runner, explained
@@ -53,7 +54,8 @@ STOPPING = 60.0
 class Serving:
     """The service's addresses and files. `port` 0: any that is free. `metrics`: tells all of them;
     `seen`: is told of every answer (`api.app.application`); `waits`: in a sentence, why nothing is
-    ready yet, once; `troubles`: that the engine or the journal cannot be reached, or can again.
+    ready yet, once; `troubles`: that the engine or the journal cannot be reached, or can again;
+    `clock`: the loop's; `fault`: hears what the engine found that should not be there.
     `lead`: makes the service that goes on of a follower (`Runner`); `advertise`:
     where others find it, if not where it listens; `address_file`: in the state folder."""
 
@@ -74,6 +76,8 @@ class Serving:
     lead: Callable[[Follower, int, str], Service | None] = lambda _, __, ___: None
     advertise: str | None = None
     address_file: str = ADDRESS
+    clock: Callable[[], int] = wall_clock
+    fault: Callable[[str], object] = lambda _: None
 
 
 def check_listening(
@@ -140,8 +144,10 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             lead=lambda follower, epoch: serving.lead(follower, epoch, url),
             address=serving.advertise or url,
             poll=serving.poll,
+            clock=serving.clock,
             ended=server.end,
             troubles=serving.troubles,
+            fault=serving.fault,
         )
         gate.api.following = lambda: runner.following
         try:

@@ -30,6 +30,9 @@ def _check_version(entry: Entry) -> None:
 class Readable(Protocol):
     """A journal, as far as recovery reads it."""
 
+    def last(self) -> int:
+        """As `Store.last`."""
+
     def start(self) -> int:
         """As `Store.start`."""
 
@@ -119,6 +122,14 @@ def newest(store: Readable) -> tuple[Core | None, Records]:
         return None, Records()  # the store saw that it is whole, so another version wrote it
     check_seq(found[0], records)
     return core, records
+
+
+def last_time(store: Readable) -> int:
+    """The time of the last entry; 0 where there never was one."""
+    last = store.last()
+    if last > store.start():
+        return next(store.read(last - 1)).time
+    return newest(store)[1].time
 
 
 def follow(store: Readable, core: Core | None, records: Records) -> Core | None:

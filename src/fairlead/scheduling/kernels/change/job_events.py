@@ -102,7 +102,11 @@ def cap(s: Handle, t: int) -> None:
     """A tenant's limits were written anew: what is held below counts against them from now on."""
     tenant, w = s.tenant, s.header[0]
     w.relook = 1
-    for i in range(w.tenants):
+    alone = tenant[t].child < 0  # as one that has just come: nobody else's sums change
+    for j in range(w.jobs):
+        if s.job[j].used and s.job[j].tenant == t:
+            alone = False
+    for i in range(t if alone else 0, t + 1 if alone else w.tenants):
         if not tenant[i].used:
             continue
         for r in range(s.used.shape[1]):
@@ -116,7 +120,7 @@ def cap(s: Handle, t: int) -> None:
             up = int64(tenant[up].parent)
     for j in range(w.jobs):
         job = s.job[j]
-        if job.used and tenant[job.tenant].capped:
+        if job.used and not alone and tenant[job.tenant].capped:
             up = int64(job.tenant)
             while up >= 0:
                 for r in range(s.used.shape[1]):

@@ -1,0 +1,75 @@
+"""`fairlead doctor`: what holds on this machine for a service, and what to do where it does not."""
+
+from __future__ import annotations
+
+import argparse
+
+from fairlead.cli.common.inputs import say_result
+from fairlead.cli.common.screen import escaped
+from fairlead.engines.registry import ENGINES
+
+EPILOG = """\
+examples:
+  fairlead doctor                              of the service with this user's own state folder
+  fairlead doctor --config /etc/fairlead/config.yaml --state /var/lib/fairlead
+
+It asks for what `fairlead serve` with the same options would find, whether one runs or not. The
+exit code is 1 where something fails; a warning is no failure.
+"""
+
+SCHEMA = "fairlead.doctor/1"
+
+OTHERS = (
+    *("address", "listen", "tls_cert", "tls_key", "behind_proxy", "no_auth", "log"),
+    *("clock_is_right", "begin_anew"),
+)
+"""Options of `fairlead serve` that no check asks for, but where the file says them."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--state",
+        metavar="DIR",
+        help="the service's state folder (default: FAIRLEAD_STATE, or this user's own)",
+    )
+    parser.add_argument("--config", metavar="FILE", help="the file that the service is given")
+    parser.add_argument("--journal", metavar="URL", help="its journal, where it is elsewhere")
+    parser.add_argument("--engine", choices=tuple(ENGINES), help="its engine (default: local)")
+    parser.add_argument("--cluster", metavar="FILE", help="its machines and tenants")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tells each finding; 1 where something fails."""
+    from fairlead.cli.doctor.finding import State, Subject
+    from fairlead.cli.doctor.registry import examine
+    from fairlead.cli.main import Exit
+    from fairlead.cli.serving.plan import plan_of
+
+    said = argparse.Namespace(**vars(args), **dict.fromkeys(OTHERS))
+    found = list(examine(Subject(plan_of(said))))
+    bad = any(finding.state is State.FAILS for _, finding in found)
+    say_result(
+        args.json,
+        lambda: {
+            "schema": SCHEMA,
+            "ok": not bad,
+            "checks": [
+                {
+                    "name": name,
+                    "state": finding.state.value,
+                    "found": finding.text,
+                    "advice": finding.advice,
+                }
+                for name, finding in found
+            ],
+        },
+        lambda _: [
+            f"{finding.state.value:<8}{name}: {escaped(finding.text)}"
+            + (f" -> {escaped(finding.advice)}" if finding.advice else "")
+            for name, finding in found
+        ],
+    )
+    return Exit.REFUTED if bad else Exit.OK

@@ -1,0 +1,193 @@
+"""Checks of what the service keeps and is started with: state folder, journal, files, engine."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairlead.cli.doctor.finding import Finding, Subject, fails, warn, well
+from fairlead.client.places import ADMIN_TOKEN, config_file
+from fairlead.engines.registry import ENGINES
+from fairlead.model.errors import InputError
+from fairlead.model.words import counted, tally
+from fairlead.service.journal.entry import JournalError
+from fairlead.service.journal.places import FILE, POSTGRES
+
+if TYPE_CHECKING:
+    from fairlead.model.tenant import Tenant
+    from fairlead.service.journal.reading import SqlReader
+
+
+def state_folder(subject: Subject) -> Finding:
+    """Whether the service can keep its state, and nobody else sees it."""
+    folder, root = subject.folder, subject.user == 0
+    if not folder.exists():
+        above = subject.nearest(folder)
+        if not os.access(above, os.W_OK | os.X_OK):
+            return fails(f"{folder} cannot be made in {above}", "name another one with --state")
+        return well(f"{folder} is not there yet; the first start makes it")
+    about = folder.stat()
+    if not stat.S_ISDIR(about.st_mode) or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return fails(
+            f"{folder} is no folder that you can write into",
+            f"run this as {_name(about.st_uid)}, or name another one with --state",
+        )
+    if about.st_mode & 0o077:
+        return warn(f"others can look into {folder}", f"chmod 700 {folder}")
+    closed = [each for each in folder.parents if not each.stat().st_mode & 0o001]
+    if root and closed:
+        return warn(f"tasks as other users cannot pass {closed[0]}", f"chmod o+x {closed[0]}")
+    return well(f"{folder} is closed to others")
+
+
+def reader_of(subject: Subject) -> SqlReader | None:
+    """The journal, to be read; None where there was none yet. Raises JournalError and InputError,
+    also where there is none any more."""
+    from fairlead.cli.serving.anew import NewJournal
+    from fairlead.service.journal.entry import NoJournalError
+    from fairlead.service.journal.places import HEAD, open_reader
+
+    place = subject.plan.journal or subject.folder
+    try:
+        return open_reader(_file(subject) or place, subject.folder / HEAD)
+    except NoJournalError:
+        NewJournal(subject.folder, asked=False)()
+        return None
+
+
+def journal(subject: Subject) -> Finding:
+    """Whether the journal is there, and can be written."""
+    file = _file(subject)
+    kind = "in PostgreSQL" if file is None else f"a file, {file}"
+    try:
+        reader = reader_of(subject)
+    except InputError as error:
+        mistake = error.mistakes[0]
+        return fails(mistake.what, mistake.right)
+    except JournalError as error:
+        return fails(str(error), "docs/reference/journal.md says what each refusal means")
+    if reader is None:
+        return well(f"{kind}; not there yet, the first start makes it")
+    if file is not None:
+        for each in (file, file.parent):
+            if not os.access(each, os.W_OK):
+                return fails(f"{each} cannot be written", "see to its owner and its permissions")
+        if file.stat().st_mode & 0o077:
+            return fails(f"others than its owner may use {file}", f"chmod 600 {file}")
+    return well(f"{kind}; {tally(reader.last(), 'entry')}")
+
+
+def _file(subject: Subject) -> Path | None:
+    """The journal's file; None where it is in a database."""
+    place = subject.plan.journal
+    if place is not None and place.startswith(POSTGRES):
+        return None
+    path = subject.folder if place is None else Path(place)
+    return path / FILE if path.is_dir() or place is None else path
+
+
+def tokens(subject: Subject) -> Finding:
+    """Whether secrets in files are their owner's alone."""
+    secrets = [subject.folder / ADMIN_TOKEN, config_file(os.environ)]
+    if subject.plan.tls_key is not None:
+        secrets.append(Path(subject.plan.tls_key))
+    there = [each for each in secrets if each.is_file()]
+    for each in there:
+        if each.stat().st_mode & 0o077:
+            return fails(
+                f"others than its owner may read {each}",
+                f"chmod 600 {each}, and make what it holds anew: somebody may have read it",
+            )
+    return well(f"{counted(len(there), 'file')} with secrets, for their owners alone")
+
+
+def compiler_cache(subject: Subject) -> Finding:
+    """Whether what is compiled is kept."""
+    from fairlead.compiled import kept_in
+
+    place = kept_in()
+    above = subject.nearest(place)
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        return warn(
+            f"{above} cannot be written, so every start compiles the scheduler again",
+            "name another folder in FAIRLEAD_CACHE",
+        )
+    if not place.is_dir() or not any(place.rglob("*.nbi")):
+        return warn(
+            f"nothing is compiled in {place} yet: the first start of this version takes a minute",
+            "start it once before somebody waits, and keep that folder",
+        )
+    return well(f"compiled functions are kept in {place}")
+
+
+def users(subject: Subject) -> Finding:
+    """Whether tasks can run as their tenants' users."""
+    tenants = subject.cluster.tenants if subject.cluster is not None else ()
+    named = {each.user: each.name for each in tenants if each.user is not None}
+    own = _name(subject.user)
+    for user, tenant in named.items():
+        try:
+            number = pwd.getpwnam(user).pw_uid
+        except KeyError:
+            return fails(
+                f"there is no user {user!r} on this machine, as whom tenant {tenant!r} is to run",
+                f"useradd {user}, or name another one in the cluster file",
+            )
+        if number != subject.user and subject.user != 0:
+            return fails(
+                f"the service runs as {own}, who cannot become {user!r}",
+                "run it as root, or leave `user:` out",
+            )
+    if subject.plan.engine != "local":
+        return well("tasks run as Ray runs them")
+    by_name = {each.name: each for each in tenants}
+    without = [each.name for each in tenants if not _has_user(each, by_name)]
+    if without:
+        return warn(
+            f"tasks of {counted(len(without), 'tenant')} (first {without[0]!r}) run as {own}, as"
+            " the service does, and can read its journal and all outputs",
+            "give each tenant a `user:`, or trust those who submit",
+        )
+    if not named and subject.user == 0:
+        return warn("all tasks run as root", "give tenants a `user:`, or run as another user")
+    return well("each tenant has a user" if named else f"all tasks run as {own}")
+
+
+def engine(subject: Subject) -> Finding:
+    """Whether the engine can be had."""
+    from fairlead.engines.local import hardware
+    from fairlead.extras import need
+
+    kind = ENGINES[subject.plan.engine]
+    if kind.package:
+        try:
+            need(kind.package)
+        except InputError as error:
+            mistake = error.mistakes[0]
+            return fails(mistake.what, mistake.right)
+        return well(f"{kind.name}: the package {kind.package} is there")
+    found = hardware.find()
+    if subject.cluster is not None and subject.cluster.machines:
+        more = hardware.compare(subject.cluster, found)
+        if more:
+            return warn(more[0], "declare in the cluster file what this machine has")
+    return well(f"local: {counted(found.cores, 'core')}; {'; '.join(found.notes)}")
+
+
+def _has_user(tenant: Tenant, by_name: Mapping[str, Tenant]) -> bool:
+    """Whether it, or a tenant above it, names a user."""
+    at: Tenant | None = tenant
+    while at is not None and at.user is None:
+        at = by_name.get(at.parent or "")
+    return at is not None
+
+
+def _name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
