@@ -13,7 +13,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.model.values import LONGEST_NAME
 from fairlead.service.journal.places import open_store
 from fairlead.service.loop.loop import Service
-from fairlead.service.records.names import find, told
+from fairlead.service.records.lookup import find, told
 from fairlead.service.requests import (
     Caller,
     CancelJob,

@@ -20,7 +20,17 @@ exit code is 1 where something fails; a warning is no failure.
 SCHEMA = "fairlead.doctor/1"
 
 OTHERS = (
-    *("address", "listen", "tls_cert", "tls_key", "behind_proxy", "no_auth", "log"),
+    *(
+        "address",
+        "listen",
+        "tls_cert",
+        "tls_key",
+        "behind_proxy",
+        "no_auth",
+        "log",
+        "standby",
+        "advertise",
+    ),
     *("clock_is_right", "begin_anew"),
 )
 """Options of `fairlead serve` that no check asks for, but where the file says them."""

@@ -16,7 +16,7 @@ from fairlead.service.loop.refusals import RefusedError, only_admin, refuse
 from fairlead.service.loop.step import Step
 from fairlead.service.loop.submitting import submit
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.names import find, told
+from fairlead.service.records.lookup import find, told
 from fairlead.service.records.people import MachineRecord
 from fairlead.service.requests import (
     Caller,

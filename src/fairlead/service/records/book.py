@@ -65,7 +65,7 @@ class Records:
 
     def job(self, key: JobKey) -> JobRecord | None:
         """The job of this number or unique name, if it is known. What people mean by a name
-        `names.find` knows."""
+        `lookup.find` knows."""
         return self.names.get(key) if isinstance(key, str) else self.jobs.get(key)
 
     def task(self, job: JobRecord, number: int) -> TaskRecord:

@@ -24,7 +24,7 @@ from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.shortfalls import exact_of
 from fairlead.service.records.book import Records
 from fairlead.service.records.jobs import JobRecord, JobState
-from fairlead.service.records.names import find, told, told_otherwise
+from fairlead.service.records.lookup import find, told, told_otherwise
 from fairlead.service.records.tasks import Outcome
 from fairlead.service.requests import Caller, JobKey
 from fairlead.service.why.expected_start import Start, expected_start

@@ -20,7 +20,7 @@ from fairlead.service.api.request_context import Enter, RequestContext
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
-from fairlead.service.records.names import told_of
+from fairlead.service.records.lookup import told_of
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.events import GONE_EVENT, LAST_ID_HEADER, EventKind, ServerEvent

@@ -21,7 +21,8 @@ from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of
 from fairlead.service.fairness import to_wire
 from fairlead.service.fairness.causes import CauseKind, Told
-from fairlead.service.records.names import LONGEST_FULL, find, told, told_otherwise
+from fairlead.service.records.lookup import find, told, told_otherwise
+from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
 from fairlead.service.why.answer import Taken, explained, take
 from fairlead.service.why.to_wire import to_wire as why_told

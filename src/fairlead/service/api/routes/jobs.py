@@ -19,7 +19,7 @@ from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of
 from fairlead.service.records.jobs import JobRecord
-from fairlead.service.records.names import find, told
+from fairlead.service.records.lookup import find, told
 from fairlead.service.requests import (
     Caller,
     CancelJob,
