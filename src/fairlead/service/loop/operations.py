@@ -77,7 +77,7 @@ def take_request(step: Step, limits: Limits, request: Request) -> Value | Refuse
     except RefusedError as error:
         return error.refused
     except InputError as error:
-        return Refused(Wrong.INPUT, str(error))
+        return Refused(Wrong.INPUT, error.mistakes)
 
 
 def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
@@ -113,8 +113,8 @@ def _each(function: Callable[[str], T], names: Sequence[str]) -> list[T]:
         except RefusedError as error:
             refusals.append(error.refused)
     if refusals:
-        what = "\n".join(dict.fromkeys(each.what for each in refusals))
-        raise RefusedError(refusals[0].wrong, what)
+        mistakes = {str(mistake): mistake for each in refusals for mistake in each.mistakes}
+        raise RefusedError(refusals[0].wrong, mistakes.values())
     return found
 
 
