@@ -116,11 +116,15 @@ class Client:
         strict: bool = False,
     ) -> Iterator[Submitted]:
         """Submits any number of jobs, at most `size` in a request: all of a request are accepted,
-        or none; with `strict` none where one of them can never run as things are now. What was
-        accepted comes as it is; the same `key` with the same jobs goes on where it stopped."""
+        or none. What was accepted comes as it is; the same `key` with the same jobs goes on where
+        it stopped. With `strict` none is accepted where one of them can never run as things are
+        now: they are one request then, of as many jobs as the service takes at once."""
         key = key or new_key()
+        if strict:
+            yield self._submit([_tree(job) for job in jobs], key, strict)
+            return
         for number, batch in enumerate(batches(map(_tree, jobs), size)):
-            yield self._submit(batch, f"{key}-{number}", strict)
+            yield self._submit(batch, f"{key}-{number}", strict=False)
 
     def _submit(self, jobs: list[Plain], key: str, strict: bool) -> Submitted:
         if not jobs:

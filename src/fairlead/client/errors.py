@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.model.errors import FairleadError
+from fairlead.model.errors import FairleadError, Mistake
 
 
 class ServiceError(FairleadError):
@@ -28,11 +28,13 @@ class NotAllowedError(ServiceError):
 
 class RefusedError(ServiceError):
     """The request makes no sense to the service: a name that it does not know, a job that
-    cannot run. The sentences say what would be right. `sentences` has one for each mistake."""
+    cannot run. The sentences say what would be right. `sentences` has one for each mistake, and
+    `mistakes` the same with what each is about."""
 
-    def __init__(self, sentences: tuple[str, ...], status: int | None = None) -> None:
-        super().__init__("\n".join(sentences), status)
-        self.sentences = sentences
+    def __init__(self, mistakes: tuple[Mistake, ...], status: int | None = None) -> None:
+        self.mistakes = mistakes
+        self.sentences = tuple(map(str, mistakes))
+        super().__init__("\n".join(self.sentences), status)
 
 
 class UnknownNameError(RefusedError):

@@ -26,9 +26,9 @@ from fairlead.client.errors import (
 )
 from fairlead.client.leader import find_leader
 from fairlead.client.places import Place
-from fairlead.model.errors import InputError
+from fairlead.model.errors import InputError, Mistake
 from fairlead.version import __version__
-from fairlead.wire.errors import STATUS, ErrorKind
+from fairlead.wire.errors import STATUS, ErrorKind, from_wire
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
 from fairlead.wire.status import AGE_HEADER
 
@@ -348,8 +348,8 @@ def _tree(answer: httpx2.Response, place: Place, good: tuple[int, ...] = ()) -> 
 
 def error_of(status: int, tree: object, place: Place) -> ServiceError:
     """The error that an answer means."""
-    sentences = _sentences_in(tree)
-    text = "; ".join(sentences)
+    mistakes = _mistakes_in(tree)
+    text = "; ".join(map(str, mistakes))
     if status == 401:
         how = (
             "none is given: set FAIRLEAD_TOKEN"
@@ -367,10 +367,10 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
         )
     if status in (408, 429, 503):
         return BusyError(text or f"{place.url} is busy (status {status})", status)
-    if status == 404 and sentences:
-        return UnknownNameError(sentences, status)
-    if 400 <= status < 500 and sentences:
-        return RefusedError(sentences, status)
+    if status == 404 and mistakes:
+        return UnknownNameError(mistakes, status)
+    if 400 <= status < 500 and mistakes:
+        return RefusedError(mistakes, status)
     said = f": {text}" if text else ""
     if 300 <= status < 400 or 400 <= status < 500:
         return AnswerError(
@@ -381,11 +381,11 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
     return AnswerError(f"{place.url} failed (status {status}){said}; its log says more", status)
 
 
-def _sentences_in(tree: object) -> tuple[str, ...]:
-    """The sentences of an answer that is an error (`wire.errors.ErrorAnswer`)."""
+def _mistakes_in(tree: object) -> tuple[Mistake, ...]:
+    """The mistakes of an answer that is an error (`wire.errors.ErrorAnswer`)."""
     error = tree.get("error") if isinstance(tree, dict) else None
     mistakes = error.get("mistakes") if isinstance(error, dict) else None
     if not isinstance(mistakes, list):
         return ()
-    found = (each.get("message") for each in mistakes if isinstance(each, dict))
-    return tuple(dict.fromkeys(each for each in found if isinstance(each, str)))
+    found = (from_wire(each) for each in mistakes)
+    return tuple({str(each): each for each in found if each is not None}.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -83,21 +83,24 @@ Field = Callable[[Source, Node, About], Any]
 
 @dataclass(frozen=True)
 class Need:
-    """A field that every entry has: an example for who forgot it, and what stands in for it so
-    that the other fields can be checked all the same."""
+    """A field that every entry has: an example for who forgot it, what stands in for it so that
+    the other fields can be checked all the same, and what is said where it is not there."""
 
     example: str
     stand_in: object
+    lack: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """The fields of an entry. Without a field, its `partner` would look mistaken."""
+    """The fields of an entry. Without a field, its `partner` would look mistaken; one that is
+    needed may have another `instead`."""
 
     word: str
     fields: dict[str, Field]
     needed: dict[str, Need]
     partner: dict[str, str]
+    instead: dict[str, str] = field(default_factory=dict)
 
 
 MACHINE = Kind(
@@ -154,5 +157,24 @@ JOB = Kind(
     },
     {"prefer": "prefer_for", "prefer_for": "prefer", "every": "repeat"},
 )
+
+SUBMITTED_JOB = replace(
+    JOB,
+    needed=JOB.needed
+    | {
+        "tasks": Need("tasks: 1", "1", "it does not say how many tasks it has"),
+        "command": Need('command: "sleep 60"', "true", "it does not say what it runs"),
+    },
+    partner=JOB.partner | {"tasks": "gang"},
+    instead={"command": "call"},
+)
+"""A job that is to run, not only to be shared."""
+
+ELSEWHERE = {
+    "machines": "machines come from the engine",
+    "tenants": "make tenants with `fairlead tenants --apply`",
+    "devices": "devices are set where the service is started",
+}
+"""What a submission does not hold."""
 
 SECTIONS = ("machines", "tenants", "devices", "jobs")

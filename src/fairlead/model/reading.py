@@ -12,7 +12,15 @@ from yaml.nodes import Node
 
 from fairlead.model.check import Mistaken, found_mistakes, with_implied_tenants
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
-from fairlead.model.fields import JOB, MACHINE, SECTIONS, TENANT, Kind
+from fairlead.model.fields import (
+    ELSEWHERE,
+    JOB,
+    MACHINE,
+    SECTIONS,
+    SUBMITTED_JOB,
+    TENANT,
+    Kind,
+)
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import MOST_NAMES, expand
@@ -26,7 +34,7 @@ MOST_LISTED = 10 * MOST_NAMES
 """Names in all different lists of names together."""
 
 _KINDS = {"machines": MACHINE, "tenants": TENANT, "jobs": JOB}
-_MAKE: dict[Kind, Callable[..., Any]] = {MACHINE: Machine, TENANT: Tenant, JOB: Job}
+_MAKE: dict[str, Callable[..., Any]] = {"machine": Machine, "tenant": Tenant, "job": Job}
 
 
 Check = Callable[[Cluster, Sequence[Job]], Iterable[Mistake]]
@@ -54,6 +62,31 @@ def read_parts(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ..
     return Cluster(reader.machines, reader.tenants, reader.devices), tuple(reader.jobs)
 
 
+def read_submission(
+    texts: Sequence[tuple[str, str]],
+) -> tuple[tuple[Job, ...], Callable[[About], Place | None]]:
+    """The jobs of texts that hold nothing else, each of which says what it runs and how many tasks
+    it has; and where that stands which something is said about. Raises InputError with all
+    mistakes, in the order of their places."""
+    with _without_collecting():
+        reader = _Reader(submitted=True)
+        for file, text in texts:
+            reader.read(file, text)
+    if not reader.jobs and not reader.mistakes:
+        reader.mistakes.append(
+            Mistake("there is no job in it", "write some under `jobs:`", reader.start)
+        )
+    if reader.mistakes:
+        raise InputError(in_order(reader.mistakes, texts))
+    return tuple(reader.jobs), reader.place
+
+
+def in_order(mistakes: Iterable[Mistake], texts: Sequence[tuple[str, str]]) -> list[Mistake]:
+    """The mistakes in the order of their places in the texts."""
+    order = {file: index for index, (file, _) in reversed(list(enumerate(texts)))}
+    return sorted(mistakes, key=lambda mistake: _order(mistake, order))
+
+
 @contextmanager
 def _without_collecting() -> Iterator[None]:
     """No search for garbage in cycles: nodes make none, and the search would take five times as
@@ -77,8 +110,7 @@ def _read(texts: Sequence[tuple[str, str]], check: Check) -> tuple[Cluster, tupl
         for mistake in (*found_mistakes(cluster, jobs, reader.mistaken()), *check(cluster, jobs))
     )
     if found:
-        order = {file: index for index, (file, _) in reversed(list(enumerate(texts)))}
-        raise InputError(sorted(found, key=lambda mistake: _order(mistake, order)))
+        raise InputError(in_order(found, texts))
     return with_implied_tenants(cluster, jobs), jobs
 
 
@@ -99,8 +131,11 @@ class _Reader:
     """Everything read so far, and where it was written.
 
     `partial` are entries with mistakes, as far as they could be read; `entries` knows all by kind
-    and name; `unknown` the kinds of which something was written that has no name.
+    and name; `unknown` the kinds of which something was written that has no name. `submitted`:
+    there are jobs alone, and they are to run.
     """
+
+    submitted: bool = False
 
     machines: list[Machine] = field(default_factory=list)
     tenants: list[Tenant] = field(default_factory=list)
@@ -171,20 +206,32 @@ class _Reader:
             self._lose_all()
         for section, kind in _KINDS.items():
             content = (sections or {}).get(section)
-            if content is None or is_null(content):
+            if content is None or is_null(content) or self._elsewhere(source, section, content):
                 continue
+            if self.submitted:
+                kind = SUBMITTED_JOB
             entries = source.sequence(content, (section,))
             if entries is None:
                 self.unknown.add(kind.word)
             for entry in entries or ():
                 self._entry(source, entry, kind)
         devices = (sections or {}).get("devices")
-        if devices is not None and not is_null(devices):
+        if devices is None or is_null(devices):
+            return
+        if not self._elsewhere(source, "devices", devices):
             for item in source.sequence(devices, ("devices",)) or ():
                 resource = source.text(item, ("devices",))
                 if resource is not None:
                     self.devices.append(resource)
                     self.entries.setdefault(("device", resource), (source, item))
+
+    def _elsewhere(self, source: Source, section: str, content: Node) -> bool:
+        """Whether this section has no place here, which is a mistake then."""
+        if not self.submitted or section not in ELSEWHERE:
+            return False
+        what = f"a submission holds jobs, and nothing of {section}"
+        source.wrong(content, (), what, ELSEWHERE[section])
+        return True
 
     def _entry(self, source: Source, node: Node, kind: Kind) -> None:
         """Read one entry and keep what it means, or what can be told of it and its mistakes."""
@@ -243,7 +290,7 @@ class _Reader:
         self, source: Source, node: Node, kind: Kind, values: dict[str, Any], about: About
     ) -> Machine | Tenant | Job | None:
         """Builds the entry. Mistakes get their places, and the rest of the values counts."""
-        make = _MAKE[kind]
+        make = _MAKE[kind.word]
         try:
             return make(**values)  # type: ignore[no-any-return]  # of any kind
         except InputError as error:
@@ -313,8 +360,9 @@ def _values(source: Source, node: Node, kind: Kind) -> tuple[About, dict[str, An
         else:
             values[key] = value
     for key in kind.needed:
-        if key not in found:
-            source.wrong(node, about, f"it has no {key}", f"write {kind.needed[key].example}")
+        if key not in found and kind.instead.get(key) not in found:
+            need = kind.needed[key]
+            source.wrong(node, about, need.lack or f"it has no {key}", f"write {need.example}")
             failed.append(key)
     for key in failed:
         _drop(kind, values, key)

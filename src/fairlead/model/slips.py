@@ -28,9 +28,9 @@ class Slips:
             resources.update(machine.capacity)
             for key, value in machine.labels.items():
                 self._values.setdefault(key, set()).add(str(value))
-        self._names = _Names(names)
-        self._resources = _Names(resources)
-        self._keys = _Names(self._values)
+        self._names = Names(names)
+        self._resources = Names(resources)
+        self._keys = Names(self._values)
 
     def of(self, job: Job) -> Iterator[str]:
         """What the job names that no machine has, with the nearest name or with those that there
@@ -45,12 +45,7 @@ class Slips:
                 yield self._keys.slip(f"no machine has the label {each.key}", each.key)
             elif each.operator in (Operator.EQUAL, Operator.IN):
                 yield from self._values_of(each)
-        if job.machines is not None:
-            missing = [name for name in job.machines if name not in self._names]
-            for name in missing[:NAMED]:
-                yield self._names.slip(f'there is no machine "{name}"', name)
-            if missing[NAMED:]:
-                yield f"{len(missing) - NAMED} more machines of its list are not there"
+        yield from machine_slips(self._names, job.machines or ())
 
     def _values_of(self, each: Requirement) -> Iterator[str]:
         values = self._values[each.key]
@@ -58,10 +53,10 @@ class Slips:
             if value not in values:
                 # A model of another number, or of another letter before it, is another model.
                 alike = [one for one in values if _model(one) == _model(value)]
-                yield _Names(values).slip(f"no machine has {each.key} = {value}", value, alike)
+                yield Names(values).slip(f"no machine has {each.key} = {value}", value, alike)
 
 
-class _Names:
+class Names:
     """Names that there are."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -82,6 +77,15 @@ class _Names:
         names = sorted(self._there)
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         return f"there is {', '.join(names[:NAMED])}{more}" if names else ""
+
+
+def machine_slips(names: Names, listed: Iterable[str], which: str = "") -> Iterator[str]:
+    """What a list of machines names that is not among these, in the words that say `which`."""
+    missing = [name for name in listed if name not in names]
+    for name in missing[:NAMED]:
+        yield names.slip(f'there is no machine "{name}"{which}', name)
+    if missing[NAMED:]:
+        yield f"{len(missing) - NAMED} more machines of its list are not there"
 
 
 def _model(value: str) -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
 
-from fairlead.model.errors import About, InputError
+from fairlead.model.errors import About, InputError, Mistakes
+from fairlead.model.hints import Known
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -17,6 +19,7 @@ from fairlead.scheduling.kernels.change import job_events, machine_events
 from fairlead.scheduling.kernels.memory.tables import NONE, UNLIMITED, Full, TrailCode
 from fairlead.scheduling.options import MICROSECONDS
 from fairlead.scheduling.state.book import Book, machine_state
+from fairlead.scheduling.state.orders import without_order
 from fairlead.scheduling.state.pools import check_job_beside, check_siblings
 from fairlead.scheduling.transitions import (
     MachineChange,
@@ -110,7 +113,7 @@ def machine_changed(book: Book, time: int, machine: Machine) -> None:
 
 def job_submitted(book: Book, time: int, job: Job) -> None:
     """A job is there; its tasks wait."""
-    check_job(book, job)
+    job_mistakes(book, (job,)).report()
     tenant = NONE if job.tenant is None else book.ids.tenants[job.tenant]
     demand = np.array(book.ids.demand(job), np.int64)
     patience, expected = _patience(job), _expected(job)
@@ -150,20 +153,27 @@ def job_submitted(book: Book, time: int, job: Job) -> None:
     book.ids.tasks[j] = {}
 
 
-def check_job(book: Book, job: Job) -> None:
-    """Refuses a job for what it says by itself: its name, its tenant, amounts and times. All else
-    that may be wrong with it is seen when it is submitted."""
-    about: About = ("job", job.name)
-    if job.name in book.ids.jobs:
-        refuse(about, "there is a job of this name", "give it another name")
-    if job.tenant is not None and job.tenant not in book.ids.tenants:
-        known = ", ".join(sorted(book.ids.tenants)[:10])
-        hint = f"there is {known}" if known else "name it beside the machines first, in `tenants:`"
-        refuse((*about, "tenant"), f'there is no tenant "{job.tenant}"', hint)
-    check_job_beside(book.ids, job.name, job.tenant)
-    book.ids.demand(job)
-    _patience(job)
-    _expected(job)
+def job_mistakes(book: Book, jobs: Sequence[Job]) -> Mistakes:
+    """Everything for which these jobs would be refused, each by itself: names, tenants, amounts,
+    times, and labels without an order that it compares. Only whether the policy has a scale for
+    it is seen when it is submitted."""
+    mistakes = Mistakes()
+    tenants = Known(book.ids.tenants)
+    for job in jobs:
+        about: About = ("job", job.name)
+        if job.name in book.ids.jobs:
+            mistakes.add(about, "there is a job of this name", "give it another name")
+        if job.tenant is not None and job.tenant not in book.ids.tenants:
+            known = ", ".join(sorted(book.ids.tenants)[:10])
+            hint = f"there is {known}" if known else "name it beside the machines, in `tenants:`"
+            what = f'there is no tenant "{job.tenant}"'
+            mistakes.add((*about, "tenant"), what, tenants.hint(job.tenant, hint))
+        mistakes.attempt((), check_job_beside, book.ids, job.name, job.tenant)
+        mistakes.attempt((), book.ids.demand, job)
+        mistakes.attempt((), _patience, job)
+        mistakes.attempt((), _expected, job)
+    mistakes += without_order(book, jobs)
+    return mistakes
 
 
 def _patience(job: Job) -> int:

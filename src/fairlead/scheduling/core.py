@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from fairlead.model.errors import InputError
+from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.job import Job
 from fairlead.scheduling import apply as applying
 from fairlead.scheduling import events
@@ -20,7 +20,7 @@ from fairlead.scheduling.slot_core import SlotCore
 from fairlead.scheduling.state.ids import Ids, Unit
 from fairlead.scheduling.why.collect import why
 from fairlead.scheduling.why.never import Prospects
-from fairlead.scheduling.why.values import Reason, Why
+from fairlead.scheduling.why.values import Why
 from fairlead.sharing.policy import Policy
 
 
@@ -91,10 +91,10 @@ class Core(SlotCore):
             case _:
                 applying.task_reported(book, event)
 
-    def check_job(self, job: Job) -> None:
-        """Raises InputError where what the job says by itself would be refused, so that several
-        jobs can be looked at before the first is submitted."""
-        applying.check_job(self.book, job)
+    def job_mistakes(self, jobs: Sequence[Job]) -> Mistakes:
+        """Everything for which these jobs would be refused, each by itself, so that several can be
+        looked at before the first is submitted."""
+        return applying.job_mistakes(self.book, jobs)
 
     def decide(self) -> list[Decision]:
         """What is to be done now, in the order in which it was decided."""
@@ -118,11 +118,10 @@ class Core(SlotCore):
         """Why tasks of the job wait. `told`: what sentences call a job of this name."""
         return why(self.state, self.ids, job, told)
 
-    def never(self, jobs: Iterable[Job]) -> list[tuple[Reason, ...]]:
-        """For each of these jobs, of which `check_job` has nothing to say, why it could never run
-        on the machines that are there; nothing where it could."""
-        prospects = Prospects(self.book)
-        return [prospects.never(job) for job in jobs]
+    def prospects(self) -> Prospects:
+        """What there is to say of jobs before they are submitted, of which `job_mistakes` has
+        nothing to say: whether they could ever run on the machines that are there."""
+        return Prospects(self.book)
 
     def _named(self) -> list[Decision]:
         """The decisions that the kernels wrote down, in names."""

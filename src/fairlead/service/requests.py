@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from fairlead.model.errors import Mistake
 from fairlead.model.job import Job
 from fairlead.model.tenant import Tenant
 
@@ -34,7 +36,8 @@ JobKey = int | str
 @dataclass(frozen=True, slots=True)
 class SubmitJobs:
     """Take these jobs, all of them or none. A job that names no tenant is of the caller's.
-    `strict`: none, if one of them could never run on the machines and limits that are there.
+    `strict`: none, if one of them could never run on the machines and limits that are there, or
+    names machines that are not.
 
     `key`: the caller's own name for this request. Asked again with the same key, by the same
     token, the same jobs give the same answer and other jobs are refused. Done: SubmittedJobs."""
@@ -47,7 +50,8 @@ class SubmitJobs:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """A job that was taken, and a sentence on why it can never run as things are."""
+    """A job that was taken, and a sentence on why it can never run as things are, or on a machine
+    that it names and that is not there."""
 
     job: str
     sentence: str
@@ -211,12 +215,25 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was done, and nothing changed. `what` are sentences, one a line. UNAVAILABLE alone
-    may leave it open whether the request will be done after all (`unknown`)."""
+    """Nothing was done, and nothing changed; a text is a single mistake. UNAVAILABLE alone may
+    leave it open whether the request will be done after all (`unknown`)."""
 
     wrong: Wrong
-    what: str
-    unknown: bool = False
+    mistakes: tuple[Mistake, ...]
+    unknown: bool
+
+    def __init__(
+        self, wrong: Wrong, mistakes: str | Iterable[Mistake], unknown: bool = False
+    ) -> None:
+        many = (Mistake(mistakes),) if isinstance(mistakes, str) else tuple(mistakes)
+        object.__setattr__(self, "wrong", wrong)
+        object.__setattr__(self, "mistakes", many)
+        object.__setattr__(self, "unknown", unknown)
+
+    @property
+    def what(self) -> str:
+        """All of it in sentences, one a line."""
+        return "\n".join(map(str, self.mistakes))
 
 
 Reply = Done | Refused

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from fairlead.model.errors import Mistake
+from fairlead.model.errors import Mistake, Place
 from fairlead.wire.shape import ResponseBody
 
 
@@ -87,3 +87,18 @@ def to_wire(mistake: Mistake) -> WireMistake:
         column=place.column if place else None,
         about=list(mistake.about),
     )
+
+
+def from_wire(tree: object) -> Mistake | None:
+    """The mistake that the API said; its whole sentence alone where its parts make another one.
+    None where it is none."""
+    try:
+        said = WireMistake.model_validate(tree)
+    except ValidationError:
+        return None
+    place = None
+    if said.file is not None and said.line is not None and said.column is not None:
+        place = Place(said.file, said.line, said.column)
+    context = said.message.partition("\n")[2]
+    mistake = Mistake(said.what, said.right, place, context, about=tuple(said.about))
+    return mistake if str(mistake) == said.message else Mistake(said.message)

@@ -77,7 +77,8 @@ class JobDetail(JobRow):
 
 
 class SubmissionWarning(ResponseBody):
-    """A job that was accepted and can never run on the machines and limits that are there."""
+    """A job that was accepted and can never run on the machines and limits that are there, or
+    names machines that are not."""
 
     job: str
     sentence: str
@@ -92,7 +93,8 @@ class Submitted(ResponseBody):
         default=False, description="this Idempotency-Key was used before: nothing new was accepted"
     )
     warnings: list[SubmissionWarning] = Field(
-        default_factory=list, description="of jobs that can never run as things are now"
+        default_factory=list,
+        description="of jobs that can never run as things are now, or name what is not there",
     )
     forgotten: list[str] = Field(
         default_factory=list, description="of the first time, jobs that are known no more"

@@ -190,6 +190,14 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["submit", "--cpu", "two", "--", "true"], 'demand, cpu: "two" is not'),
         (["submit", "--cpu", "0", "--", "true"], "needs nothing at all has no share"),
         (["submit", "-n", "0", "--", "true"], "0 is not a number of tasks"),
+        (
+            ["submit", "-r", "gpu=1", "--gpu", "2", "--", "true"],
+            "--gpu 2 and --resource gpu=1 are two amounts of gpu; write one of them",
+        ),
+        (
+            ["submit", "-r", "cpu=1", "-r", "cpu=1", "--", "true"],
+            "--resource cpu=1 and --resource cpu=1 are two amounts of cpu",
+        ),
         (["submit", "-r", "gpu", "--", "true"], "--resource gpu is no amount of a resource"),
         (["submit", "-e", "NO_SUCH", "--", "true"], "no such variable is set here"),
         (["submit", "--where", "zone =", "--", "true"], "where"),
@@ -241,9 +249,9 @@ def test_what_is_typed_wrong_is_refused_with_a_sentence(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("machines: [{name: x, capacity: {cpu: 1}}]\n", "the files describe machines, too"),
-        ("tenants: [{name: x}]\n", "the files describe tenants, too"),
-        ("jobs: []\n", "the files hold no job"),
+        ("machines: [{name: x, capacity: {cpu: 1}}]\n", "jobs.yaml:1:11: a submission holds jobs"),
+        ("tenants: [{name: x}]\n", "make tenants with `fairlead tenants --apply`"),
+        ("jobs: []\n", "there is no job in it"),
         ("jobs: [{name: x, demand: {cpu: 1}, tasks: 1}]\n", "what it runs"),
         ("jobs: [{name: x, demand: {cpu: 1}, command: a}]\n", "how many"),
         ("jobs:\n  - {name: x, demnd: {cpu: 1}}\n", 'jobs.yaml:2:15: job "x": unknown key "demnd"'),

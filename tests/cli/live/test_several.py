@@ -37,3 +37,70 @@ def test_tenants_of_a_file_are_made_all_or_none(shell: Terminal, tmp_path: Path)
     )
     assert "a tenant stays below its parent" in shell.refused("tenants", "--apply", "two.yaml")
     assert "one" not in [each["name"] for each in shell.json("tenants")["tenants"]]
+
+
+def _jobs(count: int, last: str = "") -> str:
+    """A file of so many jobs, each on a line; the last one has this besides."""
+    lines = [
+        f"  - {{name: n{number}, demand: {{cpu: 1}}, tasks: 1, tenant: sales, command: sleep 9"
+        f"{last if number == count - 1 else ''}}}\n"
+        for number in range(count)
+    ]
+    return "jobs:\n" + "".join(lines)
+
+
+def test_strictly_very_many_jobs_are_submitted_all_or_none(shell: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "jobs.yaml").write_text(_jobs(1500, ", machines: [a1, b11]"), encoding="utf-8")
+    wrong = shell.refused("submit", "--strict", "jobs.yaml")
+    assert wrong == (
+        'error: jobs.yaml:1501:5: job "n1499": there is no machine "b11"; did you mean "b1"?\n'
+    )
+    assert shell.json("jobs", "--prefix", "n")["jobs"] == []
+
+
+def test_all_mistakes_of_a_submitted_file_have_their_places(
+    shell: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / "one.yaml").write_text(
+        """\
+machines: [{name: x, capacity: {cpu: 1}}]
+jobs:
+  - {name: silent, demand: {cpu: 1}}
+  - {name: two, demand: {cpu: -1}, tasks: 1, command: "true", where: "zone => 5"}
+""",
+        encoding="utf-8",
+    )
+    said = shell.refused("submit", "one.yaml").splitlines()
+    assert [line.split(": ")[1] for line in said if line.startswith("error")] == [
+        "one.yaml:1:11",  # machines
+        "one.yaml:3:5",  # runs nothing
+        "one.yaml:3:5",  # has no tasks
+        "one.yaml:4:31",  # -1
+        "one.yaml:4:70",  # =>
+    ]
+    (tmp_path / "two.yaml").write_text(
+        """\
+jobs:
+  - {name: a, demand: {cpus: 1}, tasks: 1, command: "true", where: "zone > 5"}
+  - {name: b, demand: {cpu: 1}, tasks: 1, command: "true", tenant: vison}
+""",
+        encoding="utf-8",
+    )
+    asked = '`zone > 5` compares the label zone of machine "a1" (and 2 more)'
+    order = "neither a whole number nor a version, so it has no order"
+    right = 'compare with = or in, or give the machine a label such as "5.10"'
+    said = shell.refused("submit", "two.yaml").splitlines()
+    assert [line.removeprefix("error: two.yaml:") for line in said] == [
+        '2:30: job "a", demand, cpus: nothing counts this resource; did you mean "cpu"?',
+        f'2:68: job "a", where: {asked}: "east" is {order}; {right}',
+        '3:68: job "b", tenant: there is no tenant "vison"; did you mean "vision"?',
+    ]
+    assert "two.yaml:3:68" in shell.refused("submit", "--again", "two.yaml")
+
+
+def test_machines_of_a_command_that_are_not_there_are_warned_of(shell: Terminal) -> None:
+    words = ("submit", "--name", "here", "--machine", "a1", "--machine", "b11")
+    assert 'there is no machine "b11"' in shell.refused(*words, "--strict", *ENDLESS)
+    code, out, err = shell(*words, *ENDLESS)
+    assert (code, out) == (0, "here: submitted, 1 task\n")
+    assert err == 'warning: here: there is no machine "b11"; did you mean "b1"?\n'

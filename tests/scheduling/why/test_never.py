@@ -78,7 +78,7 @@ FOUR = [
 @pytest.mark.parametrize(("job", "reason", "sentence"), FOUR)
 def test_each_reason_is_known_before_submission(job: Job, reason: type, sentence: str) -> None:
     core = core_with(*TWO, tenants=LIMITED)
-    ((found,),) = core.never([job])
+    (found,) = core.prospects().never(job)
     assert isinstance(found, reason)
     assert never_runs([found]) == f"it can never run, because {sentence}"
     assert job.name not in core.ids.jobs
@@ -86,7 +86,7 @@ def test_each_reason_is_known_before_submission(job: Job, reason: type, sentence
 
 def test_all_reasons_of_a_job_are_one_sentence() -> None:
     core = core_with(*TWO, tenants=LIMITED)
-    (reasons,) = core.never([Job("j", {"cpu": 9}, tasks=1, tenant="ops")])
+    reasons = core.prospects().never(Job("j", {"cpu": 9}, tasks=1, tenant="ops"))
     assert never_runs(reasons) == (
         "it can never run, because 2 machines satisfy its constraint but are too small even when"
         " empty: 2 have too little cpu; and a task needs 9 cpu, and tenant above may hold 4"
@@ -103,13 +103,13 @@ def test_amounts_are_read_in_large_units_where_they_differ_in_them() -> None:
 
 def test_machines_that_are_to_come_make_no_job_impossible() -> None:
     core = core_with()
-    assert core.never([Job("j", {"cpu": 9}, tasks=1, where="zone = b")]) == [()]
+    assert core.prospects().never(Job("j", {"cpu": 9}, tasks=1, where="zone = b")) == ()
 
 
 def test_a_list_of_machines_that_are_not_there_names_some_and_counts_the_rest() -> None:
     core = core_with(*TWO)
     named = [f"x{number:03}" for number in range(100)]
-    ((found,),) = core.never([Job("j", {"cpu": 1}, tasks=1, machines=named)])
+    (found,) = core.prospects().never(Job("j", {"cpu": 1}, tasks=1, machines=named))
     assert isinstance(found, Excluded)
     assert len(found.slips) == 6
     assert found.slips[-1] == "95 more machines of its list are not there"
@@ -155,7 +155,8 @@ def test_what_is_said_before_is_what_is_said_afterwards(seed: int) -> None:
             )
         )
     core.apply(JobSubmitted(0, jobs[0]))  # some terms have been needed before
-    said = core.never(jobs)
+    prospects = core.prospects()
+    said = [prospects.never(job) for job in jobs]
     for job in jobs[1:]:
         core.apply(JobSubmitted(0, job))
     core.decide()

@@ -27,6 +27,7 @@ from fairlead.model.words import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairlead.cli.common.submit_job import WrittenJobs
     from fairlead.client.client import Client
     from fairlead.model.job import Job
     from fairlead.wire.jobs import JobRow, SubmissionWarning
@@ -133,11 +134,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--follow shows the output while it is waited for", "write --wait, too")
     if args.follow and args.json:
         raise InputError("--json prints one answer, and --follow what is written", "choose one")
-    jobs = jobs_of_files(args) if args.command is None else [job_of_command(args)]
+    written = jobs_of_files(args) if args.command is None else job_of_command(args)
     if args.follow:
-        check_follow(jobs)
+        check_follow(written.jobs)
     if args.again:
-        jobs = rename_jobs(jobs)
+        written = rename_jobs(written)
     if args.wait:
         # Now, since Ctrl-C while Python imports something ends in an error of Python's own.
         import tqdm  # noqa: F401  used in `wait_for_jobs`
@@ -145,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
         import fairlead.client.waiting  # noqa: F401  the same
     # A service that restarts while somebody waits for hours is no reason to give up.
     with service_of(args, patience=120.0 if args.wait else PATIENCE) as service:
-        accepted, warnings = submit_jobs(service, jobs, args)
+        accepted, warnings = submit_jobs(service, written, args)
         for each in warnings:
             complain(f"warning: {escaped(each.job)}: {escaped(each.sentence)}")
         if not args.wait:
@@ -202,32 +203,36 @@ def follow(service: Client, job: str, until: float | None) -> None:
 
 
 def submit_jobs(
-    service: Client, jobs: Sequence[Job], args: argparse.Namespace
+    service: Client, written: WrittenJobs, args: argparse.Namespace
 ) -> tuple[list[JobRow], list[SubmissionWarning]]:
     """Submits the jobs, and returns the rows of those accepted with the service's warnings. Raises
-    ServiceError; where some of very many were accepted, a remark says how to go on."""
+    ServiceError, and InputError for what the service finds wrong; where some of very many were
+    accepted, a remark says how to go on."""
     from fairlead.client.client import BATCH, batches, new_key
-    from fairlead.client.errors import ServiceError
+    from fairlead.client.errors import RefusedError, ServiceError
     from fairlead.model.plain import plain_job
 
-    key = args.key or new_key()
-    if len(list(batches(map(plain_job, jobs), BATCH))) == 1:
-        answer = service.submit(*jobs, key=key, strict=args.strict)
-        if answer.repeated and args.key is not None:
-            complain(f"this was submitted before with the key {key}: nothing new was")
-        return answer.jobs, answer.warnings
+    key, jobs = args.key or new_key(), written.jobs
     accepted: list[JobRow] = []
     warnings: list[SubmissionWarning] = []
     try:
-        for answer in service.submit_all(jobs, key=key, size=BATCH, strict=args.strict):
+        # Strictly, all of it is accepted or nothing, so it is one request however long it is.
+        if args.strict or len(list(batches(map(plain_job, jobs), BATCH))) == 1:
+            answer = service.submit(*jobs, key=key, strict=args.strict)
+            if answer.repeated and args.key is not None:
+                complain(f"this was submitted before with the key {key}: nothing new was")
+            return answer.jobs, answer.warnings
+        for answer in service.submit_all(jobs, key=key, size=BATCH):
             accepted += answer.jobs
             warnings += answer.warnings
-    except ServiceError:
+    except ServiceError as error:
         if accepted:
             complain(
                 f"{len(accepted)} of {len(jobs)} jobs were accepted; the same command with"
                 f" --key {key} goes on there"
             )
+        if isinstance(error, RefusedError):
+            raise written.placed(error.mistakes) from error
         raise
     return accepted, warnings
 

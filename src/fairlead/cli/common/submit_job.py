@@ -7,11 +7,11 @@ import os
 import re
 import secrets
 import shlex
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairlead.model.errors import InputError, Mistakes
+from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
 
 _ENDING = "bcdfghjkmnpqrstvwxz23456789"
@@ -39,10 +39,28 @@ _FOR_COMMANDS = {
 }
 
 
-def jobs_of_files(args: argparse.Namespace) -> list[Job]:
-    """The jobs of the files. Raises InputError."""
+@dataclass(frozen=True)
+class WrittenJobs:
+    """Jobs that are to be submitted, and where that stands which something is said about."""
+
+    jobs: tuple[Job, ...]
+    place: Callable[[About], Place | None]
+
+    def placed(self, mistakes: Iterable[Mistake]) -> InputError:
+        """What the service says of them, with its places, in their order."""
+        found = [replace(each, place=each.place or self.place(each.about)) for each in mistakes]
+        names = {job.name: number for number, job in enumerate(self.jobs)}
+
+        def order(mistake: Mistake) -> int:
+            return names.get(str(mistake.about[1]) if mistake.about[1:] else "", -1)
+
+        return InputError(sorted(found, key=order))
+
+
+def jobs_of_files(args: argparse.Namespace) -> WrittenJobs:
+    """The jobs of the files, and where they stand in them. Raises InputError."""
     from fairlead.files import texts
-    from fairlead.model.reading import read_parts
+    from fairlead.model.reading import read_submission
 
     if not args.files:
         raise InputError(
@@ -56,16 +74,7 @@ def jobs_of_files(args: argparse.Namespace) -> list[Job]:
             f"{said[0]} is about the job of a command, and files are given",
             "write it into the file; or, if this is a command, put -- before it",
         )
-    cluster, jobs = read_parts(texts(args.files))
-    if cluster.machines or cluster.tenants or cluster.devices:
-        what = "machines" if cluster.machines else "tenants" if cluster.tenants else "devices"
-        raise InputError(
-            f"the files describe {what}, too, and the service has its own",
-            "submit a file that has jobs only",
-        )
-    if not jobs:
-        raise InputError("the files hold no job", "write some under `jobs:`")
-    return list(jobs)
+    return WrittenJobs(*read_submission(texts(args.files)))
 
 
 def _check_command(words: Sequence[str]) -> None:
@@ -80,8 +89,8 @@ def _check_command(words: Sequence[str]) -> None:
         )
 
 
-def job_of_command(args: argparse.Namespace) -> Job:
-    """The job of a command. Raises InputError with all mistakes."""
+def job_of_command(args: argparse.Namespace) -> WrittenJobs:
+    """The job of a command, which stands in no file. Raises InputError with all mistakes."""
     command: Sequence[str] = args.command
     if args.files:
         raise InputError(
@@ -91,19 +100,10 @@ def job_of_command(args: argparse.Namespace) -> Job:
     if not command:
         raise InputError("nothing stands after --", "write a command")
     mistakes = Mistakes()
-    demand = {"cpu": "1" if args.cpu is None else args.cpu}
-    for name in ("memory", "gpu"):
-        if getattr(args, name) is not None:
-            demand[name] = getattr(args, name)
-    for word in args.resource:
-        name, equals, amount = word.partition("=")
-        if not (name and equals and amount):
-            mistakes.add((), f"--resource {word} is no amount of a resource", "write NAME=N")
-        else:
-            demand[name] = amount
+    demand = _demand(args, mistakes)
     env = mistakes.attempt((), variables, args.env) or {}
     mistakes.report()
-    return Job(
+    job = Job(
         make_up_name(command[0]) if args.name is None else args.name,
         demand,
         tenant=args.tenant,
@@ -120,6 +120,32 @@ def job_of_command(args: argparse.Namespace) -> Job:
         retries=args.retries,
         rerunnable=not args.once,
     )
+    return WrittenJobs((job,), lambda _about: None)
+
+
+def _demand(args: argparse.Namespace, mistakes: Mistakes) -> dict[str, str]:
+    """What a task needs, each resource said once; a CPU where nothing is said of it."""
+    demand: dict[str, str] = {}
+    options: dict[str, str] = {}
+
+    def need(name: str, amount: str, option: str) -> None:
+        if name in demand:
+            mistakes.add(
+                (), f"{options[name]} and {option} are two amounts of {name}", "write one of them"
+            )
+        demand.setdefault(name, amount)
+        options.setdefault(name, option)
+
+    for name in ("cpu", "memory", "gpu"):
+        if getattr(args, name) is not None:
+            need(name, getattr(args, name), f"--{name} {getattr(args, name)}")
+    for word in args.resource:
+        name, equals, amount = word.partition("=")
+        if not (name and equals and amount):
+            mistakes.add((), f"--resource {word} is no amount of a resource", "write NAME=N")
+        else:
+            need(name, amount, f"--resource {word}")
+    return {"cpu": "1"} | demand
 
 
 def variables(words: Sequence[str]) -> dict[str, str]:
@@ -138,10 +164,16 @@ def variables(words: Sequence[str]) -> dict[str, str]:
     return env
 
 
-def rename_jobs(jobs: Sequence[Job]) -> list[Job]:
+def rename_jobs(written: WrittenJobs) -> WrittenJobs:
     """The jobs under names that nobody has used."""
-    ending = _make_up_ending()
-    return [replace(job, name=f"{job.name}-{ending}") for job in jobs]
+    ending = f"-{_make_up_ending()}"
+
+    def place(about: About) -> Place | None:
+        kind, name, *rest = about if len(about) > 1 else (*about, "")
+        return written.place((kind, str(name).removesuffix(ending), *rest))
+
+    jobs = tuple(replace(job, name=f"{job.name}{ending}") for job in written.jobs)
+    return replace(written, jobs=jobs, place=place)
 
 
 def make_up_name(command: str) -> str:

@@ -160,7 +160,7 @@ class Book:
                 continue
             holds = found[term] = np.zeros(int(self.state.header[0]["machines"]), bool)
             if isinstance(term, Requirement):
-                for machine, slots in self._alike_in_labels():
+                for machine, slots in self.alike_in_labels():
                     holds[slots] = satisfies(machine, term)
             else:
                 named = [ids.machines[name] for name in term.machines if name in ids.machines]
@@ -169,7 +169,7 @@ class Book:
                 holds[named] = isinstance(term, Listed)
         return found
 
-    def _alike_in_labels(self) -> list[tuple[Machine, Ints]]:
+    def alike_in_labels(self) -> list[tuple[Machine, Ints]]:
         """The machines by their labels, equal ones of which are one object: one machine each, and
         the slots of all."""
         if self._labels is None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from fairlead.model.errors import About, InputError
+from fairlead.model.errors import About, InputError, Mistakes
+from fairlead.model.hints import Known
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -71,24 +72,28 @@ class Ids:
         finer than a unit, too large, or of a resource that is not among them."""
         place = {unit.name: r for r, unit in enumerate(self.units)}
         counts = [0] * len(self.units)
+        mistakes = Mistakes()
         for name, amount in amounts.items():
             if name not in place:
-                known = ", ".join(place)
-                raise _mistake((*about, name), "nothing counts this resource", f"there is {known}")
+                hint = Known(place).hint(name, f"there is {', '.join(place)}")
+                mistakes.add((*about, name), "nothing counts this resource", hint)
+                continue
             unit = self.units[place[name]].unit
             # As whole numbers: ten thousand limits of a first start are ten thousand divisions.
             count, finer = divmod(
                 amount.numerator * unit.denominator, amount.denominator * unit.numerator
             )
             if finer:
-                raise _mistake(
+                mistakes.add(
                     (*about, name),
                     f"the amount is finer than the unit, which is {unit}",
                     "round it, or start with a finer unit",
                 )
-            if count >= LARGEST:
-                raise _mistake((*about, name), "the amount is 2^53 units or more", "use less")
-            counts[place[name]] = count
+            elif count >= LARGEST:
+                mistakes.add((*about, name), "the amount is 2^53 units or more", "use less")
+            else:
+                counts[place[name]] = count
+        mistakes.report()
         return counts
 
     def capacity(self, machine: Machine, most_pieces: int) -> list[int]:

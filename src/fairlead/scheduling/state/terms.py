@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairlead.model.constraint import Requirement, Selector
 from fairlead.model.eligibility import EXCLUDE, MACHINES
+from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 
@@ -53,7 +54,14 @@ def satisfies(machine: Machine, term: Term) -> bool:
         case NotListed(machines):
             return machine.name not in machines
         case _:
-            return term.matches(machine.labels)
+            try:
+                return term.matches(machine.labels)
+            except InputError as error:
+                about = ("machine", machine.name, "labels", term.key)
+                asked = f" (a job asks for {term})"
+                raise InputError(
+                    [replace(m, what=f"{m.what}{asked}", about=about) for m in error.mistakes]
+                ) from error
 
 
 def written_term(term: Term) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from fairlead.model.job import Job
-from fairlead.model.slips import Slips
+from fairlead.model.slips import Names, Slips, machine_slips
 from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.memory.tables import NEVER, UNLIMITED
 from fairlead.scheduling.state.book import Book
@@ -81,6 +81,16 @@ class Prospects:
             self._found[key] = self._look(wanted)
         return self._found[key]
 
+    def slips(self, job: Job) -> tuple[str, ...]:
+        """The machines that the job lists or excludes and that are not there; nothing where the
+        machines are to come."""
+        if not len(self._machines) or (job.machines is None and not job.exclude):
+            return ()
+        return (
+            *machine_slips(self._names, job.machines or ()),
+            *machine_slips(self._names, job.exclude, ", which it excludes"),
+        )
+
     def _look(self, wanted: Wanted) -> tuple[Reason, ...]:
         state, ids = self._book.state, self._book.ids
         key = wanted.demand.tobytes()
@@ -101,6 +111,10 @@ class Prospects:
             fresh = book.holders(new)
             self._holders |= {term: holds[self._machines] for term, holds in fresh.items()}
         return {term: self._holders[term] for term in needed}
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self._book.ids.machines)
 
     @cached_property
     def _slips(self) -> Slips:

@@ -73,9 +73,7 @@ def answer(refusal: RefusalError) -> Response:
 
 def of_reply(refused: Refused) -> RefusalError:
     """The refusal of the loop, as the API's."""
-    mistakes = [Mistake(line) for line in refused.what.splitlines() if line.strip()]
-    kind = KINDS[refused.wrong]
-    return RefusalError(kind, refused.what or kind.value, mistakes=mistakes)
+    return RefusalError(KINDS[refused.wrong], refused.what, mistakes=refused.mistakes)
 
 
 def of_input(error: InputError) -> RefusalError:

@@ -6,9 +6,10 @@ from dataclasses import replace
 from enum import Enum
 
 from fairlead.model.errors import InputError, Mistake, Mistakes
+from fairlead.model.fields import ELSEWHERE
 from fairlead.model.job import Job
 from fairlead.model.plain import job_of
-from fairlead.model.reading import read_parts
+from fairlead.model.reading import read_submission
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.strict import (
@@ -61,11 +62,6 @@ def jobs_of(body: bytes, media: Media, settings: ApiSettings) -> tuple[Job, ...]
     jobs = read(body, settings)
     if len(jobs) > settings.batch_jobs:
         raise _too_many(len(jobs), settings)
-    mistakes = Mistakes()
-    for job in jobs:
-        if job.name in (".", ".."):
-            mistakes.add(("job", job.name), "this cannot be the name of a job", "write letters")
-    mistakes.report()
     return jobs
 
 
@@ -107,20 +103,7 @@ def _from_json(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
 def _from_yaml(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:
     text = text_of(body)
     check_yaml(text, settings.yaml_nodes, settings.listed_names)
-    cluster, jobs = read_parts([(FILE, text)])
-    mistakes = [
-        _not_here(name)
-        for name, there in (
-            ("machines", cluster.machines),
-            ("tenants", cluster.tenants),
-            ("devices", cluster.devices),
-        )
-        if there
-    ]
-    if mistakes:
-        raise InputError(mistakes)
-    if not jobs:
-        raise InputError("there are no jobs", "write jobs: and one at least")
+    jobs, _ = read_submission([(FILE, text)])
     return jobs
 
 
@@ -132,12 +115,8 @@ def _placed(mistake: Mistake, number: int) -> Mistake:
 
 
 def _not_here(key: str) -> Mistake:
-    where = {
-        "machines": "machines come from the engine",
-        "tenants": "make tenants with PUT /v1/tenants/NAME",
-        "devices": "devices are set where the service is started",
-    }
-    return Mistake(f"a submission holds jobs, and nothing of {key[:60]!r}", where.get(key, ""))
+    what = f"a submission holds jobs, and nothing of {key[:60]!r}"
+    return Mistake(what, ELSEWHERE.get(key, ""))
 
 
 def _too_many(count: int, settings: ApiSettings) -> RefusalError:

@@ -79,7 +79,7 @@ def take_request(step: Step, limits: Limits, request: Request) -> Value | Refuse
     except RefusedError as error:
         return error.refused
     except InputError as error:
-        return Refused(Wrong.INPUT, str(error))
+        return Refused(Wrong.INPUT, error.mistakes)
 
 
 def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
@@ -87,7 +87,7 @@ def _own_job(step: Step, caller: Caller, key: JobKey) -> JobRecord:
     try:
         job = find(step.records, caller, key)
     except InputError as error:
-        raise RefusedError(Wrong.INPUT, str(error)) from error
+        raise RefusedError(Wrong.INPUT, error.mistakes) from error
     if job is None or job.id in step.removals:
         named = f'"{key}"' if isinstance(key, str) else f"number {key}"
         refuse(Wrong.NOT_FOUND, f"there is no job {named}", "it may have been forgotten")
@@ -124,8 +124,8 @@ def _each(function: Callable[[K], T], asked: Sequence[K]) -> list[T]:
         except RefusedError as error:
             refusals.append(error.refused)
     if refusals:
-        what = "\n".join(dict.fromkeys(each.what for each in refusals))
-        raise RefusedError(refusals[0].wrong, what)
+        mistakes = {str(mistake): mistake for each in refusals for mistake in each.mistakes}
+        raise RefusedError(refusals[0].wrong, mistakes.values())
     return found
 
 

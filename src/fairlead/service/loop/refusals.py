@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NoReturn
 
 from fairlead.model.errors import About, Mistake
@@ -11,14 +12,14 @@ from fairlead.service.requests import Caller, Refused, Role, Wrong
 class RefusedError(Exception):
     """The request is refused; nothing changed."""
 
-    def __init__(self, wrong: Wrong, what: str) -> None:
-        self.refused = Refused(wrong, what)
-        super().__init__(what)
+    def __init__(self, wrong: Wrong, mistakes: Iterable[Mistake]) -> None:
+        self.refused = Refused(wrong, mistakes)
+        super().__init__(self.refused.what)
 
 
 def refuse(wrong: Wrong, what: str, right: str = "", about: About = ()) -> NoReturn:
     """Raises RefusedError with a sentence."""
-    raise RefusedError(wrong, str(Mistake(what, right, about=about)))
+    raise RefusedError(wrong, [Mistake(what, right, about=about)])
 
 
 def only_admin(caller: Caller) -> None:

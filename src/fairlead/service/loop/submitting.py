@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import fields, replace
 
-from fairlead.model.errors import About, InputError, Mistake
+from fairlead.model.errors import About, InputError, Mistake, Mistakes
 from fairlead.model.job import Job
 from fairlead.model.plain import plain_job
 from fairlead.model.words import listing
 from fairlead.scheduling.events import JobCancelled, JobSubmitted
 from fairlead.scheduling.why.values import never_runs
 from fairlead.service.journal.codec import to_text
-from fairlead.service.loop.refusals import refuse
+from fairlead.service.loop.refusals import RefusedError, refuse
 from fairlead.service.loop.step import Step
 from fairlead.service.records.names import BETWEEN, unique_name
 from fairlead.service.records.people import KeyOwner, KeyRecord
@@ -32,8 +32,9 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
     jobs = tuple(_owned(job, caller) for job in request.jobs)
     if not jobs:
         refuse(Wrong.INPUT, "there is no job", "write at least one")
-    for job in jobs:
-        _check_owner(step, job, caller)
+    strangers = _strangers(step, jobs, caller)
+    if strangers:
+        raise RefusedError(Wrong.FORBIDDEN, strangers)
     asked = owner = None
     if request.key is not None:
         if not 0 < len(request.key) <= LONGEST_KEY:
@@ -45,10 +46,12 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
             return _again(step, before, asked, request.key, jobs)
         _check_keys(step, limits, owner)
     unique = _with_unique_names(step, jobs)
-    _check(step, limits, jobs, unique)
-    warnings = _warnings(step, jobs)
-    if request.strict and warnings:
-        raise InputError([Mistake(each.sentence, about=("job", each.job)) for each in warnings])
+    mistakes = _mistakes(step, limits, jobs, unique)
+    warnings = _warnings(step, jobs, {each.about[1] for each in mistakes})
+    if request.strict:
+        mistakes += [Mistake(each.sentence, about=("job", each.job)) for each in warnings]
+    mistakes.report()
+    _check_limits(step, limits, unique)
     ids: list[int] = []
     try:
         for job, given in zip(unique, jobs, strict=True):
@@ -64,7 +67,7 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
         for number, job in zip(ids, unique, strict=False):
             step.apply(JobCancelled(step.time, job.name))
             step.note("job_forgotten", job=job.name, id=number)
-        raise InputError(_as_given(error, unique, jobs)) from error
+        raise InputError(_as_given(error.mistakes, unique, jobs)) from error
     step.submissions |= {job.name: number for job, number in zip(unique, ids, strict=True)}
     step.called |= {(job.tenant, job.name) for job in jobs}
     names = tuple(job.name for job in jobs)
@@ -78,11 +81,19 @@ def submit(step: Step, limits: Limits, request: SubmitJobs) -> SubmittedJobs:
     return SubmittedJobs(tuple(ids), names, warnings=warnings)
 
 
-def _warnings(step: Step, jobs: Iterable[Job]) -> tuple[Warned, ...]:
-    """Of those of the jobs that could never run, why."""
-    jobs = list(jobs)
-    reasons = zip(jobs, step.core.never(jobs), strict=True)
-    return tuple(Warned(job.name, never_runs(each)) for job, each in reasons if each)
+def _warnings(
+    step: Step, jobs: Iterable[Job], wrong: Container[str | int] = ()
+) -> tuple[Warned, ...]:
+    """Of those of the jobs that could never run, why; and machines that they name and that are not
+    there, which can be said of `wrong` ones too."""
+    prospects = step.core.prospects()
+    found = []
+    for job in jobs:
+        reasons = () if job.name in wrong else prospects.never(job)
+        why = never_runs(reasons) if reasons else ""
+        slips = [each for each in prospects.slips(job) if each not in why]
+        found += [Warned(job.name, each) for each in (why, *slips) if each]
+    return tuple(found)
 
 
 def _of_simulations(jobs: Iterable[Job]) -> tuple[Warned, ...]:
@@ -116,7 +127,9 @@ def _with_unique_names(step: Step, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
     return tuple(found)
 
 
-def _as_given(error: InputError, unique: Iterable[Job], jobs: Iterable[Job]) -> tuple[Mistake, ...]:
+def _as_given(
+    mistakes: Iterable[Mistake], unique: Iterable[Job], jobs: Iterable[Job]
+) -> tuple[Mistake, ...]:
     """The mistakes, about jobs by the names that were given."""
     names: dict[About, str] = {
         ("job", job.name): given.name for job, given in zip(unique, jobs, strict=True)
@@ -125,21 +138,23 @@ def _as_given(error: InputError, unique: Iterable[Job], jobs: Iterable[Job]) -> 
         replace(mistake, about=("job", names[mistake.about[:2]], *mistake.about[2:]))
         if mistake.about[:2] in names
         else mistake
-        for mistake in error.mistakes
+        for mistake in mistakes
     )
 
 
-def _check_owner(step: Step, job: Job, caller: Caller) -> None:
-    """Tenants submit for themselves and for those below them."""
+def _strangers(step: Step, jobs: Iterable[Job], caller: Caller) -> list[Mistake]:
+    """Of each job that is not the caller's: tenants submit for themselves and for those below."""
     if caller.role is Role.ADMIN:
-        return
-    if caller.tenant is None or not step.records.is_below(job.tenant, caller.tenant):
-        refuse(
-            Wrong.FORBIDDEN,
+        return []
+    return [
+        Mistake(
             f'this token may not submit for tenant "{job.tenant}"',
             f'write tenant "{caller.tenant}" or one below it',
-            ("job", job.name, "tenant"),
+            about=("job", job.name, "tenant"),
         )
+        for job in jobs
+        if caller.tenant is None or not step.records.is_below(job.tenant, caller.tenant)
+    ]
 
 
 def _hash(jobs: tuple[Job, ...]) -> str:
@@ -189,62 +204,55 @@ def _again(
     return SubmittedJobs(tuple(before.ids), tuple(before.names), again=True, warnings=warnings)
 
 
-def _check(step: Step, limits: Limits, jobs: tuple[Job, ...], unique: tuple[Job, ...]) -> None:
-    """Checks what the core does not, all of it before the first job is submitted. `unique`: the
+def _mistakes(
+    step: Step, limits: Limits, jobs: tuple[Job, ...], unique: tuple[Job, ...]
+) -> Mistakes:
+    """Everything that is wrong with the jobs, found before the first is submitted. `unique`: the
     same jobs by their unique names."""
     if len(jobs) > limits.jobs_per_request:
         refuse(
             Wrong.INPUT, f"{len(jobs)} jobs at once", f"submit at most {limits.jobs_per_request}"
         )
-    mistakes = []
+    mistakes = Mistakes()
+    named: set[str] = set()
     seen: set[tuple[str | None, str]] = set()
-    for job, named in zip(jobs, unique, strict=True):
+    for job in jobs:
         about, called = ("job", job.name), (job.tenant, job.name)
         record = step.records.names.of(*called)
         if record is not None or called in seen or called in step.called:
             over = record is not None and record.over and called not in seen
-            mistakes.append(
-                Mistake(
-                    "there was a job of this name, and it is not forgotten yet"
-                    if over
-                    else "there is a job of this name",
-                    "give it another name" + (", or forget that one" if over else ""),
-                    about=about,
-                )
+            named.add(job.name)
+            mistakes.add(
+                about,
+                "there was a job of this name, and it is not forgotten yet"
+                if over
+                else "there is a job of this name",
+                "give it another name" + (", or forget that one" if over else ""),
             )
         seen.add(called)
         if BETWEEN in job.name:
-            mistakes.append(
-                Mistake(
-                    f'the name of a job holds no "{BETWEEN}": TENANT{BETWEEN}NAME is a job of'
-                    " that tenant",
-                    f'write "{job.name.replace(BETWEEN, "-")}"',
-                    about=about,
-                )
+            mistakes.add(
+                about,
+                f'the name of a job holds no "{BETWEEN}": TENANT{BETWEEN}NAME is a job of that'
+                " tenant",
+                f'write "{job.name.replace(BETWEEN, "-")}"',
             )
+        if job.name in (".", ".."):
+            mistakes.add(about, "this cannot be the name of a job", "write letters")
         if job.command is None and job.call is None:
-            mistakes.append(
-                Mistake("it does not say what it runs", 'write command: "sleep 60"', about=about)
-            )
+            mistakes.add(about, "it does not say what it runs", 'write command: "sleep 60"')
         if job.tasks is None:
-            mistakes.append(
-                Mistake("it does not say how many tasks it has", "write tasks: 1", about=about)
-            )
+            mistakes.add(about, "it does not say how many tasks it has", "write tasks: 1")
         elif job.tasks > limits.tasks_per_job:
-            mistakes.append(
-                Mistake(
-                    f"{job.tasks} tasks are more than one job may have",
-                    f"write at most {limits.tasks_per_job}",
-                    about=(*about, "tasks"),
-                )
+            mistakes.add(
+                (*about, "tasks"),
+                f"{job.tasks} tasks are more than one job may have",
+                f"write at most {limits.tasks_per_job}",
             )
-        try:
-            step.core.check_job(named)
-        except InputError as error:
-            mistakes += _as_given(error, [named], [job])
-    if mistakes:
-        raise InputError(mistakes)
-    _check_limits(step, limits, unique)
+    # A name that is taken is said once, be it of a job that is over, which the core has forgotten.
+    of_core = _as_given(step.core.job_mistakes(unique), unique, jobs)
+    mistakes += [each for each in of_core if each.about[2:] or each.about[1] not in named]
+    return mistakes
 
 
 def _check_limits(step: Step, limits: Limits, jobs: tuple[Job, ...]) -> None:
