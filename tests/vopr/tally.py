@@ -84,7 +84,8 @@ def wanted() -> Iterator[tuple[str, str]]:
         if request is not CancelJobs:  # which is rarely asked for: it was not in 2,000 seeds
             yield "request", f"{request.__name__} {Wrong.UNAVAILABLE.value}"
     for wrong in Wrong:
-        yield "reply", wrong.value
+        if wrong is not Wrong.NOT_LEADING:  # said by a follower, and here one life follows another
+            yield "reply", wrong.value
     for cause in ("well", "lost", *(each.value for each in Cause)):
         yield "report", cause
     for feature in Feature:

@@ -13,7 +13,13 @@ from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
-from fairlead.scheduling.events import Event, JobSubmitted, MachineJoined, TimePassed
+from fairlead.scheduling.events import (
+    Event,
+    JobSubmitted,
+    MachineDrained,
+    MachineJoined,
+    TimePassed,
+)
 from fairlead.scheduling.options import Options
 from fairlead.scheduling.state.ids import Unit
 from fairlead.scheduling.why.values import (
@@ -118,6 +124,42 @@ def test_no_room_now_and_others_come_first() -> None:
         ),
         "its level (share ÷ weight) is 0; 1 job comes first: second (0)",
     )
+
+
+def test_jobs_that_compete_for_other_machines_are_not_named() -> None:
+    core = core_with(
+        machine("m1", 2, zone="a"),
+        machine("m2", 2, zone="b"),
+        machine("m3", 2, zone="c", gpu=1),
+        JobSubmitted(0, Job("full", {"cpu": 2}, tasks=3)),
+        JobSubmitted(0, Job("other", {"cpu": 1}, where="zone = b")),
+        JobSubmitted(0, Job("listed", {"cpu": 1}, machines=["m2", "m3"])),
+        JobSubmitted(0, Job("large", {"cpu": 1, "gpu": 1})),
+        JobSubmitted(0, Job("rival", {"cpu": 1}, exclude=["m2"])),
+        JobSubmitted(0, Job("mine", {"cpu": 1}, where="zone = a")),
+    )
+    assert core.why("mine").reasons == (
+        NoRoom(1, (("cpu", 1),), 1),
+        Behind(0.0, 1, (("rival", 0.0),)),
+    )
+    assert core.why("large").reasons == (
+        NoRoom(1, (("cpu", 1),), 1),
+        Behind(0.0, 1, (("listed", 0.0),)),
+    )
+    assert core.why("other").reasons == (NoRoom(1, (("cpu", 1),), 1),)
+
+
+def test_a_job_that_only_wants_machines_which_drain_is_behind_nobody() -> None:
+    core = core_with(
+        machine("m1", 2, zone="a"),
+        machine("m2", 2, zone="b"),
+        JobSubmitted(0, Job("full", {"cpu": 2}, tasks=2)),
+        JobSubmitted(0, Job("first", {"cpu": 1})),
+        JobSubmitted(0, Job("mine", {"cpu": 1}, where="zone = a")),
+        MachineDrained(0, "m1"),
+    )
+    assert not any(isinstance(each, Behind) for each in core.why("mine").reasons)
+    assert any(isinstance(each, Draining) for each in core.why("mine").reasons)
 
 
 def test_a_gang_that_does_not_fit() -> None:

@@ -3,8 +3,6 @@ is not there."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from fairlead.model.machine import Machine
@@ -79,12 +77,10 @@ def test_all_that_is_wrong_is_said_at_once(stage: Stage) -> None:
 
 
 def test_a_comparison_names_the_job_and_the_machine_whose_label_has_no_order(stage: Stage) -> None:
-    asked: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"where": "kernel > 5"}, "where"),
-        ({"prefer": "kernel > 5", "prefer_for": "5s"}, "prefer"),
-    )
-    for more, field in asked:
-        refused = stage.refused(SubmitJobs(ADMIN, (job("new", **more),)))
+    hard = job("new", where="kernel > 5")
+    soft = job("new", prefer="kernel > 5", prefer_for="5s")
+    for asked, field in ((hard, "where"), (soft, "prefer")):
+        refused = stage.refused(SubmitJobs(ADMIN, (asked,)))
         assert refused.what == (
             f'job "new", {field}: `kernel > 5` compares the label kernel of machine "node1":'
             ' "generic" is neither a whole number nor a version, so it has no order; compare with ='

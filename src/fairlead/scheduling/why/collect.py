@@ -28,6 +28,7 @@ from fairlead.scheduling.why.never import (
     never,
     there,
 )
+from fairlead.scheduling.why.rivals import could_use
 from fairlead.scheduling.why.values import (
     Behind,
     Cap,
@@ -290,6 +291,7 @@ class _Look:
         return float(level(self.state.handle, slot))
 
     def _behind(self) -> list[Reason]:
+        """Who comes first, of those that could use a machine which this job could use."""
         if not self.job["active"]:
             return []
         own = (self.level(self.slot), int(self.job["seq"]))
@@ -298,6 +300,9 @@ class _Look:
         found = levels_of(self.state.handle, active)
         seq = job["seq"][active]
         ahead = np.flatnonzero((found < own[0]) | ((found == own[0]) & (seq < own[1])))
+        k = self.kinds
+        mine = self.there[k.allowed & k.large & k.up]
+        ahead = ahead[could_use(self.state, active[ahead], mine)]
         if not len(ahead):
             return []
         order = ahead[np.lexsort((seq[ahead], found[ahead]))][:LISTED]

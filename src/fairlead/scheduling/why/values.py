@@ -128,8 +128,9 @@ class NoRoom:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """Other waiting jobs come first: those of less level, then those submitted earlier. `first`
-    are the first of them with their levels, `jobs` how many there are."""
+    """Other waiting jobs come first, of those that could use a machine which this one could use:
+    those of less level, then those submitted earlier. `first` are the first of them with their
+    levels, `jobs` how many there are."""
 
     level: float
     jobs: int
