@@ -156,6 +156,19 @@ def test_journal_in_a_database_that_does_not_answer(ask: Doctor) -> None:
     assert "PostgreSQL" in found.text or "cannot be used now" in found.text
 
 
+def test_takeover(ask: Doctor) -> None:
+    database = ("--journal", "postgresql://127.0.0.1:1/nobody")
+    assert "--standby" in ask("takeover").text
+    local = ask("takeover", *database)
+    assert (local.state, local.advice) == (State.WARNING, "use --engine ray")
+    started = ask("takeover", *database, "--engine", "ray")
+    assert started.state is State.WARNING
+    assert "--address" in started.advice
+    config = ask.state / "serve.yaml"
+    config.write_text("engine: ray\naddress: head:6379\n")
+    assert ask("takeover", *database, "--config", str(config)).state is State.OK
+
+
 def test_tokens(ask: Doctor) -> None:
     token = ask.state / "admin-token"
     token.write_text("secret\n")

@@ -142,6 +142,7 @@ def test_one_that_waits_for_the_state_folder_takes_it(tmp_path: Path) -> None:
                 client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
             stopped = fairlead(tmp_path, "stop", "--state", "state")
             assert stopped.returncode == 0, stopped.stderr
+            assert not Path(f"/proc/{process}").exists()
         finally:
             if Path(f"/proc/{process}").exists():
                 os.kill(process, signal.SIGKILL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fairlead.cli.common.remote import add_service, say_answer, service_of
+from fairlead.cli.common.remote import add_service, check_tenant, say_answer, service_of
 from fairlead.model.errors import InputError
 
 EPILOG = """\
@@ -57,6 +57,8 @@ def _over(args: argparse.Namespace) -> int:
     until = time.time_ns() // 1000
     since = max(0, until - round(read_duration(args.over) * 10**6))
     with service_of(args) as service:
+        if args.tenant is not None:
+            check_tenant(service, args.tenant)
         found = service.shares_history(since=since, points=1000, tenant=args.tenant)
     say_answer(args, found, lambda screen: over_lines(found, screen))
     return 0

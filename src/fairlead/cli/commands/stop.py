@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     process = running(folder)
     if process is None:
         raise InputError(f"no service runs here with its state in {folder}", "name it with --state")
-    stop(process, folder)
+    stop(process)
     say([f"the service with its state in {folder} has stopped; its tasks go on"])
     waiting = running(folder, STANDBY)
     if waiting is not None:

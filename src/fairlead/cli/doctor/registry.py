@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from fairlead.cli.doctor.finding import Check, Finding, Subject, fails
 from fairlead.cli.doctor.machine import clock, control_groups, disk, memory, open_files, processes
 from fairlead.cli.doctor.service import service
-from fairlead.cli.doctor.state import compiler_cache, engine, journal, state_folder, tokens, users
+from fairlead.cli.doctor.state import (
+    compiler_cache,
+    engine,
+    journal,
+    state_folder,
+    takeover,
+    tokens,
+    users,
+)
 from fairlead.model.errors import FairleadError
 
 CHECKS: dict[str, Check] = {
@@ -16,6 +24,7 @@ CHECKS: dict[str, Check] = {
     "journal": journal,
     "tokens": tokens,
     "engine": engine,
+    "takeover": takeover,
     "users": users,
     "control groups": control_groups,
     "memory": memory,

@@ -28,6 +28,8 @@ def service(subject: Subject) -> Finding:
             ready, version = client.ready(), client.version().version
     except ServiceError as error:
         return fails(f"{runs} does not answer at {url}: {error}", "see its log; restart it")
+    if not ready.leads and ready.why is not None:
+        return well(f"{runs} answers on {url} (version {version}): {ready.why}")
     if not ready.ready:
         return fails(f"{runs} takes no work now: {ready.why}", "nothing that it accepted is lost")
     return well(f"{runs} serves on {url} (version {version}) and is ready")

@@ -178,6 +178,26 @@ def engine(subject: Subject) -> Finding:
     return well(f"local: {counted(found.cores, 'core')}; {'; '.join(found.notes)}")
 
 
+def takeover(subject: Subject) -> Finding:
+    """Whether a service on another machine could go on when this one is gone."""
+    plan, kind = subject.plan, ENGINES[subject.plan.engine]
+    if not plan.shared:
+        return well("the journal is a file: a second service can wait for it here (--standby)")
+    if not kind.shared:
+        return warn(
+            "a service on another machine finds the journal, and neither the tasks nor the outputs"
+            f" of the {kind.name} engine of this one: they would count as lost, perhaps started",
+            f"use --engine {next(each.name for each in ENGINES.values() if each.shared)}",
+        )
+    if not plan.address:
+        return warn(
+            "a service on another machine finds the journal, and not the cluster, which is started"
+            " on this one",
+            "name one that both reach with --address",
+        )
+    return well("the journal, the tasks and their outputs are where another machine reaches them")
+
+
 def _has_user(tenant: Tenant, by_name: Mapping[str, Tenant]) -> bool:
     """Whether it, or a tenant above it, names a user."""
     at: Tenant | None = tenant

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psutil
 
 PATIENCE = 60.0
 """Seconds within which a service that was told to stop has stopped."""
@@ -21,24 +25,38 @@ WARNING = "warning: "
 service in the background they come through its log."""
 
 
-def stop(process: int, folder: Path) -> None:
+def stop(process: int) -> None:
     """Tells a service to stop and returns when it has. Raises BusyError where it takes too long."""
     import signal
     import time
+
+    import psutil
 
     from fairlead.client.errors import BusyError, NotAllowedError
 
     until = time.monotonic() + PATIENCE
     try:
+        served = psutil.Process(process)
         os.kill(process, signal.SIGTERM)
-    except ProcessLookupError:
+    except (ProcessLookupError, psutil.NoSuchProcess):
         return  # it was about to
     except PermissionError as error:
         raise NotAllowedError(f"the service (process {process}) is another user's") from error
-    while running(folder) == process:
+    # It removes its file a moment before it is gone, and its address and lock with it.
+    while _there(served):
         if time.monotonic() > until:
             raise BusyError(f"the service (process {process}) has not stopped in {PATIENCE:g} s")
         time.sleep(PAUSE)
+
+
+def _there(process: psutil.Process) -> bool:
+    """Whether it has not ended."""
+    import psutil
+
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def running(folder: Path, file: str = PROCESS) -> int | None:
