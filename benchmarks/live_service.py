@@ -78,6 +78,7 @@ class Nowhere:
     """A store that keeps nothing."""
 
     def __init__(self) -> None:
+        self.leader = ""
         self._last = 0
 
     def append(self, entries: Sequence[Entry]) -> None:
@@ -112,6 +113,9 @@ class Nowhere:
 
     def forget(self, seq: int) -> None:
         """They are forgotten already."""
+
+    def renew(self) -> None:
+        """Nobody else writes nothing."""
 
     def close(self) -> None:
         """There is nothing to let go of."""

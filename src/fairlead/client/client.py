@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
@@ -11,6 +10,7 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from fairlead.client.answers import Output, ServiceEvent
+from fairlead.client.batches import batches
 from fairlead.client.errors import AnswerError
 from fairlead.client.places import Place, find_place
 from fairlead.client.stream import events_of
@@ -44,9 +44,6 @@ PAGE = 1000
 
 BATCH = 1000
 """Jobs of one request of `submit_all`."""
-
-LONGEST = 6_000_000
-"""Bytes of jobs in one request of `submit_all`: a service takes 8 MiB if nothing else is said."""
 
 PIECE = 1 << 20
 """Bytes of an output asked for at once."""
@@ -391,21 +388,6 @@ class Client:
 def new_key() -> str:
     """A key for one submission, used by nobody else."""
     return secrets.token_urlsafe(18)
-
-
-def batches(jobs: Iterable[Plain], size: int) -> Iterator[list[Plain]]:
-    """The jobs in requests that a service takes: of at most so many, and not too long."""
-    batch: list[Plain] = []
-    length = 0
-    for job in jobs:
-        own = len(json.dumps(job))
-        if batch and (len(batch) == size or length + own > LONGEST):
-            yield batch
-            batch, length = [], 0
-        batch.append(job)
-        length += own
-    if batch:
-        yield batch
 
 
 def _tree(job: Job | Plain) -> Plain:
