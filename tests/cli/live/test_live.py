@@ -332,7 +332,7 @@ def test_why_says_what_a_waiting_job_waits_for(shell: Terminal) -> None:
 
 def test_shares_over_time_of_a_tenant_that_is_not_there_are_refused(shell: Terminal) -> None:
     said = shell.refused("shares", "--over", "1h", "--tenant", "salse")
-    assert "there is no tenant 'salse'; did you mean \"sales\"?" in said
+    assert "there is no tenant 'salse'; did you mean 'sales'?" in said
 
 
 def test_shares_come_with_what_would_be_fair(shell: Terminal) -> None:
