@@ -37,8 +37,11 @@ ASKED = {
     "report runs --table": "simulation",
     "trace info TRACE": "simulation",
     "serve --engine ray --state state": "ray",
+    "serve --config oidc.yaml --state state": "oidc",
     "serve --journal postgresql://localhost/fairlead --state state": "postgres",
 }
+
+OIDC = "oidc: {issuer: 'https://login.example', audience: fairlead, roles: {staff: tenant}}\n"
 
 FIRST_STEPS = (
     "demo",
@@ -83,6 +86,7 @@ def test_each_extra_of_the_project_is_named_for_a_package_that_it_brings() -> No
 @pytest.mark.parametrize("line", ASKED)
 def test_a_command_names_the_extra_that_it_needs(line: str, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
+    (tmp_path / "oidc.yaml").write_text(OIDC, encoding="utf-8")
     done = without_extras(command(line), tmp_path)
     assert done.returncode == 2, done.stderr
     assert f"pip install 'fairlead[{ASKED[line]}]'" in done.stderr

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from fairlead.model.errors import InputError
 
 EXTRAS = {
+    "joserfc": ("oidc", "the sign-in of people"),
     "matplotlib": ("report", "the plots of a report"),
     "psycopg": ("postgres", "a journal in PostgreSQL"),
     "pyarrow": ("simulation", "simulations, traces and their tables"),

@@ -274,6 +274,14 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("me", "GET", "/v1/me", Access.SEE, "Whose token this is.", tokens.Me),
     Route(
+        "signin",
+        "GET",
+        "/v1/signin",
+        Access.PUBLIC,
+        "Where people sign in whose JWTs are taken here.",
+        tokens.SignIn,
+    ),
+    Route(
         "events",
         "GET",
         "/v1/events",

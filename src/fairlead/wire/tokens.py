@@ -53,6 +53,17 @@ class Tokens(ResponseBody):
     tokens: list[TokenRow]
 
 
+class SignIn(ResponseBody):
+    """Where people sign in whose JWTs this service takes; null: it takes tokens alone. `client` is
+    the client id with which `fairlead login` asks there, null where nobody may."""
+
+    schema_: Literal["fairlead.signin/1"] = Field(default="fairlead.signin/1", alias="schema")
+    issuer: str | None = None
+    audience: str | None = None
+    client: str | None = None
+    scopes: list[str] = Field(default_factory=list)
+
+
 class Me(ResponseBody):
     """Whose token this is, and the tenants that it may act on (null: all)."""
 

@@ -65,6 +65,15 @@ def plan_of(args: argparse.Namespace) -> Plan:
         )
     if bool(option("tls_cert")) != bool(option("tls_key")):
         raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
+    if configured.sign_in is not None:
+        from fairlead.extras import need
+
+        need("joserfc")
+        if option("no_auth", False):
+            raise InputError(
+                "without tokens nobody has to sign in: `oidc` and no_auth do not go together",
+                "leave one of them out",
+            )
     host, port = listening(option("listen", LISTEN))
     folder, advertise = option("state"), option("advertise")
     return Plan(

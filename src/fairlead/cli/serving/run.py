@@ -117,6 +117,7 @@ def _serve(plan: Plan, begun: list[str]) -> int:
             lead=lead,
             advertise=plan.advertise,
             address_file=STANDBY_ADDRESS if waits else ADDRESS,
+            sign_in=plan.configured.sign_in,
         )
         return serve(serving, ready)
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import perf_counter, time_ns
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import Depends, Request
 from pydantic import ValidationError
@@ -30,12 +30,15 @@ from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError
-from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import Caller, Done, Refused, Role
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.routes import BY_NAME, Access, Route
 from fairlead.wire.shape import RequestBody, ResponseBody
+
+if TYPE_CHECKING:
+    from fairlead.service.api.keys import Holder
+    from fairlead.service.signin.people import People
 
 T = TypeVar("T")
 A = TypeVar("A", bound=RequestBody)
@@ -50,6 +53,11 @@ GONE = Caller(None, Role.VIEWER, None)
 """Caller of a public route; no token is checked."""
 
 
+def wall_clock() -> int:
+    """Microseconds since 1970."""
+    return time_ns() // 1000
+
+
 @dataclass
 class Api:
     """The part that all requests share."""
@@ -58,7 +66,7 @@ class Api:
     settings: ApiSettings
     clock: Callable[[], float]
     no_auth: bool = False
-    wall: Callable[[], int] = lambda: time_ns() // 1000
+    wall: Callable[[], int] = wall_clock
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None
     on_answer: Callable[[str, str, int, float], None] | None = None
     stopwatch: Callable[[], float] = perf_counter
@@ -67,10 +75,11 @@ class Api:
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
+    people: People | None = None  # who sign in; None: all have tokens
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.keys = Keys(self.door, settings, self.clock)
+        self.keys = Keys(self.door, settings, self.clock, self.people)
         self.by_token = Buckets(settings.token_rate, settings.token_burst)
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
@@ -83,6 +92,8 @@ class Api:
     async def begin(self) -> None:
         """Listens to what happens. Called once, in the event loop that answers."""
         self.feed.listen(asyncio.get_running_loop())
+        if self.people is not None:
+            self.people.keys.start()
         await self.read(self._attach)
 
     def _attach(self, view: ServiceView) -> None:
@@ -92,6 +103,8 @@ class Api:
     def stop(self) -> None:
         """Ends all streams."""
         self.stopping = True
+        if self.people is not None:
+            self.people.keys.stop()
         self.solving.close()
         self._fetching.shutdown(wait=False, cancel_futures=True)
         self.feed.wake_all()
@@ -145,7 +158,7 @@ class RequestContext:
     route: Route
     caller: Caller
     address: str
-    token: TokenRecord | None = None
+    holder: Holder | None = None
     done: bool = False  # something was changed
 
     @property
@@ -179,13 +192,18 @@ class RequestContext:
         except RefusalError:
             return None
 
+    def until_looked_up(self, seconds: float) -> float:
+        """After how many of these seconds an answer that goes on has to see whether it still may:
+        a token that is revoked wakes it, the end of a sign-in does not."""
+        return min(seconds, self.api.keys.left(self.holder))
+
     async def may_go_on(self) -> bool:
         """Whether an answer that goes on still may: the service does not stop, and the token is
         good."""
         if self.api.stopping:
             return False
         try:
-            return self.token is None or await self.api.keys.is_good(self.token)
+            return self.holder is None or await self.api.keys.is_good(self.holder)
         except MailboxClosedError:
             return False
 
@@ -331,12 +349,12 @@ async def enter(request: Request) -> RequestContext:
     now = api.clock()
     # A neighbour behind the same address takes nothing from who has a token.
     try:
-        token = await _token(api, request, route, address)
+        holder = await _holder(api, request, route, address)
     except RefusalError:
         await _slow_down(api, api.by_address.take(address, now), "come from this address")
         raise
-    caller = _caller(route, token)
-    if token is None:
+    caller = _caller(route, holder)
+    if holder is None:
         await _slow_down(api, api.by_address.take(address, now), "come from this address")
     else:
         who = who_of(caller, address)
@@ -357,23 +375,23 @@ async def enter(request: Request) -> RequestContext:
             raise RefusalError(ErrorKind.INVALID, f"the parameter {name} is written twice")
     if route.body is None and _has_body(request):
         raise RefusalError(ErrorKind.BAD_REQUEST, "nothing is read of a body here", headers=CLOSE)
-    return RequestContext(api, request, route, caller, address, token)
+    return RequestContext(api, request, route, caller, address, holder)
 
 
 Enter = Annotated[RequestContext, Depends(enter)]
 """Every handler's first parameter."""
 
 
-async def _token(api: Api, request: Request, route: Route, address: str) -> TokenRecord | None:
+async def _holder(api: Api, request: Request, route: Route, address: str) -> Holder | None:
     if route.access is Access.PUBLIC or api.no_auth:
         return None
     headers = request.headers.getlist("authorization")
-    return await api.keys.token(headers[0] if len(headers) == 1 else None, address)
+    return await api.keys.holder(headers[0] if len(headers) == 1 else None, address)
 
 
-def _caller(route: Route, token: TokenRecord | None) -> Caller:
-    if token is not None:
-        return Caller(token.name, token.role, token.tenant)
+def _caller(route: Route, holder: Holder | None) -> Caller:
+    if holder is not None:
+        return Caller(holder.name, holder.role, holder.tenant)
     return GONE if route.access is Access.PUBLIC else NOBODY_ASKED
 
 

@@ -13,6 +13,7 @@ class Part(Enum):
 
     ENGINE = "engine"
     JOURNAL = "journal"
+    ISSUER = "issuer"  # of the JWTs of people who sign in
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Change:
         does = {
             Part.ENGINE: "tasks that run go on, and nothing new starts",
             Part.JOURNAL: "nothing is accepted",
+            Part.ISSUER: "people sign in by its last keys, if there are any; tokens are good",
         }[self.part]
         return f"the {self.part.value} cannot be reached: {self.why}; until it answers, {does}"
 

@@ -79,7 +79,7 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
             return
         if not entries:
             before = feed.last
-            await feed.changed(at, context.api.settings.heartbeat_seconds)
+            await feed.changed(at, context.until_looked_up(context.api.settings.heartbeat_seconds))
             if feed.last == before:
                 yield b": still here\n\n"
             await asyncio.sleep(sent + APART - clock())

@@ -1,4 +1,4 @@
-"""Tokens: list, make, revoke, and whose this one is."""
+"""Tokens: list, make, revoke, whose this one is, and where people sign in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import MakeToken as Make
 from fairlead.service.requests import RevokeToken, Role
 from fairlead.service.tokens import make
-from fairlead.wire.tokens import MadeToken, MakeToken, Me, TokenRow, Tokens
+from fairlead.wire.tokens import MadeToken, MakeToken, Me, SignIn, TokenRow, Tokens
 from fairlead.wire.tokens import Role as ToldRole
 
 
@@ -70,6 +70,22 @@ async def me(context: Enter) -> Response:
         tenants = [] if tenant is None else await context.read(lambda view: _below(view, tenant))
     return context.answer(
         Me(name=caller.token, role=ToldRole(caller.role.value), tenant=tenant, tenants=tenants)
+    )
+
+
+async def signin(context: Enter) -> Response:
+    """Where people sign in."""
+    people = context.api.people
+    if people is None:
+        return context.answer(SignIn())
+    settings = people.settings
+    return context.answer(
+        SignIn(
+            issuer=settings.issuer,
+            audience=settings.audience,
+            client=settings.client,
+            scopes=list(settings.scopes),
+        )
     )
 
 
