@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ import pytest
 
 from fairlead.cli.serving.config import OPTIONS, read_config
 from fairlead.model.errors import InputError
+from fairlead.model.times import read_duration
 from fairlead.scheduling.options import Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.requests import Role
 from fairlead.service.settings import Limits, Retention, Settings
 from fairlead.service.signin.settings import SignInSettings
+from tests.transcripts import ROOT
 
 NESTED = ("options", "limits", "retention", "tenants")
 
@@ -127,6 +130,22 @@ def test_what_is_said_of_the_issuer(tmp_path: Path) -> None:
 def test_every_time_of_the_issuer_can_be_written(name: str, tmp_path: Path) -> None:
     found = read(tmp_path, f"oidc:\n  {ISSUER}  {name}: 2m\n").sign_in
     assert getattr(found, name) == 120.0
+
+
+def test_all_that_is_said_of_an_issuer_is_in_the_reference_with_its_default() -> None:
+    page = (ROOT / "docs/reference/service.md").read_text(encoding="utf-8")
+    section = page.partition("## People who sign in")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \|(.*?)\|", section, re.MULTILINE))
+    assert sorted(rows) == sorted(each.name for each in fields(SignInSettings))
+    usual = SignInSettings("", "")
+    for name, said in rows.items():
+        value, written = getattr(usual, name), said.strip(" `")
+        if isinstance(value, float):
+            assert float(read_duration(written)) == value
+        elif isinstance(value, tuple):
+            assert written == f"[{', '.join(value)}]"
+        else:
+            assert written == (value if isinstance(value, str) else "")
 
 
 @pytest.mark.parametrize(
