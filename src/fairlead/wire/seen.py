@@ -72,6 +72,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     tokens.TokenRow: _fields("name role tenant made"),
     tokens.Tokens: _fields("schema_ tokens"),
     tokens.MadeToken: _fields("schema_ name role tenant made token"),
+    tokens.SignIn: _fields("issuer audience client scopes"),
     tokens.Me: _fields("schema_ name role tenant tenants"),
     events.ServerEvent: _fields(
         "seq time kind job tenant task attempt machine back", owner="cause code"

@@ -190,7 +190,7 @@ def _make_up_ending() -> str:
 def _folder(args: argparse.Namespace) -> str | None:
     """The folder it runs in, as an absolute path, since the service stands elsewhere."""
     from fairlead.client.places import find_place
-    from fairlead.client.transport import loopback
+    from fairlead.client.loopback import loopback
 
     if args.cwd is not None:
         return str(Path(args.cwd).absolute())
