@@ -20,7 +20,7 @@ WITHOUT = """\
 import sys
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {hidden!r}:
+        if any((name + ".").startswith(each + ".") for each in {hidden!r}):
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Hidden())
 import importlib.util
@@ -38,6 +38,7 @@ ASKED = {
     "trace info TRACE": "simulation",
     "serve --engine ray --state state": "ray",
     "serve --config oidc.yaml --state state": "oidc",
+    "serve --telemetry --state state": "telemetry",
     "serve --journal postgresql://localhost/fairlead --state state": "postgres",
 }
 
@@ -79,8 +80,9 @@ def test_each_extra_of_the_project_is_named_for_a_package_that_it_brings() -> No
     extras = TABLE["optional-dependencies"]
     assert {extra for extra, _ in EXTRAS.values()} == set(extras)
     for package, (extra, _) in EXTRAS.items():
-        assert any(each.startswith(package) for each in extras[extra])
-        assert not any(each.startswith(package) for each in TABLE["dependencies"])
+        name = package.replace(".", "-")
+        assert any(each.startswith(name) for each in extras[extra])
+        assert not any(each.startswith(name) for each in TABLE["dependencies"])
 
 
 @pytest.mark.parametrize("line", ASKED)

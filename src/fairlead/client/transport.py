@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +33,7 @@ from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
 from fairlead.wire.status import AGE_HEADER
+from fairlead.wire.trace import HEADER, TRACEPARENT, parent_of
 
 if TYPE_CHECKING:
     import ssl
@@ -75,6 +77,9 @@ class Transport:
         headers = {"User-Agent": f"fairlead/{__version__}", "Accept": "application/json"}
         if self.place.token:
             headers["Authorization"] = f"Bearer {self.place.token}"
+        parent = os.environ.get(TRACEPARENT)
+        if parent_of(parent) is not None:
+            headers[HEADER] = str(parent)
         login = self.place.login
         return httpx2.Client(
             base_url=url,

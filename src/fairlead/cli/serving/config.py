@@ -25,14 +25,14 @@ PATHS = ("cluster", "state", "tls_cert", "tls_key")
 
 OPTIONS = (
     *("engine", "listen", "advertise", "journal", "address", "log", *PATHS),
-    *("behind_proxy", "no_auth", "standby"),
+    *("behind_proxy", "no_auth", "standby", "telemetry"),
 )
 """Options that the command line has, too, which goes before the file."""
 
 SIGN_IN = "oidc"
 """The section on people who sign in."""
 
-_SWITCHES = ("behind_proxy", "no_auth", "standby", "whole", "threads")
+_SWITCHES = ("behind_proxy", "no_auth", "standby", "telemetry", "whole", "threads")
 _LISTS = ("resources", "devices")
 _TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWITCHES))
 _TIMES = (

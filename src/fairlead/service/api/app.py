@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import getmembers, iscoroutinefunction
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -37,6 +37,9 @@ from fairlead.service.signin.settings import SignInSettings
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorKind
 from fairlead.wire.routes import ROUTES, Access, Route
+
+if TYPE_CHECKING:
+    from fairlead.service.telemetry.telemetry import Telemetry
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -69,6 +72,7 @@ def application(
     wall: Callable[[], int] | None = None,
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None,
     on_answer: Callable[[str, str, int, float], None] | None = None,
+    telemetry: Telemetry | None = None,
     sign_in: SignInSettings | None = None,
     say_issuer: Callable[[str | None, float], None] = lambda _, __: None,
 ) -> Middleware:
@@ -95,6 +99,7 @@ def application(
         on_answer=on_answer,
         stopwatch=perf_counter if chosen.threads else lambda: 0.0,  # repeatable where it must be
         wall=wall or wall_clock,
+        telemetry=telemetry,
         people=people,
     )
     app = FastAPI(

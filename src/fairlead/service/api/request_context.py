@@ -39,6 +39,7 @@ from fairlead.wire.shape import RequestBody, ResponseBody
 if TYPE_CHECKING:
     from fairlead.service.api.keys import Holder
     from fairlead.service.signin.people import People
+    from fairlead.service.telemetry.telemetry import Telemetry
 
 T = TypeVar("T")
 A = TypeVar("A", bound=RequestBody)
@@ -48,6 +49,9 @@ LARGE = 64 * 1024
 
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
+
+CALLER = "fairlead.caller"
+"""In the scope of a request that is answered: who sent it."""
 
 GONE = Caller(None, Role.VIEWER, None)
 """Caller of a public route; no token is checked."""
@@ -75,6 +79,7 @@ class Api:
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
+    telemetry: Telemetry | None = None
     people: People | None = None  # who sign in; None: all have tokens
 
     def __post_init__(self) -> None:
@@ -87,6 +92,7 @@ class Api:
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
+        self._watching: asyncio.Task[None] | None = None
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:
@@ -94,10 +100,14 @@ class Api:
         self.feed.listen(asyncio.get_running_loop())
         if self.people is not None:
             self.people.keys.start()
+        if self.telemetry is not None:
+            self._watching = asyncio.create_task(self.telemetry.watch_waiting(self.door))
         await self.read(self._attach)
 
     def _attach(self, view: ServiceView) -> None:
         view.listeners.append(self.keys.took)  # before the feed wakes those whom it concerns
+        if self.telemetry is not None:
+            self.telemetry.attach(view, lambda: self.following() is None)
         self.feed.attach(view)
 
     def stop(self) -> None:
@@ -105,6 +115,8 @@ class Api:
         self.stopping = True
         if self.people is not None:
             self.people.keys.stop()
+        if self._watching is not None:
+            self._watching.cancel()
         self.solving.close()
         self._fetching.shutdown(wait=False, cancel_futures=True)
         self.feed.wake_all()
@@ -354,6 +366,7 @@ async def enter(request: Request) -> RequestContext:
         await _slow_down(api, api.by_address.take(address, now), "come from this address")
         raise
     caller = _caller(route, holder)
+    request.scope[CALLER] = caller
     if holder is None:
         await _slow_down(api, api.by_address.take(address, now), "come from this address")
     else:

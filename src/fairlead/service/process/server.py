@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -32,6 +33,9 @@ from fairlead.service.process.runner import Driven, Runner, explained
 from fairlead.service.process.troubles import Change, Part
 from fairlead.service.recovery.follower import Follower
 from fairlead.service.signin.settings import SignInSettings
+
+if TYPE_CHECKING:
+    from fairlead.service.telemetry.telemetry import Telemetry
 
 ADDRESS = "address"
 """The file in the state folder that says where the service listens, while it does."""
@@ -81,6 +85,7 @@ class Serving:
     clock: Callable[[], int] = wall_clock
     fault: Callable[[str], object] = lambda _: None
     sign_in: SignInSettings | None = None
+    telemetry: Telemetry | None = None
 
 
 def check_listening(
@@ -183,6 +188,7 @@ def _gate(serving: Serving, door: Mailbox[Driven]) -> Middleware:
         behind_proxy=serving.behind_proxy,
         tell_metrics=None if metrics is None else lambda: metrics(door),
         on_answer=serving.on_answer,
+        telemetry=serving.telemetry,
         sign_in=serving.sign_in,
         say_issuer=say_issuer,
     )
