@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from fairlead.model.errors import InputError
+from fairlead.model.words import timespan
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.scheduling.transitions import TaskState
@@ -52,13 +53,13 @@ class Fair:
     def sentence(self, now: int, said_before: Collection[str] = ()) -> str:
         """All of it in words, but for a cause that was said before."""
         said = (
-            f"by the exact allocation ({self.policy}, of {_ago(now - self.moment)} ago) its fair"
+            f"by the exact allocation ({self.policy}, of {_since(self.moment, now)} ago) its fair"
             f" share is {self._share()}; it runs {self.running or 'none'}"
         )
         if self.short:
             said += f", {self.short} fewer than it could have by that"
             if self.since is not None and now > self.since:
-                said += f", for {_ago(now - self.since)} now"
+                said += f", for {_since(self.since, now)} now"
             if self.cause is not None and self.cause.sentence not in said_before:
                 said += f": {self.cause.sentence}"
         elif self.running > self.exact.whole:
@@ -135,9 +136,9 @@ class WhyJob:
         if start.time is not None:
             what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
             said = f"{what} of it {_are(start.tasks)} expected to start in"
-            said += f" {_ago(start.time - self.time)}, if tasks take their declared duration"
+            said += f" {_since(self.time, start.time)}, if tasks take their declared duration"
         else:
-            looked = _ago(start.until - self.time)
+            looked = _since(self.time, start.until)
             said = f"none of its tasks is expected to start in the next {looked}"
         if start.unknown:
             one = start.unknown == 1
@@ -292,13 +293,5 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _ago(microseconds: int) -> str:
-    """A span of time as people say it."""
-    seconds = max(microseconds, 0) / SECOND
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+def _since(then: int, now: int) -> str:
+    return timespan((now - then) / SECOND)
