@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say([allocation.to_json(fractions=args.fractions)])
     elif args.csv:
-        from fairlead.cli.text.allocation import reasons
+        from fairlead.sharing.analysis.stop_names import reasons
 
         why = reasons(cluster, jobs, allocation)
         say(as_csv([row | {"stopped_by": why[str(row["job"])]} for row in allocation.table()], CSV))
