@@ -11,7 +11,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
 from fairlead.model.report import Tree
-from fairlead.model.shares import JobShare, MachineClass, TenantShare
+from fairlead.model.shares import JobShare, MachineClass, Placement, TenantShare
 from fairlead.sharing.analysis.stop_names import Ranges, reasons, stop_names, who_froze
 
 SCHEMA = "fairlead.picture/1"
@@ -117,12 +117,12 @@ def _fills(jobs: Sequence[Job], allocation: Allocation, story: Rising) -> list[T
     the end alone where there are no levels."""
     number = {group.index: place for place, group in enumerate(allocation.classes)}
     demand = {job.name: job.demand for job in jobs}
-    end = (1.0,)
+    end = (1.0,) * max(len(story.levels), 1)  # of who has no level
     tasks: dict[tuple[int, str], float] = {}
     amounts: dict[tuple[int, str], dict[str, list[float]]] = {}
     for job in allocation.jobs:
-        part = story.part.get(job.name, end) if story.levels else end
-        for place in job.placements or ():
+        part = story.part.get(job.name, end)
+        for place in _places(job, allocation):
             key = number[place.machine_class], job.tenant
             tasks[key] = tasks.get(key, 0.0) + place.tasks
             there = amounts.setdefault(key, {})
@@ -143,16 +143,25 @@ def _fills(jobs: Sequence[Job], allocation: Allocation, story: Rising) -> list[T
     ]
 
 
+def _places(job: JobShare, allocation: Allocation) -> Sequence[Placement]:
+    """The places of a job; all of it is in the one class of a policy that looks at one machine."""
+    if job.placements is None and len(allocation.classes) == 1:
+        return (Placement(allocation.classes[0].index, job.tasks),)
+    return job.placements or ()
+
+
 def _eligible(
     jobs: Sequence[Job], allocation: Allocation, groups: Mapping[int, Sequence[Machine]]
 ) -> list[Tree]:
-    """The pairs of a tenant and a class on which some job of it can run."""
+    """The pairs of a tenant and a class on which some job of it can run, as the policy sees it."""
     tenant_of = {job.name: job.tenant for job in allocation.jobs}
+    anywhere = {job.name for job in allocation.jobs if job.placements is None}
     pairs = {
         (tenant_of[job.name], place)
         for job in jobs
         for place, group in enumerate(allocation.classes)
-        if may_use(job, groups[group.index][0]) and holds(job, groups[group.index][0])
+        if job.name in anywhere
+        or (may_use(job, groups[group.index][0]) and holds(job, groups[group.index][0]))
     }
     return [{"tenant": tenant, "class": place} for tenant, place in sorted(pairs)]
 
