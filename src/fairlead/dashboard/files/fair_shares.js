@@ -35,7 +35,7 @@ export function fairShares(picture, paint) {
     ),
     html(
       "div",
-      { class: "wide" },
+      { class: "wide", tabindex: 0, role: "region", "aria-label": "fair shares" },
       html(
         "table",
         {},
@@ -63,7 +63,7 @@ function swatch(fill) {
 function bar(tenant, most, fill) {
   return svg(
     "svg",
-    { viewBox: `0 0 ${WIDTH} 26`, role: "img", "aria-label": `${tenant.name} has share ${share(tenant.share)}` },
+    { viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", role: "img", "aria-label": `${tenant.name} has share ${share(tenant.share)}` },
     svg("rect", { y: 6, width: (WIDTH * tenant.share) / most, height: 14, rx: 2, fill }),
   );
 }
