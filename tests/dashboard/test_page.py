@@ -118,7 +118,10 @@ def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -
     )
     shown = open_page(file.as_uri())
     assert shown.locator(".vessel").count() == 40
+    assert shown.locator("tbody tr").count() == 40
+    shown.get_by_role("button", name="Show 20 more").click()
     assert shown.locator("tbody tr").count() == 60
+    assert shown.locator(".edges text").filter(has_text="others").count() == 1
 
 
 def test_the_page_is_not_written_over_its_input(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,14 +4,14 @@
 
 import { fitted, html, label, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
-import { prices, scarcest } from "./picture.js";
+import { called, prices, scarcest } from "./picture.js";
 
 const THICK = 18;
 
 /**
  * @param {import("./picture.js").Picture} picture
- * @param {Map<string, string>} paint
- * @param {Map<string, string>} colour
+ * @param {Map<string | null, string>} paint
+ * @param {Map<string | null, string>} colour
  */
 export function bottlenecks(picture, paint, colour) {
   const dear = prices(picture);
@@ -48,8 +48,8 @@ export function bottlenecks(picture, paint, colour) {
 
 /**
  * @param {import("./picture.js").Picture} picture
- * @param {Map<string, string>} paint
- * @param {Map<string, string>} colour
+ * @param {Map<string | null, string>} paint
+ * @param {Map<string | null, string>} colour
  * @param {ReturnType<typeof prices>} dear
  * @param {number} chosen
  * @param {number} width
@@ -57,13 +57,15 @@ export function bottlenecks(picture, paint, colour) {
  */
 function graph(picture, paint, colour, dear, chosen, width, choose) {
   const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * 0.64)];
-  const tenants = picture.tenants.filter(({ jobs }) => jobs);
+  /** @type {(string | null)[]} */
+  const tenants = [...picture.drawn];
+  if (picture.eligible.some(({ tenant }) => tenant === null)) tenants.push(null);
   const rows = Math.max(tenants.length, picture.classes.length, 1);
   const step = rows > 24 ? 20 : 34;
   const high = rows * step + 12;
   /** @param {number} index @param {number} count */
   const line = (index, count) => 6 + ((index + 0.5) * (high - 12)) / count;
-  const place = new Map(tenants.map(({ name }, index) => [name, index]));
+  const place = new Map(tenants.map((name, index) => [name, index]));
   const top = Math.max(...dear.map((each) => each?.price ?? 0), 0);
 
   const edges = picture.eligible
@@ -81,16 +83,16 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
           "stroke-width": part.part ? Math.max(1.5, THICK * part.part) : 1,
           opacity: to === chosen ? 0.95 : 0.35,
         },
-        svg("title", {}, `${tenant} on ${picture.classes[to].machines}: ${part.text}`),
+        svg("title", {}, `${called(tenant)} on ${picture.classes[to].machines}: ${part.text}`),
       );
     });
-  const names = tenants.map(({ name }, index) => {
+  const names = tenants.map((name, index) => {
     const y = line(index, tenants.length);
     return svg(
       "g",
       {},
       svg("rect", { x: left - 12, y: y - 6, width: 12, height: 12, rx: 2, fill: paint.get(name) }),
-      label(name, left - 24, { x: left - 20, y: y + 4, class: "name", "text-anchor": "end" }),
+      label(called(name), left - 24, { x: left - 20, y: y + 4, class: "name", "text-anchor": "end" }),
     );
   });
   const classes = picture.classes.map((each, index) => {
@@ -117,7 +119,7 @@ function graph(picture, paint, colour, dear, chosen, width, choose) {
 /**
  * The greatest part that a tenant has of any resource of a class.
  * @param {import("./picture.js").Picture} picture
- * @param {string} tenant
+ * @param {string | null} tenant
  * @param {number} index
  */
 function portion(picture, tenant, index) {
@@ -152,8 +154,8 @@ function told(picture, dear, index) {
       "p",
       {},
       `${amount(size)} ${resource}: `,
-      held.length ? held.map(({ tenant, has }) => `${tenant} ${amount(has)}`).join(", ") : "nobody holds any",
-      none.length ? `; ${none.slice(0, 12).join(", ")} could run here and ${none.length === 1 ? "has" : "have"} nothing` : "",
+      held.length ? held.map(({ tenant, has }) => `${called(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
+      none.length ? `; ${none.slice(0, 12).map(called).join(", ")} could run here and ${none.length === 1 ? "has" : "have"} nothing` : "",
       ".",
     ),
   ];

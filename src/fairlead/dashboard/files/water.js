@@ -4,7 +4,7 @@
 
 import { fitted, html, label, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
-import { scarcest } from "./picture.js";
+import { called, scarcest } from "./picture.js";
 
 const GAP = 26;
 const NARROWEST = 34;
@@ -15,7 +15,7 @@ const SIDE_BY_SIDE = 110; // so wide is a vessel that is easily read
 
 /**
  * @param {import("./picture.js").Picture} picture
- * @param {Map<string, string>} paint
+ * @param {Map<string | null, string>} paint
  */
 export function water(picture, paint) {
   let resource = scarcest(picture);
@@ -114,7 +114,7 @@ function sentence(picture, level) {
  * @param {import("./picture.js").Picture} picture
  * @param {string} resource
  * @param {number} level
- * @param {Map<string, string>} paint
+ * @param {Map<string | null, string>} paint
  * @param {number} width
  */
 function drawn(picture, resource, level, paint, width) {
@@ -160,7 +160,7 @@ function drawn(picture, resource, level, paint, width) {
  * @param {number} index
  * @param {string} resource
  * @param {number} level
- * @param {Map<string, string>} paint
+ * @param {Map<string | null, string>} paint
  * @param {boolean} full
  * @param {{x: number, y: number, wide: number, high: number}} at
  */
@@ -178,9 +178,9 @@ function vessel(picture, index, resource, level, paint, full, { x, y, wide, high
       svg(
         "g",
         {},
-        svg("title", {}, `${fill.tenant}: ${amount(held)} of ${amount(size)} ${resource} on ${each.machines}`),
+        svg("title", {}, `${called(fill.tenant)}: ${amount(held)} of ${amount(size)} ${resource} on ${each.machines}`),
         svg("rect", { x, y: top, width: wide, height: tall, fill: paint.get(fill.tenant), class: "segment" }),
-        tall >= 18 ? label(`${fill.tenant} ${amount(held)}`, wide - 12, { x: x + 8, y: top + 14, class: "inside" }) : null,
+        tall >= 18 ? label(`${called(fill.tenant)} ${amount(held)}`, wide - 12, { x: x + 8, y: top + 14, class: "inside" }) : null,
       ),
     );
   }
@@ -221,7 +221,7 @@ function spoken(picture, resource, level) {
   const parts = picture.classes.map((each, index) => {
     const held = picture.fills
       .filter((fill) => fill.class === index && at(fill, resource, level))
-      .map((fill) => `${fill.tenant} ${amount(at(fill, resource, level))}`);
+      .map((fill) => `${called(fill.tenant)} ${amount(at(fill, resource, level))}`);
     return `${each.machines}: ${held.join(", ") || "nothing"} of ${amount(each.capacity[resource] ?? 0)}`;
   });
   return `${resource} by machines. ${parts.slice(0, 20).join("; ")}`;
