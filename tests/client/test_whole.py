@@ -22,6 +22,7 @@ PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 ASKED: dict[str, Callable[[Client], object]] = {
     "allocation": lambda client: client.allocation(),
     "audit": lambda client: client.audit(),
+    "can_run": lambda client: client.can_run({"cpu": 1}),
     "cancel_job": lambda client: client.cancel("a"),
     "cancel_jobs": lambda client: client.cancel_jobs("a", "b"),
     "drain_machine": lambda client: client.drain("m"),

@@ -20,6 +20,7 @@ from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
 from fairlead.wire.events import LAST_ID_HEADER, ServerEvent
 from fairlead.wire.fairness import (
+    CanRun,
     LiveAllocation,
     LiveAudit,
     Shares,
@@ -301,6 +302,12 @@ class Client:
         """Shares over time. Moments are microseconds since 1970."""
         query: Query = {"since": since, "until": until, "points": points, "tenant": tenant}
         return self._ask(SharesHistory, "GET", "/v1/shares/history", query=query)
+
+    def can_run(self, demand: Mapping[str, float | str], **more: object) -> CanRun:
+        """Tells whether a job would start if it came now: `tasks`, `where`, `tenant`, `machines`,
+        `exclude`, `spread`, `gang` and `duration` as in a file of jobs."""
+        body = {"demand": dict(demand), **more}
+        return self._ask(CanRun, "POST", "/v1/can-run", body=body, again=True)
 
     def allocation(self) -> LiveAllocation:
         """The exact allocation of what is present, as the dashboard draws it."""

@@ -182,6 +182,37 @@ class BelowFair(ResponseBody):
     sentence: str = ""
 
 
+class CanRunAsked(RequestBody):
+    """A job that is not submitted: what matters of it, in the words of a file of jobs. `tenant`:
+    that of the token where none is given."""
+
+    tenant: str | None = None
+    demand: dict[str, float | str] = Field(examples=[{"gpu": 1, "cpu": 8, "memory": "96GiB"}])
+    tasks: int = Field(default=1, ge=1)
+    where: str = Field(default="", examples=["gpu-model = h100"])
+    machines: list[str] | None = None
+    exclude: list[str] = Field(default_factory=list)
+    spread: bool = False
+    gang: int = Field(default=1, ge=1)
+    duration: str | None = Field(default=None, examples=["2h"])
+
+
+class CanRun(ResponseBody):
+    """So many tasks would start now, on these machines; of those that would wait, why, and when
+    the first of them is expected to start. It is tried on a copy of the scheduler: nothing is
+    kept for who asked."""
+
+    schema_: Literal["fairlead.can-run/1"] = Field(default="fairlead.can-run/1", alias="schema")
+    time: Moment
+    now: Count
+    machines: list[str] = Field(description="ranges of names")
+    waiting: Count | None
+    expected_start: Moment | None = Field(
+        default=None, description="where durations are given; an estimate"
+    )
+    sentences: list[str]
+
+
 class LiveAllocation(ResponseBody):
     """The exact allocation of what is present, as `fairlead.picture/1`: levels, what stops whom,
     prices, classes of machines, and who fills them. Null where there is nothing to share, or

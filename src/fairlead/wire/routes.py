@@ -246,6 +246,16 @@ ROUTES: tuple[Route, ...] = (
         fairness.WhatIfAsked,
     ),
     Route(
+        "can_run",
+        "POST",
+        "/v1/can-run",
+        Access.SEE,
+        "Whether a job would start if it came now: where, or why not, and when. Nothing is"
+        " submitted. A token of a tenant asks for itself and those below it.",
+        fairness.CanRun,
+        fairness.CanRunAsked,
+    ),
+    Route(
         "allocation",
         "GET",
         "/v1/allocation",

@@ -29,6 +29,7 @@ BODIES: dict[str, object] = {
     "drain_machines": {"machines": ["m0", "m1"]},
     "undrain_machines": {"machines": ["m0", "m1"]},
     "whatif": {"remove": ["m1"]},
+    "can_run": {"demand": {"cpu": 1}},
     "make_token": {"name": "fresh", "role": "viewer"},
 }
 """A route with a body that is not here fails its tests."""

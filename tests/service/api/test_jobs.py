@@ -336,6 +336,40 @@ def test_what_is_drawn_is_the_fair_shares_of_the_present() -> None:
         assert [level["full"][0]["resource"] for level in drawn["levels"]] == ["cpu"]
 
 
+def test_whether_a_job_could_run_is_what_becomes_of_it() -> None:
+    with Stage(lasting(None)) as stage:
+        asked = {"demand": {"cpu": 1}, "tasks": 3}
+        now = stage.ask("POST", "/v1/can-run", "vision", asked).tree
+        assert now["now"] == 3
+        assert now["waiting"] == 0
+        stage.submit("a", "sales", 20, duration="5s")
+        for _ in range(3):
+            stage.step(1)
+        later = stage.ask("POST", "/v1/can-run", "vision", asked).tree
+        assert later["now"] == 0
+        assert later["waiting"] == 3
+        assert later["expected_start"] > later["time"]
+        assert "expected to start in" in later["sentences"][-1]
+        assert [one["name"] for one in stage.get("/v1/jobs", "vision").tree["jobs"]] == ["a"]
+        submitted = {"jobs": [job("b", "vision", 3)]}
+        assert stage.ask("POST", "/v1/jobs", "vision", submitted).status == 201
+        stage.step(1)
+        why = stage.get("/v1/jobs/b/why", "vision").tree
+        assert why["reasons"][0]["sentence"] == later["sentences"][0]
+
+
+def test_who_cannot_run_is_told_why_and_whose_question_it_is(stage: Stage) -> None:
+    never = stage.ask("POST", "/v1/can-run", "vision", {"demand": {"cpu": 500}}).tree
+    assert "it can never run" in never["sentences"][0]
+    asked = {"demand": {"cpu": 1}, "tenant": "sales"}
+    assert stage.ask("POST", "/v1/can-run", "vision", asked).status == 403
+    assert stage.ask("POST", "/v1/can-run", "research", asked | {"tenant": "vision"}).status == 200
+    empty: dict[str, object] = {}
+    for wrong in ({"cpu": -1}, empty, {"cpu": "x"}):
+        answer = stage.ask("POST", "/v1/can-run", "vision", {"demand": wrong})
+        assert answer.status == 422, answer.body
+
+
 def test_constraints_of_others_are_not_drawn(stage: Stage) -> None:
     stage.submit("a", "vision", 2)
     stage.submit("hidden", "sales", 2, where="zone = SECRETWORD")

@@ -118,7 +118,7 @@ class WhyJob:
             said.append(self.fair.sentence(self.time, reasons))
         said += [change.sentence for change in self.changes]
         if self.start is not None:
-            said.append(self._expected(self.start))
+            said.append(expected(self.time, self.start))
         return tuple(said)
 
     def _stands(self) -> str:
@@ -131,22 +131,6 @@ class WhyJob:
             tasks += "".join(f", {count} {word}" for count, word in kinds)
         whose = "" if self.tenant == self.job else f" of {self.tenant}"
         return f"{self.job}{whose} {_STANDS[self.state]}: {tasks}"
-
-    def _expected(self, start: Start) -> str:
-        if start.time is not None:
-            what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
-            said = f"{what} of it {_are(start.tasks)} expected to start in"
-            said += f" {_since(self.time, start.time)}, if tasks take their declared duration"
-        else:
-            looked = _since(self.time, start.until)
-            said = f"none of its tasks is expected to start in the next {looked}"
-        if start.unknown:
-            one = start.unknown == 1
-            said += (
-                f"; {'1 running task has' if one else f'{start.unknown} running tasks have'} no"
-                " declared duration, so it may be earlier"
-            )
-        return said
 
 
 @dataclass(frozen=True)
@@ -214,7 +198,7 @@ def explained(taken: Taken) -> WhyJob:
     said = replace(said, why=why, fair=_fair(core, taken, why))
     if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
         return said
-    return replace(said, changes=smallest_changes(core, why, taken.told), start=_start(core, why))
+    return replace(said, changes=smallest_changes(core, why, taken.told), start=start_of(core, why))
 
 
 _STANDS = {
@@ -279,7 +263,8 @@ def _cause(core: Core, taken: Taken) -> Cause:
     return cause_of(core, taken.exact, core.ids.jobs[taken.job], told=taken.told)
 
 
-def _start(core: Core, why: Why) -> Start | None:
+def start_of(core: Core, why: Why) -> Start | None:
+    """When the next task of a job would start; None where nobody can say, or it never will."""
     if any(isinstance(reason, (NoMachine, Excluded, TooSmall)) for reason in why.reasons):
         return None  # however long one waits
     own = next((each for each in why.reasons if isinstance(each, Reserved)), None)
@@ -287,6 +272,24 @@ def _start(core: Core, why: Why) -> Start | None:
     if found is None and own is not None and own.start is not None:
         return Start(own.start, 1, own.start, 0)
     return found
+
+
+def expected(now: int, start: Start) -> str:
+    """The expected start as a sentence."""
+    if start.time is not None:
+        what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
+        said = f"{what} of it {_are(start.tasks)} expected to start in {_since(now, start.time)}"
+        said += ", if tasks take their declared duration"
+    else:
+        looked = _since(now, start.until)
+        said = f"none of its tasks is expected to start in the next {looked}"
+    if start.unknown:
+        one = start.unknown == 1
+        said += (
+            f"; {'1 running task has' if one else f'{start.unknown} running tasks have'} no"
+            " declared duration, so it may be earlier"
+        )
+    return said
 
 
 def _are(count: int) -> str:
