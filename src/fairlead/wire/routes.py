@@ -274,6 +274,23 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("me", "GET", "/v1/me", Access.SEE, "Whose token this is.", tokens.Me),
     Route(
+        "sign_in",
+        "POST",
+        "/v1/session",
+        Access.PUBLIC,
+        "Sign a browser in: the token becomes a cookie that no script can read.",
+        tokens.Me,
+        tokens.SignIn,
+    ),
+    Route(
+        "sign_out",
+        "DELETE",
+        "/v1/session",
+        Access.PUBLIC,
+        "Sign a browser out: it forgets the cookie. The token stays good.",
+        status=204,
+    ),
+    Route(
         "events",
         "GET",
         "/v1/events",
@@ -301,6 +318,15 @@ ROUTES: tuple[Route, ...] = (
         Access.PUBLIC,
         "This API as OpenAPI 3.1.",
         media="application/json",
+    ),
+    Route("dashboard", "GET", "/", Access.PUBLIC, "The dashboard's page.", media="text/html"),
+    Route(
+        "dashboard_file",
+        "GET",
+        "/dashboard/{file}",
+        Access.PUBLIC,
+        "A file of the dashboard: a script, a style.",
+        media="text/*",
     ),
 )
 

@@ -53,6 +53,17 @@ class Tokens(ResponseBody):
     tokens: list[TokenRow]
 
 
+REQUEST_HEADER = "Fairlead-Request"
+"""Of a request that is to change something in a browser's session: `1`. No other page can send
+it."""
+
+
+class SignIn(RequestBody):
+    """Who signs in."""
+
+    token: str = Field(min_length=1, max_length=256)
+
+
 class Me(ResponseBody):
     """Whose token this is, and the tenants that it may act on (null: all)."""
 

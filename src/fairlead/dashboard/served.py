@@ -1,0 +1,37 @@
+"""The files of the dashboard, as the service answers with them: all that there are, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+
+PAGE = "index.html"
+"""The file that a browser is given first."""
+
+MEDIA = {".css": "text/css", ".html": "text/html", ".js": "text/javascript"}
+"""The kinds of files that there are, by the ends of their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedFile:
+    """A file's bytes, their media type, and a tag that changes with them."""
+
+    content: bytes
+    media: str
+    tag: str
+
+
+@cache
+def served_files() -> Mapping[str, ServedFile]:
+    """All files by name."""
+    folder = files("fairlead.dashboard") / "files"
+    found = sorted(folder.iterdir(), key=lambda each: each.name)
+    return {each.name: _read(each.name, each.read_bytes()) for each in found if each.is_file()}
+
+
+def _read(name: str, content: bytes) -> ServedFile:
+    media = MEDIA[name[name.rindex(".") :]]
+    return ServedFile(content, media, f'"{blake2b(content, digest_size=16).hexdigest()}"')
