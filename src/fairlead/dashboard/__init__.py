@@ -1,2 +1,1 @@
-"""The dashboard: pages that draw what the service and the sharing say, without computing any of
-it."""
+"""Pages on which fairness is seen: their files, and what they draw."""

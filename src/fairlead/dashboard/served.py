@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from importlib.resources import files
+
+from fairlead.dashboard.page import FOLDER
 
 PAGE = "index.html"
 """The file that a browser is given first."""
@@ -27,8 +28,7 @@ class ServedFile:
 @cache
 def served_files() -> Mapping[str, ServedFile]:
     """All files by name."""
-    folder = files("fairlead.dashboard") / "files"
-    found = sorted(folder.iterdir(), key=lambda each: each.name)
+    found = sorted(FOLDER.iterdir(), key=lambda each: each.name)
     return {each.name: _read(each.name, each.read_bytes()) for each in found if each.is_file()}
 
 

@@ -106,3 +106,10 @@ def timespan(seconds: float) -> str:
 def sentence(text: str) -> str:
     """The text with a full stop at the end. A name at its start stays as it is written."""
     return text if text.endswith((".", ":", "!", "?")) else text + "."
+
+
+def escaped(text: str) -> str:
+    """The text with everything that would move the cursor or break a line made visible."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

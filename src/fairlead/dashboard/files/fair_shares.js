@@ -1,0 +1,93 @@
+// @ts-check
+/** Fair shares: a row for each tenant with its share as a bar and what stops it. */
+
+import { html, svg } from "./draw.js";
+import { amount, share } from "./numbers.js";
+
+const WIDTH = 420;
+
+/**
+ * @param {import("./picture.js").Picture} picture
+ * @param {Map<string, string>} paint
+ */
+export function fairShares(picture, paint) {
+  const most = Math.max(...picture.tenants.map((tenant) => tenant.share), 0) || 1;
+  const rows = inTree(picture).map(({ tenant, depth }) =>
+    html(
+      "tr",
+      {},
+      html("th", { scope: "row", class: `tenant depth-${Math.min(depth, 4)}` }, swatch(paint.get(tenant.name)), tenant.name),
+      html("td", { class: "bar" }, bar(tenant, most, paint.get(tenant.name))),
+      html("td", { class: "number" }, share(tenant.share)),
+      html("td", { class: "number" }, amount(tenant.weight)),
+      html("td", { class: "number" }, amount(tenant.tasks)),
+      html("td", { class: "why" }, tenant.stopped_by.slice(0, 4).join("; ")),
+    ),
+  );
+  return html(
+    "section",
+    { class: "shares" },
+    html("h2", {}, "Fair shares"),
+    html(
+      "p",
+      { class: "soft" },
+      `Policy ${picture.policy}, ${picture.tasks} tasks${picture.exact ? ", exact and proved" : ""}. A share is divided by the tenant's weight.`,
+    ),
+    html(
+      "div",
+      { class: "wide" },
+      html(
+        "table",
+        {},
+        html(
+          "thead",
+          {},
+          html("tr", {}, ...["tenant", "", "share", "weight", "tasks", "stopped by"].map((name, index) => html("th", { scope: "col", class: index > 1 && index < 5 ? "number" : null }, name))),
+        ),
+        html("tbody", {}, ...rows),
+      ),
+    ),
+  );
+}
+
+/** @param {string | undefined} fill */
+function swatch(fill) {
+  return svg("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, rx: 2, fill }));
+}
+
+/**
+ * @param {import("./picture.js").Tenant} tenant
+ * @param {number} most
+ * @param {string | undefined} fill
+ */
+function bar(tenant, most, fill) {
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${WIDTH} 26`, role: "img", "aria-label": `${tenant.name} has share ${share(tenant.share)}` },
+    svg("rect", { y: 6, width: (WIDTH * tenant.share) / most, height: 14, rx: 2, fill }),
+  );
+}
+
+/**
+ * Tenants with their depth, parents before children.
+ * @param {import("./picture.js").Picture} picture
+ */
+function inTree(picture) {
+  /** @type {Map<string | null, import("./picture.js").Tenant[]>} */
+  const below = new Map();
+  for (const tenant of picture.tenants) {
+    below.set(tenant.parent, [...(below.get(tenant.parent) ?? []), tenant]);
+  }
+  /** @type {{tenant: import("./picture.js").Tenant, depth: number}[]} */
+  const found = [];
+  /** @param {string | null} parent @param {number} depth */
+  function walk(parent, depth) {
+    const here = [...(below.get(parent) ?? [])].sort((a, b) => a.share - b.share);
+    for (const tenant of here) {
+      found.push({ tenant, depth });
+      walk(tenant.name, depth + 1);
+    }
+  }
+  walk(null, 0);
+  return found;
+}
