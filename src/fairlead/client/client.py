@@ -279,9 +279,12 @@ class Client:
         body = {"machines": list(machines)}
         return self._ask(Machines, "POST", "/v1/undrain", body=body, again=True).machines
 
-    def shares(self, *, jobs: bool = False) -> Shares:
-        """Each tenant's share now and its fair one; with `jobs`, of each job, too."""
-        return self._ask(Shares, "GET", "/v1/shares", query={"jobs": jobs or None})
+    def shares(self, *, jobs: bool = False, own: bool = False) -> Shares:
+        """Each tenant's share now and its fair one; with `jobs`, of each job, too, with `own` of
+        those without a tenant."""
+        return self._ask(
+            Shares, "GET", "/v1/shares", query={"jobs": jobs or None, "own": own or None}
+        )
 
     def shares_history(
         self,

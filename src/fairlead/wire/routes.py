@@ -222,9 +222,10 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/shares",
         Access.SEE,
-        "What each tenant has now, and what would be fair. With jobs: of each job too.",
+        "What each tenant has now, and what would be fair. With jobs: of each job too; with own: of"
+        " those without a tenant.",
         fairness.Shares,
-        query=("jobs",),
+        query=("jobs", "own"),
     ),
     Route(
         "shares_history",

@@ -55,8 +55,12 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     # Why it rests is what the engine said of somebody's task.
     machines.Quarantine: _fields("until failures", admin="why"),
     fairness.Shares: _fields("schema_ time policy exact tenants jobs"),
-    fairness.TenantShare: _fields("name parent weight running waiting share fair shortfall"),
-    fairness.JobShareNow: _fields("name tenant running waiting share fair fair_tasks guaranteed"),
+    fairness.TenantShare: _fields(
+        "name parent weight running waiting share fair guaranteed asked shortfall"
+    ),
+    fairness.JobShareNow: _fields(
+        "name tenant running waiting share fair fair_tasks guaranteed asked"
+    ),
     fairness.SharesHistory: _fields("schema_ since until step tenants"),
     fairness.TenantHistory: _fields("name points"),
     fairness.SharePoint: _fields("time share fair running waiting"),

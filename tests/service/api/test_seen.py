@@ -35,6 +35,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "offset": ("0", "-100"),
     "follow": ("true",),
     "jobs": ("true",),
+    "own": ("true",),
     "since": ("0",),
     "until": ("9000000000000000",),
     "points": ("1000",),
