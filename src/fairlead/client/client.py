@@ -136,13 +136,15 @@ class Client:
         state: JobState | None = None,
         tenant: str | None = None,
         prefix: str | None = None,
+        newest: bool = False,
     ) -> Iterator[JobRow]:
-        """Jobs, oldest first: those that are not over, those in a state, or all."""
+        """Jobs, oldest or newest first: those that are not over, those in a state, or all."""
         query = {
             "all": all or None,
             "state": state.value if state else None,
             "tenant": tenant,
             "prefix": prefix,
+            "newest": newest or None,
         }
         for page in self._pages(Jobs, "/v1/jobs", query):
             yield from page.jobs

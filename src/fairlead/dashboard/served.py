@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from importlib.resources.abc import Traversable
 
 from fairlead.dashboard.page import FOLDER
 
@@ -27,11 +28,17 @@ class ServedFile:
 
 @cache
 def served_files() -> Mapping[str, ServedFile]:
-    """All files by name."""
-    found = sorted(FOLDER.iterdir(), key=lambda each: each.name)
-    return {each.name: _read(each.name, each.read_bytes()) for each in found if each.is_file()}
+    """All files by name; those of a room below the others as `room/name`."""
+    found: dict[str, ServedFile] = {}
+    for each in sorted(FOLDER.iterdir(), key=lambda each: each.name):
+        if each.is_file():
+            found[each.name] = _read(each)
+        else:
+            found |= {f"{each.name}/{one.name}": _read(one) for one in each.iterdir()}
+    return found
 
 
-def _read(name: str, content: bytes) -> ServedFile:
-    media = MEDIA[name[name.rindex(".") :]]
+def _read(file: Traversable) -> ServedFile:
+    content = file.read_bytes()
+    media = MEDIA[file.name[file.name.rindex(".") :]]
     return ServedFile(content, media, f'"{blake2b(content, digest_size=16).hexdigest()}"')

@@ -55,9 +55,9 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/jobs",
         Access.SEE,
-        "Jobs that are known, oldest first: unfinished ones, or all.",
+        "Jobs that are known, oldest first or newest first: unfinished ones, or all.",
         jobs.Jobs,
-        query=("all", "state", "tenant", "prefix", "cursor", "limit"),
+        query=("all", "state", "tenant", "prefix", "newest", "cursor", "limit"),
     ),
     Route("show_job", "GET", "/v1/jobs/{job}", Access.SEE, "One job.", jobs.JobDetail),
     Route(
@@ -327,6 +327,14 @@ ROUTES: tuple[Route, ...] = (
         "/dashboard/{file}",
         Access.PUBLIC,
         "A file of the dashboard: a script, a style.",
+        media="text/*",
+    ),
+    Route(
+        "dashboard_room",
+        "GET",
+        "/dashboard/{room}/{module}",
+        Access.PUBLIC,
+        "A file of the dashboard in a folder.",
         media="text/*",
     ),
 )

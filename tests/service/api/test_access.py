@@ -15,7 +15,7 @@ from tests.engines.world import Fate
 from tests.service.api.stage import Answer, Stage, call, job, stream
 
 IN_PATHS = {"job": "mine", "task": "0", "tenant": "sales", "machine": "m0", "token": "spare"} | {
-    "file": "main.js"
+    "file": "style.css",
 }
 """What stands in the routes' paths. The job is of the tenant vision."""
 

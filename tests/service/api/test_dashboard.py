@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,14 @@ from fairlead.dashboard.page import FOLDER
 from fairlead.dashboard.served import served_files
 from tests.service.api.stage import Stage
 
-NAMES = sorted(each.name for each in FOLDER.iterdir())
+FILES = Path(str(FOLDER))
+
+NAMES = sorted(each.relative_to(FILES).as_posix() for each in FILES.rglob("*") if each.is_file())
+
+
+def test_there_is_something_to_serve() -> None:
+    assert {"index.html", "style.css", "live/main.js"} <= set(NAMES)
+    assert set(served_files()) == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,7 +28,7 @@ def test_every_file_is_served_to_everybody_as_it_is(
 ) -> None:
     answer = stage.get(f"/dashboard/{name}", token)
     assert answer.status == 200
-    assert answer.body == (FOLDER / name).read_bytes()
+    assert answer.body == (FILES / name).read_bytes()
     kinds = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
     kind = kinds[name.rpartition(".")[2]]
     assert answer.headers["content-type"] == f"{kind}; charset=utf-8"
@@ -35,7 +43,7 @@ def test_every_file_is_served_to_everybody_as_it_is(
 
 def test_the_page_may_run_and_ask_nothing_but_this_service(stage: Stage) -> None:
     answer = stage.get("/", None)
-    assert answer.body == (FOLDER / "index.html").read_bytes()
+    assert answer.body == (FILES / "index.html").read_bytes()
     policy = answer.headers["content-security-policy"]
     assert dict(part.strip().split(" ", 1) for part in policy.split(";")) == {
         "default-src": "'none'",
@@ -76,9 +84,15 @@ def test_the_page_needs_no_script_or_style_within_it_and_no_other_host() -> None
         "/dashboard/.",
         "/dashboard//etc/passwd",
         "/dashboard/%2Fetc%2Fpasswd",
-        "/dashboard/main.js%00",
-        "/dashboard/main.js/",
-        "/dashboard/Main.js",
+        "/dashboard/live/main.js%00",
+        "/dashboard/live/main.js/",
+        "/dashboard/live/Main.js",
+        "/dashboard/live",
+        "/dashboard/live/",
+        "/dashboard/live/../style.css",
+        "/dashboard/live/..%2Fstyle.css",
+        "/dashboard/live%2Fmain.js",
+        "/dashboard/main.js",
         "/dashboard/index.html%20",
         "//",
     ],
@@ -91,4 +105,4 @@ def test_nothing_else_is_served(stage: Stage, path: str) -> None:
 def test_a_parameter_is_refused_and_so_is_another_method(stage: Stage) -> None:
     assert stage.get("/?token=fl_root_x", None).status == 422
     assert stage.ask("POST", "/", None).status == 405
-    assert stage.ask("DELETE", "/dashboard/main.js", None).status == 405
+    assert stage.ask("DELETE", "/dashboard/live/main.js", None).status == 405

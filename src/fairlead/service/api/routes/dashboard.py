@@ -34,6 +34,11 @@ async def dashboard_file(context: Enter, file: str) -> Response:
     return _tell(context, file)
 
 
+async def dashboard_room(context: Enter, room: str, module: str) -> Response:
+    """The same, of a folder of them."""
+    return _tell(context, f"{room}/{module}")
+
+
 def _tell(context: Enter, name: str) -> Response:
     found = context.api.dashboard.get(name)
     if found is None:
