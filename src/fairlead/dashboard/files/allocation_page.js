@@ -9,7 +9,7 @@ import { water } from "./water.js";
 
 /** @type {import("./picture.js").Picture} */
 const shown = JSON.parse(document.getElementById("data")?.textContent ?? "null");
-const { paint, colour, patterns } = coloured(shown.tenants.map(({ name }) => name));
+const { paint, colour, patterns } = coloured(shown.drawn);
 document.querySelector("main")?.append(
   patterns,
   ...shown.warnings.map((warning) => html("p", { class: "warning" }, warning)),

@@ -2,34 +2,32 @@
 /** Bottlenecks: tenants on the left, classes of machines on the right, an edge where a tenant may
  * run, as thick as what it has there; a class glows by its price. */
 
-import { html, label, svg } from "./draw.js";
+import { fitted, html, label, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
-import { prices, scarcest } from "./picture.js";
+import { called, prices, scarcest } from "./picture.js";
 
-const WIDTH = 880;
-const LEFT = 170;
-const RIGHT = 600;
 const THICK = 18;
 
 /**
  * @param {import("./picture.js").Picture} picture
- * @param {Map<string, string>} paint
- * @param {Map<string, string>} colour
+ * @param {Map<string | null, string>} paint
+ * @param {Map<string | null, string>} colour
  */
 export function bottlenecks(picture, paint, colour) {
   const dear = prices(picture);
   let chosen = dear.reduce((best, each, index) => ((each?.price ?? 0) > (dear[best]?.price ?? 0) ? index : best), 0);
-  const drawing = html("div", { class: "edges" });
+  const drawing = html("div", { class: "edges", tabindex: 0, role: "region", "aria-label": "who can run where" });
   const detail = html("div", { class: "detail", "aria-live": "polite" });
+
+  let width = 0;
 
   /** @param {number} index */
   function choose(index) {
     chosen = index;
-    drawing.replaceChildren(graph(picture, paint, colour, dear, chosen, choose));
+    drawing.replaceChildren(graph(picture, paint, colour, dear, chosen, width, choose));
     detail.replaceChildren(...told(picture, dear, chosen));
   }
-  choose(chosen);
-  return html(
+  const view = html(
     "section",
     { class: "bottlenecks" },
     html("h2", {}, "Bottlenecks"),
@@ -41,24 +39,33 @@ export function bottlenecks(picture, paint, colour) {
     drawing,
     detail,
   );
+  fitted(view, (found) => {
+    width = found;
+    choose(chosen);
+  });
+  return view;
 }
 
 /**
  * @param {import("./picture.js").Picture} picture
- * @param {Map<string, string>} paint
- * @param {Map<string, string>} colour
+ * @param {Map<string | null, string>} paint
+ * @param {Map<string | null, string>} colour
  * @param {ReturnType<typeof prices>} dear
  * @param {number} chosen
+ * @param {number} width
  * @param {(index: number) => void} choose
  */
-function graph(picture, paint, colour, dear, chosen, choose) {
-  const tenants = picture.tenants.filter(({ jobs }) => jobs);
+function graph(picture, paint, colour, dear, chosen, width, choose) {
+  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * 0.64)];
+  /** @type {(string | null)[]} */
+  const tenants = [...picture.drawn];
+  if (picture.eligible.some(({ tenant }) => tenant === null)) tenants.push(null);
   const rows = Math.max(tenants.length, picture.classes.length, 1);
   const step = rows > 24 ? 20 : 34;
   const high = rows * step + 12;
   /** @param {number} index @param {number} count */
   const line = (index, count) => 6 + ((index + 0.5) * (high - 12)) / count;
-  const place = new Map(tenants.map(({ name }, index) => [name, index]));
+  const place = new Map(tenants.map((name, index) => [name, index]));
   const top = Math.max(...dear.map((each) => each?.price ?? 0), 0);
 
   const edges = picture.eligible
@@ -66,31 +73,32 @@ function graph(picture, paint, colour, dear, chosen, choose) {
     .map(({ tenant, class: to }) => {
       const part = portion(picture, tenant, to);
       const [from, y] = [line(place.get(tenant) ?? 0, tenants.length), line(to, picture.classes.length)];
-      const bend = (RIGHT - LEFT) / 2;
+      const bend = (right - left) / 2;
       return svg(
         "path",
         {
-          d: `M${LEFT} ${from}C${LEFT + bend} ${from} ${RIGHT - bend} ${y} ${RIGHT} ${y}`,
+          d: `M${left} ${from}C${left + bend} ${from} ${right - bend} ${y} ${right} ${y}`,
           class: part.part ? "edge" : "edge open",
           stroke: part.part ? colour.get(tenant) : null,
           "stroke-width": part.part ? Math.max(1.5, THICK * part.part) : 1,
           opacity: to === chosen ? 0.95 : 0.35,
         },
-        svg("title", {}, `${tenant} on ${picture.classes[to].machines}: ${part.text}`),
+        svg("title", {}, `${called(tenant)} on ${picture.classes[to].machines}: ${part.text}`),
       );
     });
-  const left = tenants.map(({ name }, index) => {
+  const names = tenants.map((name, index) => {
     const y = line(index, tenants.length);
     return svg(
       "g",
       {},
-      svg("rect", { x: LEFT - 12, y: y - 6, width: 12, height: 12, rx: 2, fill: paint.get(name) }),
-      label(name, LEFT - 24, { x: LEFT - 20, y: y + 4, class: "name", "text-anchor": "end" }),
+      svg("rect", { x: left - 12, y: y - 6, width: 12, height: 12, rx: 2, fill: paint.get(name) }),
+      label(called(name), left - 24, { x: left - 20, y: y + 4, class: "name", "text-anchor": "end" }),
     );
   });
-  const right = picture.classes.map((each, index) => {
+  const classes = picture.classes.map((each, index) => {
     const y = line(index, picture.classes.length);
     const price = dear[index]?.price ?? 0;
+    const name = `${each.machines} · ${counted(each.count, "machine")}`;
     /** @param {Event} event */
     const pick = (event) => {
       if (event instanceof KeyboardEvent && event.key !== "Enter" && event.key !== " ") return;
@@ -99,19 +107,19 @@ function graph(picture, paint, colour, dear, chosen, choose) {
     };
     return svg(
       "g",
-      { class: "choice", tabindex: 0, role: "button", "aria-pressed": String(index === chosen), "aria-label": each.machines, onclick: pick, onkeydown: pick },
-      svg("rect", { x: RIGHT, y: y - 10, width: WIDTH - RIGHT, height: 20, rx: 4, class: index === chosen ? "class chosen" : "class" }),
-      price ? svg("rect", { x: RIGHT, y: y - 10, width: WIDTH - RIGHT, height: 20, rx: 4, class: "glow", opacity: 0.12 + (0.38 * price) / top }) : null,
-      label(`${each.machines} · ${counted(each.count, "machine")}`, WIDTH - RIGHT - 14, { x: RIGHT + 8, y: y + 4, class: "name" }),
+      { class: "choice", tabindex: 0, role: "button", "aria-pressed": String(index === chosen), "aria-label": name, onclick: pick, onkeydown: pick },
+      svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: index === chosen ? "class chosen" : "class" }),
+      price ? svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: "glow", opacity: 0.12 + (0.38 * price) / top }) : null,
+      label(name, width - right - 14, { x: right + 8, y: y + 4, class: "name", "aria-hidden": "true" }),
     );
   });
-  return svg("svg", { viewBox: `0 0 ${WIDTH + 4} ${high}`, role: "group", "aria-label": "tenants and the machines that they can use" }, ...edges, ...left, ...right);
+  return svg("svg", { viewBox: `0 0 ${width} ${high}`, role: "group", "aria-label": "tenants and the machines that they can use" }, ...edges, ...names, ...classes);
 }
 
 /**
  * The greatest part that a tenant has of any resource of a class.
  * @param {import("./picture.js").Picture} picture
- * @param {string} tenant
+ * @param {string | null} tenant
  * @param {number} index
  */
 function portion(picture, tenant, index) {
@@ -146,8 +154,8 @@ function told(picture, dear, index) {
       "p",
       {},
       `${amount(size)} ${resource}: `,
-      held.length ? held.map(({ tenant, has }) => `${tenant} ${amount(has)}`).join(", ") : "nobody holds any",
-      none.length ? `; ${none.slice(0, 12).join(", ")} could run here and ${none.length === 1 ? "has" : "have"} nothing` : "",
+      held.length ? held.map(({ tenant, has }) => `${called(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
+      none.length ? `; ${none.slice(0, 12).map(called).join(", ")} could run here and ${none.length === 1 ? "has" : "have"} nothing` : "",
       ".",
     ),
   ];

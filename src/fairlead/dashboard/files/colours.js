@@ -7,18 +7,21 @@ import { svg } from "./draw.js";
 /** Told apart also by those who see red and green alike, on light and on dark ground. */
 const COLOURS = ["#2f6db3", "#d1652a", "#2b8a66", "#8a5bb0", "#b8912b", "#3fa7c4", "#c2557f", "#7a8450"];
 
+/** Of tenants that are drawn as one. */
+const OTHERS = "#8b929b";
+
 /** What is drawn over a colour when it comes again. */
 const PATTERNS = ["", "M0 6L6 0", "M0 3H6", "M3 0V6", "M0 0L6 6M0 6L6 0"];
 
 /**
  * The paint of each tenant, by the order in which they are named.
  * @param {string[]} names
- * @returns {{paint: Map<string, string>, colour: Map<string, string>, patterns: SVGSVGElement}}
+ * @returns {{paint: Map<string | null, string>, colour: Map<string | null, string>, patterns: SVGSVGElement}}
  *   what fills an area, the plain colour, and an unseen drawing that has to be in the page
  */
 export function coloured(names) {
-  const paint = new Map();
-  const colour = new Map();
+  const paint = new Map([[/** @type {string | null} */ (null), OTHERS]]);
+  const colour = new Map(paint);
   const definitions = svg("defs");
   names.forEach((name, index) => {
     const plain = COLOURS[index % COLOURS.length];

@@ -60,9 +60,25 @@ function furnish(element, attributes, children) {
  * @param {Record<string, unknown>} attributes
  */
 export function label(text, width, attributes) {
-  const most = Math.floor(width / 7); // a letter of 12 pixels takes about 7
+  const most = Math.floor(width / 7.3); // so wide is a letter of 13 pixels
   const shown = text.length <= most ? text : `${text.slice(0, Math.max(most - 1, 0))}…`;
   return most < 2
     ? null
     : svg("text", attributes, shown, shown === text ? null : svg("title", {}, text));
+}
+
+const [NARROW, WIDE] = [300, 880];
+
+/**
+ * Draws when the element has a width, and again when it has another one: on a telephone a drawing
+ * is laid out anew and not made smaller.
+ * @param {Element} element
+ * @param {(width: number) => void} draw
+ */
+export function fitted(element, draw) {
+  let last = 0;
+  new ResizeObserver(([{ contentRect }]) => {
+    const width = Math.round(Math.min(Math.max(contentRect.width, NARROW), WIDE));
+    if (width !== last) draw((last = width));
+  }).observe(element);
 }

@@ -4,14 +4,21 @@
  *
  * @typedef {{machines: string, count: number, capacity: Record<string, number>, labels: string[]}} MachineClass
  * @typedef {{name: string, parent: string | null, weight: number, share: number, jobs: number,
- *   tasks: number, stopped_by: string[]}} Tenant
+ *   tasks: number, wants: boolean, stopped_by: string[]}} Tenant
  * @typedef {{share: number, stop: string[], tenants: string[], stopped_by: string,
  *   full: {class: number, resource: string, price: number}[]}} Level
- * @typedef {{class: number, tenant: string, tasks: number, amounts: Record<string, number[]>}} Fill
+ * @typedef {{class: number, tenant: string | null, tasks: number, amounts: Record<string, number[]>}} Fill
  * @typedef {{policy: string, exact: boolean, tasks: string, resources: string[],
  *   classes: MachineClass[], tenants: Tenant[], levels: Level[], fills: Fill[],
- *   eligible: {tenant: string, class: number}[], warnings: string[]}} Picture
+ *   drawn: string[], eligible: {tenant: string | null, class: number}[], warnings: string[]}} Picture
+ *
+ * Tenants that are not `drawn` are one in the drawings: their name there is null.
  */
+
+/** @param {string | null} tenant */
+export function called(tenant) {
+  return tenant ?? "others";
+}
 
 /**
  * The resource to begin with: the one that most of what is full is full of; else the first.

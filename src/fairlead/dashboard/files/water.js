@@ -2,26 +2,27 @@
 /** Water: a vessel for each class of machines, as wide as what it has, filled by tenants. All
  * shares rise together; who meets a full vessel stops. It is the proof, drawn. */
 
-import { html, label, svg } from "./draw.js";
+import { fitted, html, label, svg } from "./draw.js";
 import { amount, counted, share } from "./numbers.js";
-import { scarcest } from "./picture.js";
+import { called, scarcest } from "./picture.js";
 
-const WIDTH = 880;
 const GAP = 26;
 const NARROWEST = 34;
 const HIGH = 230;
 const LOW = 120;
 const FOOT = 44;
+const SIDE_BY_SIDE = 110; // so wide is a vessel that is easily read
 
 /**
  * @param {import("./picture.js").Picture} picture
- * @param {Map<string, string>} paint
+ * @param {Map<string | null, string>} paint
  */
 export function water(picture, paint) {
   let resource = scarcest(picture);
   let level = Math.max(picture.levels.length - 1, 0);
+  let width = 0;
   const story = html("p", { class: "story", "aria-live": "polite" });
-  const vessels = html("div", { class: "vessels" });
+  const vessels = html("div", { class: "vessels", tabindex: 0, role: "region", "aria-label": "vessels" });
   const scale = html("div", { class: "levels" });
 
   const choice = html(
@@ -50,17 +51,16 @@ export function water(picture, paint) {
   function redraw() {
     slider.setAttribute("aria-valuetext", told(picture, level));
     story.replaceChildren(...sentence(picture, level));
-    vessels.replaceChildren(drawn(picture, resource, level, paint));
+    vessels.replaceChildren(drawn(picture, resource, level, paint, width));
     scale.replaceChildren(
-      ruler(picture, level, (chosen) => {
+      ruler(picture, level, width, (chosen) => {
         level = chosen;
         slider.value = String(chosen);
         redraw();
       }),
     );
   }
-  redraw();
-  return html(
+  const view = html(
     "section",
     { class: "water" },
     html("h2", {}, "Water"),
@@ -75,6 +75,11 @@ export function water(picture, paint) {
     vessels,
     picture.levels.length > 1 ? html("div", { class: "slide" }, slider, scale) : null,
   );
+  fitted(view, (found) => {
+    width = found;
+    redraw();
+  });
+  return view;
 }
 
 /**
@@ -109,17 +114,18 @@ function sentence(picture, level) {
  * @param {import("./picture.js").Picture} picture
  * @param {string} resource
  * @param {number} level
- * @param {Map<string, string>} paint
+ * @param {Map<string | null, string>} paint
+ * @param {number} width
  */
-function drawn(picture, resource, level, paint) {
+function drawn(picture, resource, level, paint, width) {
   const there = picture.classes
     .map((each, index) => ({ index, each, size: each.capacity[resource] ?? 0 }))
     .filter(({ size }) => size > 0);
   if (!there.length) return html("p", { class: "soft" }, `No machine has ${resource}.`);
   const high = there.length > 8 ? LOW : HIGH;
   const all = there.reduce((sum, { size }) => sum + size, 0);
-  const rows = Math.ceil(there.length / 8);
-  const perUnit = ((WIDTH * rows - GAP * (there.length - 1)) * 0.97) / all;
+  const rows = Math.ceil((there.length * SIDE_BY_SIDE) / width);
+  const perUnit = ((width * rows - GAP * (there.length - 1)) * 0.97) / all;
   const full = new Set(
     picture.levels
       .slice(0, level + 1)
@@ -128,8 +134,8 @@ function drawn(picture, resource, level, paint) {
   let [x, y] = [2, 6];
   const parts = [];
   for (const { index, each, size } of there) {
-    const wide = Math.min(Math.max(size * perUnit, NARROWEST), WIDTH - 4);
-    if (x > 2 && x + wide > WIDTH) [x, y] = [2, y + high + FOOT + 14];
+    const wide = Math.min(Math.max(size * perUnit, NARROWEST), width - 4);
+    if (x > 2 && x + wide > width) [x, y] = [2, y + high + FOOT + 14];
     parts.push(vessel(picture, index, resource, level, paint, full.has(index), { x, y, wide, high }));
     const room = Math.max(wide + GAP - 6, 40);
     parts.push(
@@ -144,7 +150,7 @@ function drawn(picture, resource, level, paint) {
   }
   return svg(
     "svg",
-    { viewBox: `0 0 ${WIDTH + 4} ${y + high + FOOT}`, role: "img", "aria-label": spoken(picture, resource, level) },
+    { viewBox: `0 0 ${width} ${y + high + FOOT}`, role: "img", "aria-label": spoken(picture, resource, level) },
     ...parts,
   );
 }
@@ -154,7 +160,7 @@ function drawn(picture, resource, level, paint) {
  * @param {number} index
  * @param {string} resource
  * @param {number} level
- * @param {Map<string, string>} paint
+ * @param {Map<string | null, string>} paint
  * @param {boolean} full
  * @param {{x: number, y: number, wide: number, high: number}} at
  */
@@ -172,9 +178,9 @@ function vessel(picture, index, resource, level, paint, full, { x, y, wide, high
       svg(
         "g",
         {},
-        svg("title", {}, `${fill.tenant}: ${amount(held)} of ${amount(size)} ${resource} on ${each.machines}`),
+        svg("title", {}, `${called(fill.tenant)}: ${amount(held)} of ${amount(size)} ${resource} on ${each.machines}`),
         svg("rect", { x, y: top, width: wide, height: tall, fill: paint.get(fill.tenant), class: "segment" }),
-        tall >= 18 ? label(`${fill.tenant} ${amount(held)}`, wide - 12, { x: x + 8, y: top + 14, class: "inside" }) : null,
+        tall >= 18 ? label(`${called(fill.tenant)} ${amount(held)}`, wide - 12, { x: x + 8, y: top + 14, class: "inside" }) : null,
       ),
     );
   }
@@ -215,7 +221,7 @@ function spoken(picture, resource, level) {
   const parts = picture.classes.map((each, index) => {
     const held = picture.fills
       .filter((fill) => fill.class === index && at(fill, resource, level))
-      .map((fill) => `${fill.tenant} ${amount(at(fill, resource, level))}`);
+      .map((fill) => `${called(fill.tenant)} ${amount(at(fill, resource, level))}`);
     return `${each.machines}: ${held.join(", ") || "nothing"} of ${amount(each.capacity[resource] ?? 0)}`;
   });
   return `${resource} by machines. ${parts.slice(0, 20).join("; ")}`;
@@ -225,16 +231,17 @@ function spoken(picture, resource, level) {
  * The levels on a line, each where its share is; a click goes there.
  * @param {import("./picture.js").Picture} picture
  * @param {number} chosen
+ * @param {number} width
  * @param {(level: number) => void} go
  */
-function ruler(picture, chosen, go) {
+function ruler(picture, chosen, width, go) {
   const most = picture.levels[picture.levels.length - 1].share || 1;
   let free = -Infinity;
   const marks = picture.levels.flatMap((level, index) => {
-    const x = 10 + ((WIDTH - 20) * level.share) / most;
+    const x = 10 + ((width - 20) * level.share) / most;
     const room = x - free > 52;
     if (room) free = x;
-    const anchor = x > WIDTH - 80 ? "end" : x < 80 ? "start" : "middle";
+    const anchor = x > width - 80 ? "end" : x < 80 ? "start" : "middle";
     return [
       svg(
         "circle",
@@ -246,8 +253,8 @@ function ruler(picture, chosen, go) {
   });
   return svg(
     "svg",
-    { viewBox: `0 0 ${WIDTH + 4} 42`, "aria-hidden": "true" },
-    svg("line", { x1: 10, x2: WIDTH - 10, y1: 12, y2: 12, class: "ruler" }),
+    { viewBox: `0 0 ${width} 42`, "aria-hidden": "true" },
+    svg("line", { x1: 10, x2: width - 10, y1: 12, y2: 12, class: "ruler" }),
     ...marks,
   );
 }
