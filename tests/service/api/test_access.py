@@ -14,8 +14,15 @@ from fairlead.wire.routes import ROUTES, STREAM, Access, Route
 from tests.engines.world import Fate
 from tests.service.api.stage import Answer, Stage, call, job, stream
 
-IN_PATHS = {"job": "mine", "task": "0", "tenant": "sales", "machine": "m0", "token": "spare"} | {
+IN_PATHS = {
+    "job": "mine",
+    "task": "0",
+    "tenant": "sales",
+    "machine": "m0",
+    "token": "spare",
     "file": "style.css",
+    "room": "live",
+    "module": "main.js",
 }
 """What stands in the routes' paths. The job is of the tenant vision."""
 

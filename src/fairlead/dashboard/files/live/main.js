@@ -151,8 +151,8 @@ function head(current) {
             shown ? html("a", { href: `#${name}`, "aria-current": name === current ? "page" : null }, shown) : null,
           ),
         )
-      : null,
-    who ? html("span", { class: "who" }, who, me?.name ? html("button", { type: "button", onclick: signOut }, "Sign out") : null) : null,
+      : "",
+    html("span", { class: "who", hidden: !who }, who, me?.name ? html("button", { type: "button", onclick: signOut }, "Sign out") : null),
   );
 }
 

@@ -99,13 +99,14 @@ export function follow({ heard, state, signedOut }) {
    * @param {AbortController} mine
    */
   async function listen(answer, mine) {
-    const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).pipeThrough(new TextDecoderStream()).getReader();
+    const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader();
+    const decoder = new TextDecoder();
     let rest = "";
     for (;;) {
       const silence = setTimeout(() => mine.abort(SILENT), 1000 * SILENT);
       const { value, done } = await reader.read().finally(() => clearTimeout(silence));
       if (done) return;
-      const blocks = (rest + value).split("\n\n");
+      const blocks = (rest + decoder.decode(value, { stream: true })).split("\n\n");
       rest = blocks.pop() ?? "";
       blocks.forEach(take);
     }
