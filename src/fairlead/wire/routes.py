@@ -275,6 +275,14 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route("me", "GET", "/v1/me", Access.SEE, "Whose token this is.", tokens.Me),
     Route(
+        "session",
+        "GET",
+        "/v1/session",
+        Access.PUBLIC,
+        "Whose session a browser has; of nobody, `me` is null.",
+        tokens.Session,
+    ),
+    Route(
         "sign_in",
         "POST",
         "/v1/session",

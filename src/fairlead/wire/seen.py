@@ -77,6 +77,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     tokens.Tokens: _fields("schema_ tokens"),
     tokens.MadeToken: _fields("schema_ name role tenant made token"),
     tokens.Me: _fields("schema_ name role tenant tenants"),
+    tokens.Session: _fields("schema_ me"),
     events.ServerEvent: _fields(
         "seq time kind job tenant task attempt machine back", owner="cause code"
     ),

@@ -72,3 +72,10 @@ class Me(ResponseBody):
     role: Role
     tenant: str | None = None
     tenants: list[str] | None = None
+
+
+class Session(ResponseBody):
+    """Whose token the request shows, if any."""
+
+    schema_: Literal["fairlead.session/1"] = Field(default="fairlead.session/1", alias="schema")
+    me: Me | None = None

@@ -85,6 +85,7 @@ def test_wrong_tokens_are_slowed_down_in_a_body_and_in_a_cookie_as_in_the_header
     assert stage.ask("POST", "/v1/session", None, {"token": "fl_root_x"}).status == 429
     assert with_cookie(stage, "GET", "/v1/me", f"{NAME}=fl_root_x").status == 429
     assert stage.get("/v1/me", "fl_root_x").status == 429
+    assert stage.get("/v1/session", "fl_root_x").status == 429
     assert with_cookie(stage, "GET", "/v1/me", signed_in(stage)).status == 200
 
 
@@ -226,9 +227,21 @@ def test_signing_out_takes_the_cookie_and_leaves_the_token(stage: Stage) -> None
     assert stage.get("/v1/me").status == 200
 
 
+def test_a_page_asks_who_is_signed_in_without_being_refused(stage: Stage) -> None:
+    assert stage.get("/v1/session", None).tree["me"] is None
+    assert stage.get("/v1/session", "fl_root_x").tree["me"] is None
+    assert stage.get("/v1/session", "vision").tree["me"]["tenants"] == ["vision"]
+    cookie = signed_in(stage, "watcher")
+    assert with_cookie(stage, "GET", "/v1/session", cookie).tree["me"]["name"] == "watcher"
+    other = {"Sec-Fetch-Site": "same-site"}
+    assert with_cookie(stage, "GET", "/v1/session", cookie, other).status == 403
+    assert stage.ask("DELETE", "/v1/tokens/watcher").status == 204
+    assert with_cookie(stage, "GET", "/v1/session", cookie).tree["me"] is None
+
+
 def test_where_no_token_is_asked_for_nobody_signs_in() -> None:
     with Stage(no_auth=True) as stage:
-        told = stage.get("/v1/me", None).tree
+        told = stage.get("/v1/session", None).tree["me"]
         assert (told["name"], told["role"]) == (None, "admin")
         for name in ("Host", "Origin"):  # and noise in a header is refused, not failed at
             assert stage.get("/v1/me", None, headers={name: "http://["}).status == 403

@@ -168,7 +168,7 @@ def _codes(route: Route) -> list[int]:
     """Every way in which the route refuses."""
     kinds = [ErrorKind.BAD_REQUEST, ErrorKind.INVALID, ErrorKind.TOO_MANY]
     kinds += [ErrorKind.INTERNAL, ErrorKind.UNAVAILABLE]
-    if route.access is not Access.PUBLIC or route.method != "GET":
+    if route.access is not Access.PUBLIC or route.path == "/v1/session":
         kinds.append(ErrorKind.UNAUTHENTICATED)
         kinds.append(ErrorKind.FORBIDDEN)
     if "{" in route.path or route.method != "GET":

@@ -34,7 +34,7 @@ export function job(page) {
     [
       { name: "task", kind: "number", cell: (/** @type {Task} */ row) => row.task },
       { name: "state", cell: (row) => html("span", { class: `state ${row.state}` }, row.state) },
-      { name: "machine", kind: "name", cell: (row) => last(row)?.machine ?? "–" },
+      { name: "machine", kind: "word", cell: (row) => last(row)?.machine ?? "–" },
       { name: "started", kind: "time extra", cell: (row) => clock(last(row)?.started) },
       { name: "ended", kind: "time extra", cell: (row) => clock(last(row)?.ended) },
       { name: "attempts", kind: "number extra", cell: (row) => row.attempts.length },
@@ -42,7 +42,7 @@ export function job(page) {
       {
         name: "",
         label: "output",
-        kind: "name",
+        kind: "word",
         cell: (row) =>
           row.attempts.length
             ? html(

@@ -47,8 +47,8 @@ export function jobs(page) {
   const shown = table(
     "Jobs",
     [
-      { name: "job", kind: "name", cell: (/** @type {JobRow} */ row) => html("a", { href: `#job/${encodeURIComponent(row.name)}` }, row.name) },
-      { name: "tenant", kind: "name", cell: (row) => tenant(row.tenant) },
+      { name: "job", kind: "word", cell: (/** @type {JobRow} */ row) => html("a", { href: `#job/${encodeURIComponent(row.name)}` }, row.name) },
+      { name: "tenant", kind: "word", cell: (row) => tenant(row.tenant) },
       { name: "state", cell: (row) => html("span", { class: `state ${row.state}` }, row.state) },
       ...counts,
       { name: "submitted", kind: "time extra", cell: (row) => clock(row.submitted) },

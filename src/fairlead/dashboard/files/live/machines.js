@@ -23,7 +23,7 @@ export function machines(page) {
   const shown = table(
     "Machines",
     [
-      { name: "machine", kind: "name", cell: (/** @type {MachineRow} */ row) => row.name },
+      { name: "machine", kind: "word", cell: (/** @type {MachineRow} */ row) => row.name },
       { name: "state", cell: (row) => html("span", { class: `state ${row.state}` }, row.state) },
       { name: "runs", kind: "number", cell: (row) => row.tasks },
       { name: "free of what it has", kind: "amounts", cell: free },

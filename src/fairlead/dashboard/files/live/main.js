@@ -63,14 +63,14 @@ let heard = false;
 /** Begins, or begins again after somebody signed in. */
 async function begin() {
   try {
-    me = await read("/v1/me");
+    me = (await read("/v1/session")).me;
   } catch (error) {
-    if (error instanceof Refused && error.status === 401) return ask();
     say(`${error instanceof Refused ? error.message : "The service is away"}; trying again in 3 s.`, true);
     setTimeout(begin, 3000);
     return;
   }
   say("", false);
+  if (!me) return ask();
   stream ??= follow({ heard: happened, state: say, signedOut: () => ask("The token is not valid any more.") });
   route();
 }

@@ -74,7 +74,7 @@ export function now() {
           row.open ? "▾" : "▸",
         )
       : html("span", { class: "opener" });
-    return html("span", { class: `name depth-${Math.min(row.depth, 4)}` }, opener, swatch(fill), html("span", {}, row.name));
+    return html("span", { class: `named depth-${Math.min(row.depth, 4)}` }, opener, swatch(fill), html("span", {}, row.name));
   }
 
   return {
@@ -119,15 +119,32 @@ function summary(shares, audit) {
   if (shares.exact === null) return ["The exact fair shares are not known yet."];
   const count = audit.shortfalls.length + audit.more;
   if (!count) return ["Nobody is short: everyone holds what it is guaranteed."];
-  const names = audit.shortfalls.slice(0, 3).map((/** @type {any} */ each) => each.tenant);
-  const rest = count - names.length;
+  const above = parentsOf(shares, audit);
+  const short = audit.shortfalls.filter((/** @type {any} */ each) => !above.has(each.tenant));
+  const names = short.slice(0, 3).map((/** @type {any} */ each) => each.tenant);
+  const rest = short.length + audit.more - names.length;
   return [
     html("b", { class: "stops" }, names.join(", "), rest ? ` and ${rest} more` : ""),
-    count === 1 ? " is short" : " are short",
+    names.length === 1 && !rest ? " is short" : " are short",
     ": ",
-    audit.shortfalls[0].sentence,
+    short[0].sentence,
     ".",
   ];
+}
+
+/**
+ * Tenants that are short through one below them that is, which says why.
+ * @param {any} shares
+ * @param {any} audit
+ */
+function parentsOf(shares, audit) {
+  const short = new Set(audit.shortfalls.map((/** @type {any} */ each) => each.tenant));
+  /** @type {Map<string, string>} */
+  const through = new Map();
+  for (const { name, parent } of shares.tenants) {
+    if (parent && short.has(name) && short.has(parent)) through.set(parent, name);
+  }
+  return through;
 }
 
 /**
@@ -147,6 +164,7 @@ function rowsOf(shares, audit, turned) {
   /** @type {Map<string | null | undefined, Held[]>} */
   const below = new Map();
   for (const each of shares.tenants) below.set(each.parent, [...(below.get(each.parent) ?? []), each]);
+  const through = parentsOf(shares, audit);
   const all = shares.tenants.length <= FEW;
   /** @type {Map<string, number[]>} */
   const ranks = new Map();
@@ -170,7 +188,7 @@ function rowsOf(shares, audit, turned) {
     for (const { each } of keyed) {
       const under = each.parent === undefined ? [] : below.get(each.name) ?? [];
       const open = under.length > 0 && all !== turned.has(each.name);
-      rows.push({ ...each, depth, below: under.length, open, most, sentence: why(each, said.get(each.name)) });
+      rows.push({ ...each, depth, below: under.length, open, most, sentence: through.has(each.name) ? `is short through ${through.get(each.name)}` : why(each, said.get(each.name)) });
       if (open) walk(under, depth + 1);
     }
   }

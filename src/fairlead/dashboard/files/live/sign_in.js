@@ -48,6 +48,7 @@ export function signIn(signedIn, reason = "") {
     { class: "sign-in", onsubmit: send },
     html("h1", {}, "Sign in"),
     told,
+    html("input", { type: "text", name: "username", autocomplete: "username", value: "fairlead", hidden: true }), // for who keeps passwords
     html("label", { for: "token" }, "Token"),
     field,
     button,

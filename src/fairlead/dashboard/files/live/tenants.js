@@ -17,8 +17,8 @@ export function tenants(page) {
   const shown = table(
     "Tenants",
     [
-      { name: "tenant", kind: "name", cell: (/** @type {TenantRow} */ row) => tenant(row.name) },
-      { name: "below", kind: "name", cell: (row) => row.parent ?? "–" },
+      { name: "tenant", kind: "word", cell: (/** @type {TenantRow} */ row) => tenant(row.name) },
+      { name: "below", kind: "word", cell: (row) => row.parent ?? "–" },
       { name: "weight", kind: "number", cell: (row) => row.weight ?? "by pool" },
       { name: "jobs", kind: "number", cell: (row) => html("a", { href: `#jobs?tenant=${encodeURIComponent(row.name)}` }, row.jobs) },
       { name: "pool", kind: "soft", cell: (row) => (row.pool ?? []).join(", ") || "–" },

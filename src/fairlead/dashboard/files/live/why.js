@@ -30,8 +30,8 @@ export function why(page) {
   const offered = table(
     "Jobs that wait",
     [
-      { name: "job", kind: "name", cell: (/** @type {import("./jobs.js").JobRow} */ row) => html("a", { href: `#why/${encodeURIComponent(row.name)}` }, row.name) },
-      { name: "tenant", kind: "name", cell: (row) => tenant(row.tenant) },
+      { name: "job", kind: "word", cell: (/** @type {import("./jobs.js").JobRow} */ row) => html("a", { href: `#why/${encodeURIComponent(row.name)}` }, row.name) },
+      { name: "tenant", kind: "word", cell: (row) => tenant(row.tenant) },
       { name: "waits", kind: "number", cell: (row) => (row.tasks.waiting >= 1e9 ? "∞" : row.tasks.waiting) },
       { name: "submitted", kind: "time", cell: (row) => clock(row.submitted) },
     ],

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from fairlead.service.api.keys import NOBODY_ASKED
+from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import Enter
 from fairlead.service.api.routes.tokens import told_me
-from fairlead.service.api.session import begin, end, refuse_others
+from fairlead.service.api.session import begin, end, refuse_others, token_text
 from fairlead.service.requests import Caller
-from fairlead.wire.tokens import SignIn
+from fairlead.wire.errors import ErrorKind
+from fairlead.wire.tokens import Session, SignIn
+
+
+async def session(context: Enter) -> Response:
+    """Says who is signed in."""
+    caller = NOBODY_ASKED
+    if not context.api.no_auth:
+        text = token_text(context.request)
+        try:
+            token = await context.api.keys.token(text, context.address)
+        except RefusalError as error:
+            if error.kind is not ErrorKind.UNAUTHENTICATED:
+                raise
+            return context.answer(Session())
+        caller = Caller(token.name, token.role, token.tenant)
+    return context.answer(Session(me=await context.read(lambda view: told_me(view, caller))))
 
 
 async def sign_in(context: Enter) -> Response:
