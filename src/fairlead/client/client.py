@@ -136,14 +136,17 @@ class Client:
         state: JobState | None = None,
         tenant: str | None = None,
         prefix: str | None = None,
+        waiting: bool = False,
         newest: bool = False,
     ) -> Iterator[JobRow]:
-        """Jobs, oldest or newest first: those that are not over, those in a state, or all."""
+        """Jobs, oldest or newest first: those that are not over, those in a state, or all; with
+        `waiting` only those of which tasks wait."""
         query = {
             "all": all or None,
             "state": state.value if state else None,
             "tenant": tenant,
             "prefix": prefix,
+            "waiting": waiting or None,
             "newest": newest or None,
         }
         for page in self._pages(Jobs, "/v1/jobs", query):

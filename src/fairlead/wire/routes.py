@@ -57,7 +57,7 @@ ROUTES: tuple[Route, ...] = (
         Access.SEE,
         "Jobs that are known, oldest first or newest first: unfinished ones, or all.",
         jobs.Jobs,
-        query=("all", "state", "tenant", "prefix", "newest", "cursor", "limit"),
+        query=("all", "state", "tenant", "prefix", "waiting", "newest", "cursor", "limit"),
     ),
     Route("show_job", "GET", "/v1/jobs/{job}", Access.SEE, "One job.", jobs.JobDetail),
     Route(

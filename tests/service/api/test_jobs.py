@@ -166,6 +166,11 @@ def test_jobs_are_listed_by_state_tenant_and_beginning_in_pages() -> None:
         assert names(stage, "tenant=vision&limit=2") == [f"v{index}" for index in range(8)]
         assert names(stage, "tenant=research") == [*(f"v{index}" for index in range(8)), "r"]
         assert names(stage, "prefix=s") == ["s"]
+        assert names(stage, "waiting=true") == ["r", "s"]
+        stage.submit("part", "sales", 9)
+        assert names(stage, "waiting=true&tenant=sales") == ["s", "part"]
+        stage.ask("POST", "/v1/jobs/part/cancel")
+        stage.step()
         for query in ("", "tenant=vision&limit=2", "limit=1", "prefix=s", "prefix=none"):
             assert names(stage, f"newest=true&{query}") == names(stage, query)[::-1]
         # There is room for eight tasks on the machines.

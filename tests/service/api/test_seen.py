@@ -36,6 +36,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "follow": ("true",),
     "jobs": ("true",),
     "own": ("true",),
+    "waiting": ("true",),
     "newest": ("true", "false"),
     "since": ("0",),
     "until": ("9000000000000000",),

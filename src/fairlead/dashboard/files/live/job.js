@@ -83,7 +83,7 @@ export function job(page) {
     element: html(
       "section",
       {},
-      html("p", { class: "soft" }, html("a", { href: "#jobs" }, "Jobs")),
+      html("p", { class: "path soft" }, html("a", { href: "#jobs" }, "Jobs")),
       html("h1", {}, name),
       facts,
       html("p", {}, html("a", { href: `#why/${encodeURIComponent(name)}` }, "Why does it wait, and what would start it?")),

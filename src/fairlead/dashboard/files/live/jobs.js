@@ -76,7 +76,7 @@ const counts = [
   { name: "waits", kind: "number", cell: (row) => (row.tasks.waiting >= 1e9 ? "∞" : row.tasks.waiting) },
   { name: "runs", kind: "number", cell: (row) => row.tasks.launched + row.tasks.running + row.tasks.stopping },
   { name: "finished", kind: "number extra", cell: (row) => row.tasks.finished },
-  { name: "failed", kind: "number", cell: (row) => row.tasks.failed || "–" },
+  { name: "failed", kind: "number extra", cell: (row) => row.tasks.failed || "–" },
 ];
 
 /**

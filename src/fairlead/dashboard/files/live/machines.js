@@ -26,7 +26,7 @@ export function machines(page) {
       { name: "machine", kind: "word", cell: (/** @type {MachineRow} */ row) => row.name },
       { name: "state", cell: (row) => html("span", { class: `state ${row.state}` }, row.state) },
       { name: "runs", kind: "number", cell: (row) => row.tasks },
-      { name: "free of what it has", kind: "amounts", cell: free },
+      { name: "free of what it has", cell: free },
       { name: "labels", kind: "extra soft", cell: (row) => pairs(row.labels) },
       { name: "remark", kind: "soft", cell: remark },
     ],

@@ -37,7 +37,7 @@ export function why(page) {
     ],
     (row) => String(row.id),
   );
-  const others = html("section", {}, html("h2", {}, "Jobs of which nothing runs"), offered.element);
+  const others = html("section", {}, html("h2", {}, "Jobs of which tasks wait"), offered.element);
 
   /** @param {Event} event */
   function go(event) {
@@ -61,7 +61,7 @@ export function why(page) {
       const searching = !name || typed !== name;
       others.hidden = !searching;
       if (searching) {
-        const found = await read("/v1/jobs", { state: "pending", prefix: typed, limit: OFFERED }, signal);
+        const found = await read("/v1/jobs", { waiting: true, prefix: typed, limit: OFFERED }, signal);
         offered.show(found.jobs, typed ? "No job that waits is called so." : "No job waits.");
       }
       if (!name) return AGAIN;
@@ -77,28 +77,32 @@ function told(found) {
   const { waiting, running, launched, finished, failed } = found.tasks;
   const many = waiting >= 1e9 ? "∞" : waiting;
   const wait = found.expected_start === null ? null : (found.expected_start - Date.now() * 1000) / 1e6;
+  const parts = new Set([...sentencesOf(found.reasons), ...sentencesOf(found.changes), found.fair?.sentence]);
+  const rest = found.sentences.slice(1).filter((/** @type {string} */ one) => !parts.has(one)); // the first one counts its tasks
   return [
     html("h2", {}, html("a", { href: `#job/${encodeURIComponent(found.job)}` }, found.job)),
     html("p", { class: "soft" }, tenant(found.tenant), ` · ${found.state} · ${many} waiting, ${running + launched} running, ${finished} finished, ${failed} failed`),
     wait === null
       ? null
       : html("p", { class: "headline" }, wait > 0 ? `Expected to start in about ${lasting(wait)}, at ${clock(found.expected_start)}.` : "Expected to start at any moment."),
-    html("ol", { class: "sentences" }, ...found.sentences.map((/** @type {string} */ one) => html("li", {}, one))),
-    found.reasons.length ? html("h3", {}, "What keeps its tasks") : null,
-    found.reasons.length ? list(found.reasons) : null,
-    found.changes.length ? html("h3", {}, "Changes that would start some, each tried") : null,
-    found.changes.length ? list(found.changes) : null,
+    ...rest.map((/** @type {string} */ sentence) => html("p", {}, sentence)),
+    ...part("What keeps its tasks", sentencesOf(found.reasons)),
+    ...part("Its fair share", found.fair ? [found.fair.sentence] : []),
+    ...part("What would start some, each tried", sentencesOf(found.changes)),
   ].filter((each) => each !== null);
 }
 
-/** @param {{kind: string, sentence: string, values: Record<string, unknown>}[]} some */
-function list(some) {
-  return html(
-    "ul",
-    { class: "reasons" },
-    ...some.map(({ sentence, values }) => {
-      const counts = Object.entries(values).filter(([, value]) => typeof value === "number");
-      return html("li", {}, sentence, counts.length ? html("span", { class: "soft" }, ` (${counts.map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ")})`) : null);
-    }),
-  );
+/** @param {{sentence: string}[]} some @returns {string[]} */
+function sentencesOf(some) {
+  return some.map(({ sentence }) => sentence);
+}
+
+/**
+ * A heading with sentences below it; nothing where there are none.
+ * @param {string} heading
+ * @param {string[]} sentences
+ */
+function part(heading, sentences) {
+  if (!sentences.length) return [];
+  return [html("h3", {}, heading), html("ul", { class: "reasons" }, ...sentences.map((one) => html("li", {}, one)))];
 }

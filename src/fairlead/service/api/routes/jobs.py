@@ -111,13 +111,14 @@ async def list_jobs(
     state: JobState | None = None,
     tenant: Annotated[Filter, Query(description="jobs of this tenant and those below it")] = None,
     prefix: Annotated[Filter, Query(description="names that begin so")] = None,
+    waiting: Annotated[bool, Query(description="only those of which tasks wait")] = False,
     newest: Annotated[bool, Query(description="the newest first")] = False,
     cursor: Cursor = None,
     limit: Limit = None,
 ) -> Response:
     """A page of jobs. It may be short though more follow: the last page has no `next`."""
     over = every or (state is not None and state not in (JobState.PENDING, JobState.RUNNING))
-    wanted = _Filter(over, state and state.value, tenant, prefix or "", newest)
+    wanted = _Filter(over, state and state.value, tenant, prefix or "", waiting, newest)
     most = page(limit, context.api.settings)
     rows, following = await context.read(
         lambda view: _rows(view, context.caller, wanted, cursor, most)
@@ -241,6 +242,7 @@ class _Filter:
     state: str | None
     tenant: str | None
     prefix: str
+    waiting: bool
     newest: bool
 
 
@@ -294,6 +296,8 @@ def _rows(
     for at in numbers:
         record = jobs.get(at)
         if record is None or (record.over and not wanted.over):
+            continue
+        if wanted.waiting and not record.counts[TaskState.WAITING]:
             continue
         if wanted.state is not None and record.state.value != wanted.state:
             continue
