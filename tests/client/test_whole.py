@@ -20,6 +20,7 @@ from tests.transcripts import ROOT
 PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 
 ASKED: dict[str, Callable[[Client], object]] = {
+    "allocation": lambda client: client.allocation(),
     "audit": lambda client: client.audit(),
     "cancel_job": lambda client: client.cancel("a"),
     "cancel_jobs": lambda client: client.cancel_jobs("a", "b"),

@@ -19,7 +19,14 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
 from fairlead.wire.events import LAST_ID_HEADER, ServerEvent
-from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, WhatIfAnswer, WhyAnswer
+from fairlead.wire.fairness import (
+    LiveAllocation,
+    LiveAudit,
+    Shares,
+    SharesHistory,
+    WhatIfAnswer,
+    WhyAnswer,
+)
 from fairlead.wire.jobs import (
     Cancelled,
     Forgotten,
@@ -302,6 +309,10 @@ class Client:
         """Shares over time. Moments are microseconds since 1970."""
         query: Query = {"since": since, "until": until, "points": points, "tenant": tenant}
         return self._ask(SharesHistory, "GET", "/v1/shares/history", query=query)
+
+    def allocation(self) -> LiveAllocation:
+        """The exact allocation of what is present, as the dashboard draws it."""
+        return self._ask(LiveAllocation, "GET", "/v1/allocation")
 
     def whatif(self, **changes: list[str]) -> WhatIfAnswer:
         """Tells gains and losses of changes, in the words of `fairlead whatif`: `add`, `remove`,

@@ -187,6 +187,19 @@ class BelowFair(ResponseBody):
     sentence: str = ""
 
 
+class LiveAllocation(ResponseBody):
+    """The exact allocation of what is present, as `fairlead.picture/1`: levels, what stops whom,
+    prices, classes of machines, and who fills them. Null where there is nothing to share, or
+    nothing to share by: `problem` says which."""
+
+    schema_: Literal["fairlead.live-allocation/1"] = Field(
+        default="fairlead.live-allocation/1", alias="schema"
+    )
+    time: Moment
+    picture: dict[str, Any] | None = None
+    problem: str | None = None
+
+
 class LiveAudit(ResponseBody):
     """What each tenant is short of now, and how long; no shortfall: everyone has what was
     promised."""

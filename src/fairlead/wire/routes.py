@@ -247,6 +247,15 @@ ROUTES: tuple[Route, ...] = (
         fairness.WhatIfAsked,
     ),
     Route(
+        "allocation",
+        "GET",
+        "/v1/allocation",
+        Access.SEE,
+        "The exact allocation of what is present: its levels, what stops whom, and who fills which"
+        " machines.",
+        fairness.LiveAllocation,
+    ),
+    Route(
         "audit",
         "GET",
         "/v1/audit",

@@ -66,6 +66,8 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     fairness.SharePoint: _fields("time share fair running waiting"),
     # Of others' jobs that can run nowhere it says so, and not by what constraint.
     fairness.WhatIfAnswer: _fields("schema_ time whatif sentences"),
+    # Constraints are no part of it, and of others no warning.
+    fairness.LiveAllocation: _fields("schema_ time picture problem"),
     fairness.LiveAudit: _fields(
         "schema_ time exact policy tenants shortfalls more below_fair below_fair_more problem"
     ),

@@ -179,7 +179,7 @@ def test_jobs_are_listed_by_state_tenant_and_beginning_in_pages() -> None:
         stage.step()
         stage.step()
         assert "v0" not in names(stage)
-        assert names(stage, "state=cancelled") == ["v0"]
+        assert names(stage, "state=cancelled") == ["v0", "part"]
         assert "v0" in names(stage, "all=true")
 
 
@@ -323,6 +323,32 @@ def test_shares_reasons_and_the_audit_are_told() -> None:
         audit = stage.get("/v1/audit", "watcher").tree
         assert audit["schema"] == "fairlead.live-audit/1"
         assert stage.get("/v1/shares/history?tenant=vision").status == 200
+
+
+def test_what_is_drawn_is_the_fair_shares_of_the_present() -> None:
+    with Stage() as stage:
+        empty = stage.get("/v1/allocation", "vision").tree
+        assert empty["picture"] is None
+        assert "no job is present" in empty["problem"]
+        stage.submit("a", "vision", 20, duration="5s")
+        stage.submit("b", "language", 20)
+        for _ in range(3):
+            stage.step(1)
+        told = stage.get("/v1/shares", "vision").tree["tenants"]
+        drawn = stage.get("/v1/allocation", "vision").tree["picture"]
+        fair = {one["name"]: one["fair"] for one in told if one["fair"] is not None}
+        shares = {one["name"]: one["share"] for one in drawn["tenants"]}
+        assert fair == pytest.approx({name: shares[name] for name in fair})
+        assert drawn["drawn"] == ["vision", "language"]
+        assert [level["full"][0]["resource"] for level in drawn["levels"]] == ["cpu"]
+
+
+def test_constraints_of_others_are_not_drawn(stage: Stage) -> None:
+    stage.submit("a", "vision", 2)
+    stage.submit("hidden", "sales", 2, where="zone = SECRETWORD")
+    answer = stage.get("/v1/allocation", "vision")
+    assert answer.tree["picture"] is not None
+    assert b"SECRETWORD" not in answer.body
 
 
 def test_a_what_if_of_another_tenants_job_is_refused(stage: Stage) -> None:

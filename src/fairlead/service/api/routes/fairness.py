@@ -25,11 +25,13 @@ from fairlead.service.records.lookup import find, told, told_otherwise
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
 from fairlead.service.why.answer import Taken, explained, take
+from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
 from fairlead.service.why.whatif import Present, answer_what_if, input_of, take_present
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import (
     BelowFair,
+    LiveAllocation,
     LiveAudit,
     Shares,
     SharesHistory,
@@ -111,6 +113,29 @@ async def whatif(context: Enter) -> Response:
         else:
             given = input_of(present)
         found = await context.api.solving.solve(answer_what_if, now, given, changes, policy, others)
+    return context.answer(found)
+
+
+async def allocation(context: Enter) -> Response:
+    """The exact allocation of what is present, as it is drawn."""
+    await context.slow_down_heavy()
+    async with context.api.heavy_places.place(context.who):
+        now = context.api.wall()
+
+        def look(view: ServiceView) -> tuple[Present, str, int]:
+            core = _core(view)
+            present = take_present(core, told_otherwise(view.records, context.caller))
+            return present, core.book.scaler.spec, _time(view, now)
+
+        try:
+            present, policy, time = await context.read(look)
+            if context.api.settings.threads:
+                given = await asyncio.to_thread(input_of, present)
+            else:
+                given = input_of(present)
+            found = await context.api.solving.solve(draw_present, time, given, policy)
+        except InputError as error:  # a page shows what is there, and why there is no more
+            found = LiveAllocation(time=now, problem=str(error))
     return context.answer(found)
 
 
