@@ -1,6 +1,7 @@
 // @ts-check
 /** The dashboard: who is signed in, which view is shown, and when it is read again. */
 
+import { bottlenecksView, waterView } from "./allocation.js";
 import { Away, Refused, answered, read, request } from "./ask.js";
 import { html } from "../draw.js";
 import { events } from "./events.js";
@@ -30,6 +31,8 @@ import { why } from "./why.js";
 /** @type {Record<string, {make: (page: Page) => View, shown?: string}>} */
 const VIEWS = {
   now: { make: now, shown: "Now" },
+  water: { make: waterView, shown: "Water" },
+  bottlenecks: { make: bottlenecksView, shown: "Bottlenecks" },
   jobs: { make: jobs, shown: "Jobs" },
   job: { make: job },
   why: { make: why, shown: "Why" },
