@@ -57,6 +57,14 @@ ASKED: dict[str, Callable[[Client], object]] = {
 }
 
 NOT_FOR_CLIENTS = {"health", "metrics", "openapi"}
+NOT_FOR_CLIENTS |= {
+    "dashboard",
+    "dashboard_file",
+    "dashboard_room",
+    "session",
+    "sign_in",
+    "sign_out",
+}
 """What programs other than clients ask for."""
 
 

@@ -67,6 +67,7 @@ SERVICE = {
     "cancel": "cancel jobs: drop waiting tasks, stop running ones",
     "forget": "forget finished jobs, so that their names are free again",
     "top": "shares, machines and who waits, live in the terminal",
+    "dashboard": "the service's page in the browser",
     "shares": "each tenant's share now, and its fair share",
     "machines": "list the machines with their use and state",
     "drain": "start nothing new on machines",

@@ -144,13 +144,18 @@ class Client:
         state: JobState | None = None,
         tenant: str | None = None,
         prefix: str | None = None,
+        waiting: bool = False,
+        newest: bool = False,
     ) -> Iterator[JobRow]:
-        """Jobs, oldest first: those that are not over, those in a state, or all."""
+        """Jobs, oldest or newest first: those that are not over, those in a state, or all; with
+        `waiting` only those of which tasks wait."""
         query = {
             "all": all or None,
             "state": state.value if state else None,
             "tenant": tenant,
             "prefix": prefix,
+            "waiting": waiting or None,
+            "newest": newest or None,
         }
         for page in self._pages(Jobs, "/v1/jobs", query):
             yield from page.jobs
@@ -287,9 +292,12 @@ class Client:
         body = {"machines": list(machines)}
         return self._ask(Machines, "POST", "/v1/undrain", body=body, again=True).machines
 
-    def shares(self, *, jobs: bool = False) -> Shares:
-        """Each tenant's share now and its fair one; with `jobs`, of each job, too."""
-        return self._ask(Shares, "GET", "/v1/shares", query={"jobs": jobs or None})
+    def shares(self, *, jobs: bool = False, own: bool = False) -> Shares:
+        """Each tenant's share now and its fair one; with `jobs`, of each job, too, with `own` of
+        those without a tenant."""
+        return self._ask(
+            Shares, "GET", "/v1/shares", query={"jobs": jobs or None, "own": own or None}
+        )
 
     def shares_history(
         self,

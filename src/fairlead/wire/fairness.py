@@ -21,6 +21,10 @@ class TenantShare(ResponseBody):
     waiting: Count = 0
     share: float | None = None
     fair: float | None = None
+    guaranteed: float | None = Field(
+        default=None, description="the whole tasks of its fair share, as a share"
+    )
+    asked: float | None = Field(default=None, description="its share if all that waits ran too")
     shortfall: float | None = Field(
         default=None, description="share that it is short of, 0 where it has as much as is fair"
     )
@@ -37,6 +41,7 @@ class JobShareNow(ResponseBody):
     fair: float | None = Field(default=None, description="its exact share")
     fair_tasks: float | None = Field(default=None, description="its exact tasks, not whole")
     guaranteed: Count | None = Field(default=None, description="its exact tasks, rounded down")
+    asked: float | None = Field(default=None, description="its share if all that waits ran too")
 
 
 class Shares(ResponseBody):

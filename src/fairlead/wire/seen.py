@@ -55,8 +55,12 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     # Why it rests is what the engine said of somebody's task.
     machines.Quarantine: _fields("until failures", admin="why"),
     fairness.Shares: _fields("schema_ time policy exact tenants jobs"),
-    fairness.TenantShare: _fields("name parent weight running waiting share fair shortfall"),
-    fairness.JobShareNow: _fields("name tenant running waiting share fair fair_tasks guaranteed"),
+    fairness.TenantShare: _fields(
+        "name parent weight running waiting share fair guaranteed asked shortfall"
+    ),
+    fairness.JobShareNow: _fields(
+        "name tenant running waiting share fair fair_tasks guaranteed asked"
+    ),
     fairness.SharesHistory: _fields("schema_ since until step tenants"),
     fairness.TenantHistory: _fields("name points"),
     fairness.SharePoint: _fields("time share fair running waiting"),
@@ -76,6 +80,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     tokens.Tokens: _fields("schema_ tokens"),
     tokens.MadeToken: _fields("schema_ name role tenant made token"),
     tokens.Me: _fields("schema_ name role tenant tenants"),
+    tokens.Session: _fields("schema_ me"),
     events.ServerEvent: _fields(
         "seq time kind job tenant task attempt machine back", owner="cause code"
     ),

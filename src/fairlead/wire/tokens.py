@@ -53,6 +53,17 @@ class Tokens(ResponseBody):
     tokens: list[TokenRow]
 
 
+REQUEST_HEADER = "Fairlead-Request"
+"""Of a request that is to change something in a browser's session: `1`. No other page can send
+it."""
+
+
+class SignIn(RequestBody):
+    """Who signs in."""
+
+    token: str = Field(min_length=1, max_length=256)
+
+
 class Me(ResponseBody):
     """Whose token this is, and the tenants that it may act on (null: all)."""
 
@@ -61,3 +72,10 @@ class Me(ResponseBody):
     role: Role
     tenant: str | None = None
     tenants: list[str] | None = None
+
+
+class Session(ResponseBody):
+    """Whose token the request shows, if any."""
+
+    schema_: Literal["fairlead.session/1"] = Field(default="fairlead.session/1", alias="schema")
+    me: Me | None = None

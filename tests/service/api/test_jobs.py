@@ -166,13 +166,20 @@ def test_jobs_are_listed_by_state_tenant_and_beginning_in_pages() -> None:
         assert names(stage, "tenant=vision&limit=2") == [f"v{index}" for index in range(8)]
         assert names(stage, "tenant=research") == [*(f"v{index}" for index in range(8)), "r"]
         assert names(stage, "prefix=s") == ["s"]
+        assert names(stage, "waiting=true") == ["r", "s"]
+        stage.submit("part", "sales", 9)
+        assert names(stage, "waiting=true&tenant=sales") == ["s", "part"]
+        stage.ask("POST", "/v1/jobs/part/cancel")
+        stage.step()
+        for query in ("", "tenant=vision&limit=2", "limit=1", "prefix=s", "prefix=none"):
+            assert names(stage, f"newest=true&{query}") == names(stage, query)[::-1]
         # There is room for eight tasks on the machines.
         assert names(stage, "state=pending") == ["r", "s"]
         stage.ask("POST", "/v1/jobs/v0/cancel")
         stage.step()
         stage.step()
         assert "v0" not in names(stage)
-        assert names(stage, "state=cancelled") == ["v0"]
+        assert names(stage, "state=cancelled") == ["v0", "part"]
         assert "v0" in names(stage, "all=true")
 
 
@@ -214,7 +221,7 @@ def test_a_name_may_hold_whatever_a_path_may_not(stage: Stage, name: str) -> Non
 
 
 def test_what_is_not_there_is_not_found(stage: Stage) -> None:
-    for path in ("/v1/jobs/x", "/v1/tenants/x", "/v1/machines/x", "/v1/jobs/x/tasks", "/v2", "/"):
+    for path in ("/v1/jobs/x", "/v1/tenants/x", "/v1/machines/x", "/v1/jobs/x/tasks", "/v2", "//"):
         answer = stage.get(path)
         assert (answer.status, answer.kind) == (404, "not_found"), path
     assert stage.ask("DELETE", "/v1/tokens/x").status == 404

@@ -64,3 +64,11 @@ function hatch() {
     svg("line", { y2: 6, class: "hatch-line" }),
   );
 }
+
+/**
+ * A small square of a tenant's paint, before its name.
+ * @param {string | undefined} fill
+ */
+export function swatch(fill) {
+  return svg("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, rx: 2, fill }));
+}

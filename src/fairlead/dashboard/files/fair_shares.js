@@ -1,6 +1,7 @@
 // @ts-check
 /** Fair shares: a row for each tenant with its share as a bar and what stops it. */
 
+import { swatch } from "./colours.js";
 import { html, svg } from "./draw.js";
 import { amount, share } from "./numbers.js";
 
@@ -65,11 +66,6 @@ export function fairShares(picture, paint) {
     ),
     all.length > FEW ? more : null,
   );
-}
-
-/** @param {string | undefined} fill */
-function swatch(fill) {
-  return svg("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, rx: 2, fill }));
 }
 
 /**

@@ -52,11 +52,10 @@ class Keys:
             self._tokens = await self._door.read(_tokens)
             self._until, self._read_at = now + self._for, changes
 
-    async def token(self, header: str | None, address: str) -> TokenRecord:
-        """Finds the token by the header Authorization. Raises RefusalError."""
+    async def token(self, text: str | None, address: str) -> TokenRecord:
+        """Finds the token by its text. Raises RefusalError."""
         now = self._clock()
-        scheme, _, text = (header or "").partition(" ")
-        if scheme.lower() != "bearer" or not text.strip():
+        if not text:
             raise RefusalError(
                 ErrorKind.UNAUTHENTICATED,
                 "the request has no token",
@@ -64,7 +63,7 @@ class Keys:
                 headers=CHALLENGE,
             )
         await self._refresh(now)
-        known = verify(text.strip(), self._tokens.get)
+        known = verify(text, self._tokens.get)
         if known is None:
             wait = self._guesses.take(address, now)
             if wait > 0:

@@ -18,12 +18,14 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from fairlead.dashboard.served import ServedFile, served_files
 from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import NOBODY_ASKED, Keys
 from fairlead.service.api.limits import Buckets, neighbourhood
 from fairlead.service.api.places import KNOWN, Places, who_of
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
+from fairlead.service.api.session import token_text
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
@@ -67,6 +69,7 @@ class Api:
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
+    dashboard: Mapping[str, ServedFile] = field(default_factory=served_files)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -267,7 +270,7 @@ class RequestContext:
         if self.request.method in ("GET", "HEAD"):
             tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
             more |= {"ETag": tag, "Cache-Control": "private, no-cache"}
-            if _matches(self.request.headers.get("if-none-match", ""), tag):
+            if matches(self.request.headers.get("if-none-match", ""), tag):
                 return Response(None, 304, more)
         return Response(body, self.route.status, more, "application/json")
 
@@ -367,8 +370,7 @@ Enter = Annotated[RequestContext, Depends(enter)]
 async def _token(api: Api, request: Request, route: Route, address: str) -> TokenRecord | None:
     if route.access is Access.PUBLIC or api.no_auth:
         return None
-    headers = request.headers.getlist("authorization")
-    return await api.keys.token(headers[0] if len(headers) == 1 else None, address)
+    return await api.keys.token(token_text(request), address)
 
 
 def _caller(route: Route, token: TokenRecord | None) -> Caller:
@@ -391,6 +393,7 @@ async def _slow_down(api: Api, wait: float, whose: str) -> None:
         raise RefusalError(ErrorKind.TOO_MANY, f"too many requests {whose}", retry=wait)
 
 
-def _matches(header: str, tag: str) -> bool:
+def matches(header: str, tag: str) -> bool:
+    """Whether If-None-Match names the tag."""
     tags = [part.strip().removeprefix("W/") for part in header.split(",")]
     return tag in tags or "*" in tags

@@ -54,7 +54,9 @@ HIDDEN = "no machine can run its job any more"
 
 
 async def shares(
-    context: Enter, jobs: Annotated[bool, Query(description="of each job too")] = False
+    context: Enter,
+    jobs: Annotated[bool, Query(description="of each job too")] = False,
+    own: Annotated[bool, Query(description="of each job without a tenant too")] = False,
 ) -> Response:
     """What each tenant has, and what would be fair."""
     now = context.api.wall()
@@ -62,8 +64,9 @@ async def shares(
         await context.slow_down_heavy()
 
     def look(view: ServiceView) -> Shares:
+        told = _told(view, context.caller)
         return to_wire.shares(
-            _time(view, now), _core(view), view.watch, jobs=jobs, told=_told(view, context.caller)
+            _time(view, now), _core(view), view.watch, jobs=jobs, own=own, told=told
         )
 
     return context.answer(await context.read(look))
