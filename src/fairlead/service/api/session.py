@@ -23,8 +23,8 @@ def token_text(request: Request) -> str | None:
     browser may have sent the cookie."""
     headers = request.headers.getlist("authorization")
     if headers:
-        scheme, _, text = headers[0].partition(" ")
-        return text.strip() if len(headers) == 1 and scheme.lower() == "bearer" else None
+        scheme, _, said = headers[0].partition(" ")
+        return said.strip() if len(headers) == 1 and scheme.lower() == "bearer" else None
     text = _cookie(request)
     if text is not None:
         refuse_others(request)
