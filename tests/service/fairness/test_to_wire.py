@@ -111,9 +111,9 @@ def test_shares_and_the_audit_as_the_api_tells_them() -> None:
         "language lacks 2 tasks of eval for 4 s: it waits for machines"
     )
     live.step(seconds=10)
-    told = history(live.now, watch, tenant="vision")
-    assert [tenant.name for tenant in told.tenants] == ["vision"]
-    assert told.tenants[0].points[-1].share == 1.0
+    past = history(live.now, watch, tenant="vision")
+    assert [tenant.name for tenant in past.tenants] == ["vision"]
+    assert past.tenants[0].points[-1].share == 1.0
 
 
 def test_jobs_without_a_tenant_are_told_of_alone() -> None:

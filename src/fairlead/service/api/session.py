@@ -23,10 +23,10 @@ def token_text(request: Request) -> str | None:
     browser may have sent the cookie."""
     headers = request.headers.getlist("authorization")
     if headers:
-        scheme, _, said = headers[0].partition(" ")
-        return said.strip() if len(headers) == 1 and scheme.lower() == "bearer" else None
-    text = _cookie(request)
-    if text is not None:
+        scheme, _, text = headers[0].partition(" ")
+        return text.strip() if len(headers) == 1 and scheme.lower() == "bearer" else None
+    shown = _cookie(request)
+    if shown is not None:
         refuse_others(request)
         if request.method not in READING and request.headers.get(REQUEST_HEADER) != "1":
             raise RefusalError(
@@ -34,7 +34,7 @@ def token_text(request: Request) -> str | None:
                 "a session changes something only as its own page asks",
                 f"send the header {REQUEST_HEADER}: 1",
             )
-    return text
+    return shown
 
 
 def refuse_others(request: Request) -> None:

@@ -30,8 +30,8 @@ export function bottlenecksView() {
  * @returns {import("./main.js").View}
  */
 function drawn(title, draw) {
-  const drawing = html("div", { class: "drawing" });
-  const remark = html("p", { class: "soft" });
+  const drawing = html("div", { class: "drawing" }, html("h2", {}, title));
+  const remark = html("p", { class: "soft" }, "Sharing what is present …");
   let before = "";
   let next = 0;
   return {

@@ -12,6 +12,8 @@ import { machines } from "./machines.js";
 import { now } from "./now.js";
 import { signIn } from "./sign_in.js";
 import { tenants } from "./tenants.js";
+import { time } from "./time.js";
+import { whatIf } from "./what_if.js";
 import { why } from "./why.js";
 
 /**
@@ -33,6 +35,8 @@ const VIEWS = {
   now: { make: now, shown: "Now" },
   water: { make: waterView, shown: "Water" },
   bottlenecks: { make: bottlenecksView, shown: "Bottlenecks" },
+  time: { make: time, shown: "Time" },
+  "what-if": { make: whatIf, shown: "What if" },
   jobs: { make: jobs, shown: "Jobs" },
   job: { make: job },
   why: { make: why, shown: "Why" },
