@@ -41,11 +41,14 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Opens addresses, each in a context of its own; at the end nothing was said on the console,
-    nothing was thrown, and no other host was asked."""
+    nothing was thrown, no dialog was shown, and no other host was asked. `expected`: how what the
+    browser itself says of requests that fail begins, where some are to fail."""
     wrong: list[str] = []
     contexts = []
 
-    def opened(url: str, *, width: int = 1100, dark: bool = False) -> Page:
+    def opened(
+        url: str, *, width: int = 1100, dark: bool = False, expected: str | None = None
+    ) -> Page:
         scheme: Literal["dark", "light"] = "dark" if dark else "light"
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
@@ -53,7 +56,15 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         contexts.append(context)
         page = context.new_page()
         own = url.split("/")[2]
-        page.on("console", lambda said: wrong.append(f"console: {said.text}"))
+        page.on(
+            "console",
+            lambda said: (
+                None
+                if expected and said.text.startswith(expected)
+                else wrong.append(f"console: {said.text}")
+            ),
+        )
+        page.on("dialog", lambda shown: wrong.append(f"a dialog: {shown.message}"))
         page.on("pageerror", lambda error: wrong.append(f"thrown: {error}"))
         page.on(
             "request",

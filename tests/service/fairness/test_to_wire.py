@@ -97,8 +97,8 @@ def test_shares_and_the_audit_as_the_api_tells_them() -> None:
     assert (rows["vision"].running, rows["vision"].share, rows["vision"].shortfall) == (8, 1.0, 0.0)
     assert rows["language"].fair == 0.5
     assert rows["language"].shortfall == 0.5
-    told = [(row.guaranteed, row.asked) for row in (rows["vision"], rows["language"])]
-    assert told == [(0.5, 1.5), (0.5, 0.75)]
+    both = [(row.guaranteed, row.asked) for row in (rows["vision"], rows["language"])]
+    assert both == [(0.5, 1.5), (0.5, 0.75)]
     jobs = {row.name: row for row in found.jobs}
     assert (jobs["eval"].guaranteed, jobs["eval"].running, jobs["eval"].tenant) == (
         2,

@@ -94,7 +94,7 @@ function ask(reason) {
   say("", false);
   head();
   main.replaceChildren(signIn(begin, reason));
-  main.querySelector("input")?.focus();
+  document.getElementById("token")?.focus();
 }
 
 async function signOut() {
