@@ -18,7 +18,7 @@ from tests.transcripts import ROOT
 
 PAGE = ROOT / "ARCHITECTURE.md"
 BEGIN, END = "<!-- drawn by tests/test_architecture.py -->\n```text\n", "```\n<!-- end -->"
-LINES, WIDTH = 12, 104
+LINES, WIDTH = 12, 122
 BELOW_AT, ROOMS_AT = 11, 41
 FILES_SIDE_BY_SIDE = 18
 """More files than so many in a folder are two rooms, if not in LONG."""
@@ -81,7 +81,8 @@ def rooms(graph: grimp.ImportGraph, package: str) -> set[str]:
 
 
 def picture(graph: grimp.ImportGraph) -> str:
-    """A line for each package: what is next below it, and the rooms in it from the top down."""
+    """A line for each package but the lowest, which has no rooms: what is next below it, and the
+    rooms in it from the top down."""
     packages = rooms(graph, "fairlead")
     arrows = collapsed(graph, packages)
     lines = []
@@ -95,8 +96,10 @@ def picture(graph: grimp.ImportGraph) -> str:
             for each in floors(arrows)
             if each in next_below(arrows, package)
         )
+        if not below and not inside:
+            continue
         name = package.removeprefix("fairlead.")
-        head = f"{name:{BELOW_AT}}{below:{ROOMS_AT - BELOW_AT}}"
+        head = f"{name:{BELOW_AT}}{f'{below} ':{ROOMS_AT - BELOW_AT}}"
         for part in textwrap.wrap(inside, WIDTH - ROOMS_AT) or [""]:
             lines.append(f"{head}{part}".rstrip())
             head = " " * ROOMS_AT

@@ -20,7 +20,9 @@ from tests.transcripts import ROOT
 PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 
 ASKED: dict[str, Callable[[Client], object]] = {
+    "allocation": lambda client: client.allocation(),
     "audit": lambda client: client.audit(),
+    "can_run": lambda client: client.can_run({"cpu": 1}),
     "cancel_job": lambda client: client.cancel("a"),
     "cancel_jobs": lambda client: client.cancel_jobs("a", "b"),
     "drain_machine": lambda client: client.drain("m"),
@@ -56,6 +58,14 @@ ASKED: dict[str, Callable[[Client], object]] = {
 }
 
 NOT_FOR_CLIENTS = {"health", "metrics", "openapi"}
+NOT_FOR_CLIENTS |= {
+    "dashboard",
+    "dashboard_file",
+    "dashboard_room",
+    "session",
+    "sign_in",
+    "sign_out",
+}
 """What programs other than clients ask for."""
 
 

@@ -10,10 +10,10 @@ from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
 
 from fairlead.children import Terminated, unwinding
 from fairlead.cli.common.inputs import close_match, close_option, forget_stdout
+from fairlead.cli.common.parsing import Parser
 from fairlead.client.errors import (
     BusyError,
     NotAllowedError,
@@ -67,6 +67,7 @@ SERVICE = {
     "cancel": "cancel jobs: drop waiting tasks, stop running ones",
     "forget": "forget finished jobs, so that their names are free again",
     "top": "shares, machines and who waits, live in the terminal",
+    "dashboard": "the service's page in the browser",
     "shares": "each tenant's share now, and its fair share",
     "machines": "list the machines with their use and state",
     "drain": "start nothing new on machines",
@@ -96,39 +97,6 @@ examples:
 
 `fairlead COMMAND --help` describes one command.
 """
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are sentences with a hint where something is close.
-    `runs_command`: the words after `--` are a command."""
-
-    runs_command = False
-
-    def error(self, message: str) -> NoReturn:
-        """Raises InputError: nothing is printed from here."""
-        word = message.removeprefix("unrecognized arguments: ")
-        hint = f"`{self.prog} --help` shows what it takes"
-        if word != message:
-            first = word.split()[0]
-            message = f"{self.prog} does not know {first!r}"
-            if self.runs_command:
-                hint = "if it is an option of the command, put -- before the command"
-            hint = close_option(first.partition("=")[0], _options(self)) or hint
-        else:
-            message = f"{self.prog}: {message}"
-        raise InputError(message, hint)
-
-
-def _options(parser: argparse.ArgumentParser) -> dict[str, Sequence[str]]:
-    """Every option of a parser and of its actions, with the values that it can be given."""
-    found: dict[str, Sequence[str]] = {}
-    for action in parser._actions:  # noqa: SLF001  (there is no public list)
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            for below in action.choices.values():
-                found |= _options(below)
-        elif action.option_strings and action.help != argparse.SUPPRESS:
-            found[action.option_strings[-1]] = tuple(map(str, action.choices or ()))
-    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from types import TracebackType
-from typing import Any, Self, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from fairlead.client.answers import Output, ServiceEvent
 from fairlead.client.batches import batches
-from fairlead.client.errors import AnswerError
-from fairlead.client.places import Place, find_place
+from fairlead.client.fairness import Fairness
 from fairlead.client.stream import events_of
-from fairlead.client.transport import Query, Transport, address
+from fairlead.client.transport import Query, address
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.plain import Plain, plain_job
 from fairlead.wire.events import LAST_ID_HEADER, ServerEvent
-from fairlead.wire.fairness import LiveAudit, Shares, SharesHistory, WhatIfAnswer, WhyAnswer
 from fairlead.wire.jobs import (
     Cancelled,
     Forgotten,
@@ -37,11 +32,6 @@ from fairlead.wire.status import Ready, Version
 from fairlead.wire.tenants import TenantDetail, TenantRow, Tenants
 from fairlead.wire.tokens import MadeToken, Me, Role, SignIn, TokenRow, Tokens
 
-M = TypeVar("M", bound=BaseModel)
-
-PAGE = 1000
-"""Rows asked for at once. All pages are followed."""
-
 BATCH = 1000
 """Jobs of one request of `submit_all`."""
 
@@ -51,50 +41,12 @@ PIECE = 1 << 20
 Amount = int | float | str
 
 
-class Client:
+class Client(Fairness):
     """A service. Which one: `url`, or what `find_place` finds.
 
     `patience`: for how many seconds a request is repeated while a service that was there does not
     answer, where repeating changes nothing. Not for several threads at once. Every method raises
     ServiceError, whose kinds say what to do."""
-
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        *,
-        ca: str | None = None,
-        timeout: float = 30.0,
-        patience: float = 0.0,
-        place: Place | None = None,
-    ) -> None:
-        self._transport = Transport(place or find_place(url, token, ca), timeout, patience)
-
-    @property
-    def place(self) -> Place:
-        """The service that is asked; of several addresses, the one that leads."""
-        return self._transport.place
-
-    @property
-    def age(self) -> float | None:
-        """How old the last answer is, in seconds, where it came from a service that follows
-        another one; None: it was of now."""
-        return self._transport.age
-
-    def close(self) -> None:
-        """Ends the connection."""
-        self._transport.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # Jobs
 
@@ -136,13 +88,18 @@ class Client:
         state: JobState | None = None,
         tenant: str | None = None,
         prefix: str | None = None,
+        waiting: bool = False,
+        newest: bool = False,
     ) -> Iterator[JobRow]:
-        """Jobs, oldest first: those that are not over, those in a state, or all."""
+        """Jobs, oldest or newest first: those that are not over, those in a state, or all; with
+        `waiting` only those of which tasks wait."""
         query = {
             "all": all or None,
             "state": state.value if state else None,
             "tenant": tenant,
             "prefix": prefix,
+            "waiting": waiting or None,
+            "newest": newest or None,
         }
         for page in self._pages(Jobs, "/v1/jobs", query):
             yield from page.jobs
@@ -179,10 +136,6 @@ class Client:
     def forget_jobs(self, *jobs: str) -> Forgotten:
         """Forgets all of these jobs, which are over, or none."""
         return self._ask(Forgotten, "POST", "/v1/forget", body={"jobs": list(jobs)})
-
-    def why(self, job: str) -> WhyAnswer:
-        """Why a job waits, how far it is from its fair share, and what would start it."""
-        return self._ask(WhyAnswer, "GET", address("jobs", job, "why"))
 
     def output(
         self,
@@ -279,31 +232,6 @@ class Client:
         body = {"machines": list(machines)}
         return self._ask(Machines, "POST", "/v1/undrain", body=body, again=True).machines
 
-    def shares(self, *, jobs: bool = False) -> Shares:
-        """Each tenant's share now and its fair one; with `jobs`, of each job, too."""
-        return self._ask(Shares, "GET", "/v1/shares", query={"jobs": jobs or None})
-
-    def shares_history(
-        self,
-        *,
-        since: int | None = None,
-        until: int | None = None,
-        points: int | None = None,
-        tenant: str | None = None,
-    ) -> SharesHistory:
-        """Shares over time. Moments are microseconds since 1970."""
-        query: Query = {"since": since, "until": until, "points": points, "tenant": tenant}
-        return self._ask(SharesHistory, "GET", "/v1/shares/history", query=query)
-
-    def whatif(self, **changes: list[str]) -> WhatIfAnswer:
-        """Tells gains and losses of changes, in the words of `fairlead whatif`: `add`, `remove`,
-        `weight`, `drop_constraint`, `set_demand`, `set_limit`."""
-        return self._ask(WhatIfAnswer, "POST", "/v1/whatif", body=changes, again=True)
-
-    def audit(self) -> LiveAudit:
-        """Tenants that have less now than the exact allocation guarantees, since when, and why."""
-        return self._ask(LiveAudit, "GET", "/v1/audit")
-
     # The service itself
 
     def tokens(self) -> list[TokenRow]:
@@ -348,45 +276,6 @@ class Client:
                     return
                 event = self._parse(ServerEvent, data)
                 yield ServiceEvent(event=event, since=event.seq)
-
-    # How all of these ask
-
-    def _ask(
-        self,
-        shape: type[M],
-        method: str,
-        path: str,
-        *,
-        query: Query | None = None,
-        body: object = None,
-        key: str | None = None,
-        again: bool = False,
-        good: tuple[int, ...] = (),
-    ) -> M:
-        tree = self._transport.ask(
-            method, path, query=query, body=body, key=key, again=again, good=good
-        )
-        return self._parse(shape, tree)
-
-    def _pages(self, shape: type[M], path: str, query: Query) -> Iterator[M]:
-        cursor: str | None = None
-        while True:
-            page = self._ask(shape, "GET", path, query={**query, "cursor": cursor, "limit": PAGE})
-            yield page
-            cursor = getattr(page, "next", None)
-            if cursor is None:
-                return
-
-    def _parse(self, shape: type[M], tree: object) -> M:
-        try:
-            return shape.model_validate(tree)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise AnswerError(
-                f"{self.place.url} answers with something else than {shape.__name__}"
-                f" ({where}: {first['msg']}); are the service and this client of one version?"
-            ) from error
 
 
 def new_key() -> str:

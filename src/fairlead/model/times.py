@@ -87,6 +87,8 @@ def _seconds(amount: Amount) -> Fraction:
     match = _DURATION.fullmatch(amount)
     if not match:
         number = re.fullmatch(NUMBER, amount)
+        if number and not exact(amount):
+            return Fraction(0)  # the only time that needs no unit
         raise InputError(
             f'"{amount[:60]}" is not a duration',
             f"write the unit: {amount}s, {amount}m or {amount}h"

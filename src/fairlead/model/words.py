@@ -91,6 +91,25 @@ def percent(part: float, whole: float) -> str:
     return f"{number(100 * part / whole, 3)}%" if whole else "0%"
 
 
+def timespan(seconds: float) -> str:
+    """A span of time as people say it, with two or three digits."""
+    seconds = max(seconds, 0)
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 def sentence(text: str) -> str:
     """The text with a full stop at the end. A name at its start stays as it is written."""
     return text if text.endswith((".", ":", "!", "?")) else text + "."
+
+
+def escaped(text: str) -> str:
+    """The text with everything that would move the cursor or break a line made visible."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

@@ -21,6 +21,10 @@ class TenantShare(ResponseBody):
     waiting: Count = 0
     share: float | None = None
     fair: float | None = None
+    guaranteed: float | None = Field(
+        default=None, description="the whole tasks of its fair share, as a share"
+    )
+    asked: float | None = Field(default=None, description="its share if all that waits ran too")
     shortfall: float | None = Field(
         default=None, description="share that it is short of, 0 where it has as much as is fair"
     )
@@ -37,6 +41,7 @@ class JobShareNow(ResponseBody):
     fair: float | None = Field(default=None, description="its exact share")
     fair_tasks: float | None = Field(default=None, description="its exact tasks, not whole")
     guaranteed: Count | None = Field(default=None, description="its exact tasks, rounded down")
+    asked: float | None = Field(default=None, description="its share if all that waits ran too")
 
 
 class Shares(ResponseBody):
@@ -180,6 +185,50 @@ class BelowFair(ResponseBody):
     job: str = Field(description="its job that is furthest from its exact tasks")
     cause: str = Field(description="a word: what keeps more tasks of that job from starting")
     sentence: str = ""
+
+
+class CanRunAsked(RequestBody):
+    """A job that is not submitted: what matters of it, in the words of a file of jobs. `tenant`:
+    that of the token where none is given."""
+
+    tenant: str | None = None
+    demand: dict[str, float | str] = Field(examples=[{"gpu": 1, "cpu": 8, "memory": "96GiB"}])
+    tasks: int = Field(default=1, ge=1)
+    where: str = Field(default="", examples=["gpu-model = h100"])
+    machines: list[str] | None = None
+    exclude: list[str] = Field(default_factory=list)
+    spread: bool = False
+    gang: int = Field(default=1, ge=1)
+    duration: str | None = Field(default=None, examples=["2h"])
+
+
+class CanRun(ResponseBody):
+    """So many tasks would start now, on these machines; of those that would wait, why, and when
+    the first of them is expected to start. It is tried on a copy of the scheduler: nothing is
+    kept for who asked."""
+
+    schema_: Literal["fairlead.can-run/1"] = Field(default="fairlead.can-run/1", alias="schema")
+    time: Moment
+    now: Count
+    machines: list[str] = Field(description="ranges of names")
+    waiting: Count | None
+    expected_start: Moment | None = Field(
+        default=None, description="where durations are given; an estimate"
+    )
+    sentences: list[str]
+
+
+class LiveAllocation(ResponseBody):
+    """The exact allocation of what is present, as `fairlead.picture/1`: levels, what stops whom,
+    prices, classes of machines, and who fills them. Null where there is nothing to share, or
+    nothing to share by: `problem` says which."""
+
+    schema_: Literal["fairlead.live-allocation/1"] = Field(
+        default="fairlead.live-allocation/1", alias="schema"
+    )
+    time: Moment
+    picture: dict[str, Any] | None = None
+    problem: str | None = None
 
 
 class LiveAudit(ResponseBody):

@@ -58,7 +58,8 @@ class JobRow(ResponseBody):
 
 
 class Jobs(ResponseBody):
-    """Jobs, oldest first. `next` is the `cursor` of the next page, null on the last one."""
+    """Jobs, in the order that was asked for. `next` is the `cursor` of the next page, null on the
+    last one."""
 
     schema_: Literal["fairlead.jobs/1"] = Field(default="fairlead.jobs/1", alias="schema")
     jobs: list[JobRow]

@@ -55,9 +55,9 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/jobs",
         Access.SEE,
-        "Jobs that are known, oldest first: unfinished ones, or all.",
+        "Jobs that are known, oldest first or newest first: unfinished ones, or all.",
         jobs.Jobs,
-        query=("all", "state", "tenant", "prefix", "cursor", "limit"),
+        query=("all", "state", "tenant", "prefix", "waiting", "newest", "cursor", "limit"),
     ),
     Route("show_job", "GET", "/v1/jobs/{job}", Access.SEE, "One job.", jobs.JobDetail),
     Route(
@@ -222,9 +222,10 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/shares",
         Access.SEE,
-        "What each tenant has now, and what would be fair. With jobs: of each job too.",
+        "What each tenant has now, and what would be fair. With jobs: of each job too; with own: of"
+        " those without a tenant.",
         fairness.Shares,
-        query=("jobs",),
+        query=("jobs", "own"),
     ),
     Route(
         "shares_history",
@@ -244,6 +245,25 @@ ROUTES: tuple[Route, ...] = (
         " demand or constraint can be tried for one's own jobs.",
         fairness.WhatIfAnswer,
         fairness.WhatIfAsked,
+    ),
+    Route(
+        "can_run",
+        "POST",
+        "/v1/can-run",
+        Access.SEE,
+        "Whether a job would start if it came now: where, or why not, and when. Nothing is"
+        " submitted. A token of a tenant asks for itself and those below it.",
+        fairness.CanRun,
+        fairness.CanRunAsked,
+    ),
+    Route(
+        "allocation",
+        "GET",
+        "/v1/allocation",
+        Access.SEE,
+        "The exact allocation of what is present: its levels, what stops whom, and who fills which"
+        " machines.",
+        fairness.LiveAllocation,
     ),
     Route(
         "audit",
@@ -273,6 +293,31 @@ ROUTES: tuple[Route, ...] = (
         status=204,
     ),
     Route("me", "GET", "/v1/me", Access.SEE, "Whose token this is.", tokens.Me),
+    Route(
+        "session",
+        "GET",
+        "/v1/session",
+        Access.PUBLIC,
+        "Whose session a browser has; of nobody, `me` is null.",
+        tokens.Session,
+    ),
+    Route(
+        "sign_in",
+        "POST",
+        "/v1/session",
+        Access.PUBLIC,
+        "Sign a browser in: the token becomes a cookie that no script can read.",
+        tokens.Me,
+        tokens.SessionToken,
+    ),
+    Route(
+        "sign_out",
+        "DELETE",
+        "/v1/session",
+        Access.PUBLIC,
+        "Sign a browser out: it forgets the cookie. The token stays good.",
+        status=204,
+    ),
     Route(
         "signin",
         "GET",
@@ -309,6 +354,23 @@ ROUTES: tuple[Route, ...] = (
         Access.PUBLIC,
         "This API as OpenAPI 3.1.",
         media="application/json",
+    ),
+    Route("dashboard", "GET", "/", Access.PUBLIC, "The dashboard's page.", media="text/html"),
+    Route(
+        "dashboard_file",
+        "GET",
+        "/dashboard/{file}",
+        Access.PUBLIC,
+        "A file of the dashboard: a script, a style.",
+        media="text/*",
+    ),
+    Route(
+        "dashboard_room",
+        "GET",
+        "/dashboard/{room}/{module}",
+        Access.PUBLIC,
+        "A file of the dashboard in a folder.",
+        media="text/*",
     ),
 )
 

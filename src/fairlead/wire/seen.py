@@ -55,13 +55,20 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     # Why it rests is what the engine said of somebody's task.
     machines.Quarantine: _fields("until failures", admin="why"),
     fairness.Shares: _fields("schema_ time policy exact tenants jobs"),
-    fairness.TenantShare: _fields("name parent weight running waiting share fair shortfall"),
-    fairness.JobShareNow: _fields("name tenant running waiting share fair fair_tasks guaranteed"),
+    fairness.TenantShare: _fields(
+        "name parent weight running waiting share fair guaranteed asked shortfall"
+    ),
+    fairness.JobShareNow: _fields(
+        "name tenant running waiting share fair fair_tasks guaranteed asked"
+    ),
     fairness.SharesHistory: _fields("schema_ since until step tenants"),
     fairness.TenantHistory: _fields("name points"),
     fairness.SharePoint: _fields("time share fair running waiting"),
     # Of others' jobs that can run nowhere it says so, and not by what constraint.
     fairness.WhatIfAnswer: _fields("schema_ time whatif sentences"),
+    fairness.CanRun: _fields("schema_ time now machines waiting expected_start sentences"),
+    # Constraints are no part of it, and of others no warning.
+    fairness.LiveAllocation: _fields("schema_ time picture problem"),
     fairness.LiveAudit: _fields(
         "schema_ time exact policy tenants shortfalls more below_fair below_fair_more problem"
     ),
@@ -72,8 +79,9 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     tokens.TokenRow: _fields("name role tenant made"),
     tokens.Tokens: _fields("schema_ tokens"),
     tokens.MadeToken: _fields("schema_ name role tenant made token"),
-    tokens.SignIn: _fields("issuer audience client scopes"),
+    tokens.SignIn: _fields("schema_ issuer audience client scopes"),
     tokens.Me: _fields("schema_ name role tenant tenants"),
+    tokens.Session: _fields("schema_ me"),
     events.ServerEvent: _fields(
         "seq time kind job tenant task attempt machine back", owner="cause code"
     ),

@@ -53,6 +53,21 @@ class Tokens(ResponseBody):
     tokens: list[TokenRow]
 
 
+REQUEST_HEADER = "Fairlead-Request"
+"""Of a request that is to change something in a browser's session: `1`. No other page can send
+it."""
+
+
+LONGEST = 4000
+"""Letters of what a cookie has room for."""
+
+
+class SessionToken(RequestBody):
+    """Who signs in: a token, or the JWT of the issuer."""
+
+    token: str = Field(min_length=1, max_length=LONGEST)
+
+
 class SignIn(ResponseBody):
     """Where people sign in whose JWTs this service takes; null: it takes tokens alone. `client` is
     the client id with which `fairlead login` asks there, null where nobody may."""
@@ -72,3 +87,10 @@ class Me(ResponseBody):
     role: Role
     tenant: str | None = None
     tenants: list[str] | None = None
+
+
+class Session(ResponseBody):
+    """Whose token the request shows, if any."""
+
+    schema_: Literal["fairlead.session/1"] = Field(default="fairlead.session/1", alias="schema")
+    me: Me | None = None

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.cli.common.screen import Screen, columns, escaped, folded, screen_of, table, wrapped
+from fairlead.cli.common.screen import Screen, columns, folded, screen_of, table, wrapped
+from fairlead.model.words import escaped
 from tests.transcripts import EXAMPLES
 
 TERMINAL = Screen(width=40, colour=False, blocks=True)

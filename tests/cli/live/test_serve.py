@@ -224,7 +224,7 @@ def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
         (["--tls-cert", "x.pem"], "TLS needs a certificate and its key"),
         (["--tls-cert", "x.pem", "--tls-key", "y.pem"], "x.pem"),
         (["--address", "auto"], "--address is that of a Ray cluster; write --engine ray"),
-        (["--engine", "slurm"], "invalid choice: 'slurm'"),
+        (["--engine", "slurm"], "--engine cannot be 'slurm'; give local or ray"),
         (["--cluster", "nowhere.yaml"], "no such file: nowhere.yaml"),
         (["--cluster", "with-jobs.yaml"], "describes jobs, too"),
         (["--cluster", "with-jobs.yaml", "--engine", "ray"], "describes jobs, too"),

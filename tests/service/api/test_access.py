@@ -14,7 +14,16 @@ from fairlead.wire.routes import ROUTES, STREAM, Access, Route
 from tests.engines.world import Fate
 from tests.service.api.stage import Answer, Stage, call, job, stream
 
-IN_PATHS = {"job": "mine", "task": "0", "tenant": "sales", "machine": "m0", "token": "spare"}
+IN_PATHS = {
+    "job": "mine",
+    "task": "0",
+    "tenant": "sales",
+    "machine": "m0",
+    "token": "spare",
+    "file": "style.css",
+    "room": "live",
+    "module": "main.js",
+}
 """What stands in the routes' paths. The job is of the tenant vision."""
 
 BODIES: dict[str, object] = {
@@ -29,7 +38,9 @@ BODIES: dict[str, object] = {
     "drain_machines": {"machines": ["m0", "m1"]},
     "undrain_machines": {"machines": ["m0", "m1"]},
     "whatif": {"remove": ["m1"]},
+    "can_run": {"demand": {"cpu": 1}},
     "make_token": {"name": "fresh", "role": "viewer"},
+    "sign_in": {"token": "fl_root_wrong"},
 }
 """A route with a body that is not here fails its tests."""
 
@@ -60,6 +71,8 @@ def ask(stage: Stage, route: Route, token: str | None) -> Answer:
     """The route's answer."""
     path = route.path.format(**IN_PATHS)
     body = BODIES[route.name] if route.body is not None else None
+    if route.name == "sign_in":
+        body = {"token": stage.tokens["root"]}
     return stage.ask(route.method, path, token, body, impatient=route.media == STREAM)
 
 

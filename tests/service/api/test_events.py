@@ -124,6 +124,15 @@ def test_a_reader_that_comes_back_after_a_restart_reads_on_from_the_journal() ->
         assert [(event.seq, event.kind) for event in found] == shown(stage)
 
 
+@pytest.mark.parametrize("before", [1, 3, 1000])
+def test_a_reader_who_knows_nothing_begins_so_many_entries_ago(stage: Stage, before: int) -> None:
+    last = busy(stage)
+    begin = stage.service.records.seq - before
+    found = stage.run(until(follow(stage, query=f"?since=-{before}"), last))
+    expected = [each for each in shown(stage) if each[0] > begin]
+    assert [(event.seq, event.kind) for event in found] == expected
+
+
 def test_a_reader_from_another_journal_is_told_to_begin_anew(stage: Stage) -> None:
     busy(stage)
     [gone] = stage.run(until(follow(stage, query="?since=999999"), 10**9))

@@ -166,13 +166,20 @@ def test_jobs_are_listed_by_state_tenant_and_beginning_in_pages() -> None:
         assert names(stage, "tenant=vision&limit=2") == [f"v{index}" for index in range(8)]
         assert names(stage, "tenant=research") == [*(f"v{index}" for index in range(8)), "r"]
         assert names(stage, "prefix=s") == ["s"]
+        assert names(stage, "waiting=true") == ["r", "s"]
+        stage.submit("part", "sales", 9)
+        assert names(stage, "waiting=true&tenant=sales") == ["s", "part"]
+        stage.ask("POST", "/v1/jobs/part/cancel")
+        stage.step()
+        for query in ("", "tenant=vision&limit=2", "limit=1", "prefix=s", "prefix=none"):
+            assert names(stage, f"newest=true&{query}") == names(stage, query)[::-1]
         # There is room for eight tasks on the machines.
         assert names(stage, "state=pending") == ["r", "s"]
         stage.ask("POST", "/v1/jobs/v0/cancel")
         stage.step()
         stage.step()
         assert "v0" not in names(stage)
-        assert names(stage, "state=cancelled") == ["v0"]
+        assert names(stage, "state=cancelled") == ["v0", "part"]
         assert "v0" in names(stage, "all=true")
 
 
@@ -214,7 +221,7 @@ def test_a_name_may_hold_whatever_a_path_may_not(stage: Stage, name: str) -> Non
 
 
 def test_what_is_not_there_is_not_found(stage: Stage) -> None:
-    for path in ("/v1/jobs/x", "/v1/tenants/x", "/v1/machines/x", "/v1/jobs/x/tasks", "/v2", "/"):
+    for path in ("/v1/jobs/x", "/v1/tenants/x", "/v1/machines/x", "/v1/jobs/x/tasks", "/v2", "//"):
         answer = stage.get(path)
         assert (answer.status, answer.kind) == (404, "not_found"), path
     assert stage.ask("DELETE", "/v1/tokens/x").status == 404
@@ -316,6 +323,66 @@ def test_shares_reasons_and_the_audit_are_told() -> None:
         audit = stage.get("/v1/audit", "watcher").tree
         assert audit["schema"] == "fairlead.live-audit/1"
         assert stage.get("/v1/shares/history?tenant=vision").status == 200
+
+
+def test_what_is_drawn_is_the_fair_shares_of_the_present() -> None:
+    with Stage() as stage:
+        empty = stage.get("/v1/allocation", "vision").tree
+        assert empty["picture"] is None
+        assert "no job is present" in empty["problem"]
+        stage.submit("a", "vision", 20, duration="5s")
+        stage.submit("b", "language", 20)
+        for _ in range(3):
+            stage.step(1)
+        told = stage.get("/v1/shares", "vision").tree["tenants"]
+        drawn = stage.get("/v1/allocation", "vision").tree["picture"]
+        fair = {one["name"]: one["fair"] for one in told if one["fair"] is not None}
+        shares = {one["name"]: one["share"] for one in drawn["tenants"]}
+        assert fair == pytest.approx({name: shares[name] for name in fair})
+        assert drawn["drawn"] == ["vision", "language"]
+        assert [level["full"][0]["resource"] for level in drawn["levels"]] == ["cpu"]
+
+
+def test_whether_a_job_could_run_is_what_becomes_of_it() -> None:
+    with Stage(lasting(None)) as stage:
+        asked = {"demand": {"cpu": 1}, "tasks": 3}
+        now = stage.ask("POST", "/v1/can-run", "vision", asked).tree
+        assert now["now"] == 3
+        assert now["waiting"] == 0
+        stage.submit("a", "sales", 20, duration="5s")
+        for _ in range(3):
+            stage.step(1)
+        later = stage.ask("POST", "/v1/can-run", "vision", asked).tree
+        assert later["now"] == 0
+        assert later["waiting"] == 3
+        assert later["expected_start"] > later["time"]
+        assert "expected to start in" in later["sentences"][-1]
+        assert [one["name"] for one in stage.get("/v1/jobs", "vision").tree["jobs"]] == ["a"]
+        submitted = {"jobs": [job("b", "vision", 3)]}
+        assert stage.ask("POST", "/v1/jobs", "vision", submitted).status == 201
+        stage.step(1)
+        why = stage.get("/v1/jobs/b/why", "vision").tree
+        assert why["reasons"][0]["sentence"] == later["sentences"][0]
+
+
+def test_who_cannot_run_is_told_why_and_whose_question_it_is(stage: Stage) -> None:
+    never = stage.ask("POST", "/v1/can-run", "vision", {"demand": {"cpu": 500}}).tree
+    assert "it can never run" in never["sentences"][0]
+    asked = {"demand": {"cpu": 1}, "tenant": "sales"}
+    assert stage.ask("POST", "/v1/can-run", "vision", asked).status == 403
+    assert stage.ask("POST", "/v1/can-run", "research", asked | {"tenant": "vision"}).status == 200
+    empty: dict[str, object] = {}
+    for wrong in ({"cpu": -1}, empty, {"cpu": "x"}):
+        answer = stage.ask("POST", "/v1/can-run", "vision", {"demand": wrong})
+        assert answer.status == 422, answer.body
+
+
+def test_constraints_of_others_are_not_drawn(stage: Stage) -> None:
+    stage.submit("a", "vision", 2)
+    stage.submit("hidden", "sales", 2, where="zone = SECRETWORD")
+    answer = stage.get("/v1/allocation", "vision")
+    assert answer.tree["picture"] is not None
+    assert b"SECRETWORD" not in answer.body
 
 
 def test_a_what_if_of_another_tenants_job_is_refused(stage: Stage) -> None:

@@ -32,6 +32,7 @@ def measured(
         share=np.array([share, share]),
         fair=np.array([owed, owed]),
         owed=np.array([owed, owed]),
+        asked=np.array([share, share]),
         tenant_running=none,
         tenant_waiting=none,
     )

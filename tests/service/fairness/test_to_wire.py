@@ -97,6 +97,8 @@ def test_shares_and_the_audit_as_the_api_tells_them() -> None:
     assert (rows["vision"].running, rows["vision"].share, rows["vision"].shortfall) == (8, 1.0, 0.0)
     assert rows["language"].fair == 0.5
     assert rows["language"].shortfall == 0.5
+    both = [(row.guaranteed, row.asked) for row in (rows["vision"], rows["language"])]
+    assert both == [(0.5, 1.5), (0.5, 0.75)]
     jobs = {row.name: row for row in found.jobs}
     assert (jobs["eval"].guaranteed, jobs["eval"].running, jobs["eval"].tenant) == (
         2,
@@ -109,9 +111,19 @@ def test_shares_and_the_audit_as_the_api_tells_them() -> None:
         "language lacks 2 tasks of eval for 4 s: it waits for machines"
     )
     live.step(seconds=10)
-    told = history(live.now, watch, tenant="vision")
-    assert [tenant.name for tenant in told.tenants] == ["vision"]
-    assert told.tenants[0].points[-1].share == 1.0
+    past = history(live.now, watch, tenant="vision")
+    assert [tenant.name for tenant in past.tenants] == ["vision"]
+    assert past.tenants[0].points[-1].share == 1.0
+
+
+def test_jobs_without_a_tenant_are_told_of_alone() -> None:
+    live = crowded()
+    live.submit(runs("own", {"cpu": 1}, tasks=16))
+    live.step(seconds=2)
+    core = live.service.core
+    assert core is not None
+    (row,) = shares(live.now, core, live.service.watch, own=True).jobs
+    assert (row.name, row.tenant, row.waiting, row.asked) == ("own", "own", 16, 2.0)
 
 
 def test_without_an_adviser_shares_are_still_told() -> None:

@@ -10,10 +10,15 @@ from fairlead.cli.common.inputs import add_files, add_policy, as_csv, read, say
 from fairlead.cli.common.patience import patience
 from fairlead.cli.common.screen import screen_of
 from fairlead.model.errors import InputError
+from fairlead.model.words import listing
 from fairlead.sharing.rules.whole_names import is_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fairlead.model.allocation import Allocation
+    from fairlead.model.job import Job
+    from fairlead.model.machine import Cluster
 
 EPILOG = """\
 examples:
@@ -21,6 +26,7 @@ examples:
   fairlead allocate cluster.yaml --policy "kdf(k=2)"
   fairlead allocate cluster.yaml --json > shares.json
   fairlead allocate cluster.yaml --quiet --proof proof.json
+  fairlead allocate cluster.yaml jobs.yaml --html shares.html
   fairlead allocate cluster.yaml --tasks whole
   fairlead allocate cluster.yaml --policy cdrf-lottery --draw --seed 7
 """
@@ -66,6 +72,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--proof", metavar="FILE", help="write what proves the shares, for `fairlead verify`"
     )
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page that draws the shares, for a browser"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,8 +90,9 @@ def run(args: argparse.Namespace) -> int:
             f"{args.policy} shares whole tasks alone", "leave out --tasks, or choose a policy"
         )
     cluster, jobs = read(args.files)
-    if args.proof is not None:
-        check_target(args.proof, args.files)
+    for option in ("proof", "html"):
+        if getattr(args, option) is not None:
+            check_target(option, getattr(args, option), args.files)
     if not jobs:
         print("warning: no jobs are described: give their file, too", file=sys.stderr)
     with patience():
@@ -91,10 +101,12 @@ def run(args: argparse.Namespace) -> int:
         allocation = draw_from_lottery(allocation, args.seed or 0)
     if args.proof is not None:
         write_proof(args.proof, allocation)
+    if args.html is not None:
+        write_page(args.html, args.files, cluster, jobs, allocation)
     if args.json:
         say([allocation.to_json(fractions=args.fractions)])
     elif args.csv:
-        from fairlead.cli.text.allocation import reasons
+        from fairlead.sharing.analysis.stop_names import reasons
 
         why = reasons(cluster, jobs, allocation)
         say(as_csv([row | {"stopped_by": why[str(row["job"])]} for row in allocation.table()], CSV))
@@ -120,14 +132,14 @@ def draw_from_lottery(allocation: Allocation, seed: int) -> Allocation:
     return replace(allocation, whole=replace(whole, drawn=(number, seed)))
 
 
-def check_target(file: str, inputs: list[str]) -> None:
-    """Raises InputError where the proof would replace the input."""
+def check_target(option: str, file: str, inputs: list[str]) -> None:
+    """Raises InputError where what the option writes would replace the input."""
     from pathlib import Path
 
     target = Path(file)
     for name in inputs:
         if name == file or (target.exists() and Path(name).exists() and target.samefile(name)):
-            raise InputError(f"--proof {file} would write over the input", "name another file")
+            raise InputError(f"--{option} {file} would write over the input", "name another file")
 
 
 def write_proof(file: str, allocation: Allocation) -> None:
@@ -146,3 +158,22 @@ def write_proof(file: str, allocation: Allocation) -> None:
             right = "leave out --proof, or --tasks whole"
         raise InputError(what, right)
     write_whole(Path(file), proof_to_json(allocation.proof))
+
+
+def write_page(
+    file: str,
+    inputs: Sequence[str],
+    cluster: Cluster,
+    jobs: Sequence[Job],
+    allocation: Allocation,
+) -> None:
+    """Writes the page that draws the allocation."""
+    from pathlib import Path
+
+    from fairlead.dashboard.page import page
+    from fairlead.dashboard.picture import picture
+    from fairlead.whole_file import write_whole
+
+    title = f"Fair shares of {listing([Path(each).name for each in inputs])}"
+    data = picture(cluster, jobs, allocation)
+    write_whole(Path(file), page(title, "allocation_page", data))

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import ago, say_answer, service_of
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.main import Exit
-from fairlead.model.words import counted, number
+from fairlead.model.words import counted, escaped, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import add_service, check_tenant, say_answer, service_of
-from fairlead.cli.common.screen import escaped
 from fairlead.model.errors import InputError
+from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from fairlead.wire.jobs import CancelledJob

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from fairlead.cli.common.inputs import say_result
-from fairlead.cli.common.screen import escaped
 from fairlead.engines.registry import ENGINES
+from fairlead.model.words import escaped
 
 EPILOG = """\
 examples:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import check_tenant, say_answer, service_of
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.text.shares import over_lines
 from fairlead.model.errors import InputError
-from fairlead.model.words import counted, number
+from fairlead.model.words import counted, escaped, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fairlead.cli.common.remote import add_service, say_answer, service_of
-from fairlead.cli.common.screen import escaped
+from fairlead.model.words import escaped
 
 EPILOG = """\
 examples:

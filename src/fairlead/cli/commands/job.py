@@ -14,7 +14,8 @@ from fairlead.cli.common.remote import (
     state_word,
     total,
 )
-from fairlead.cli.common.screen import Screen, columns, escaped, folded, table
+from fairlead.cli.common.screen import Screen, columns, folded, table
+from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,8 @@ from fairlead.cli.common.remote import (
     service_of,
     state_word,
 )
-from fairlead.cli.common.screen import Screen, escaped
+from fairlead.cli.common.screen import Screen
+from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,8 +7,8 @@ import os
 from dataclasses import replace
 
 from fairlead.cli.common.remote import add_service, at, complain, only_text, say_answer
-from fairlead.cli.common.screen import escaped
 from fairlead.model.errors import InputError
+from fairlead.model.words import escaped
 
 EPILOG = """\
 examples:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import add_service, complain, service_of
-from fairlead.cli.common.screen import escaped
 from fairlead.model.errors import InputError
-from fairlead.model.words import counted
+from fairlead.model.words import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
-from fairlead.cli.common.screen import Screen, escaped, screen_of, table, wrapped
+from fairlead.cli.common.screen import Screen, screen_of, table, wrapped
+from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say_result
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.model.errors import InputError
+from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from fairlead.simulation.ideal.kinds import Kind

@@ -19,10 +19,9 @@ from fairlead.cli.common.remote import (
     service_of,
     total,
 )
-from fairlead.cli.common.screen import escaped
 from fairlead.cli.main import Exit
 from fairlead.model.errors import InputError
-from fairlead.model.words import counted
+from fairlead.model.words import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

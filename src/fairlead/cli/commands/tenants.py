@@ -6,8 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import add_service, count, rows_or, say_answer, service_of
-from fairlead.cli.common.screen import Screen, escaped
+from fairlead.cli.common.screen import Screen
 from fairlead.model.errors import InputError
+from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,8 +15,9 @@ from fairlead.cli.common.remote import (
     say_answer,
     service_of,
 )
-from fairlead.cli.common.screen import Screen, escaped
+from fairlead.cli.common.screen import Screen
 from fairlead.model.errors import InputError
+from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

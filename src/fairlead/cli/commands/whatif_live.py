@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.common.remote import say_answer, service_of
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.model.errors import InputError
-from fairlead.model.words import number
+from fairlead.model.words import escaped, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

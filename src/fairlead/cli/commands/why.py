@@ -6,7 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.remote import add_service, say_answer, service_of
-from fairlead.cli.common.screen import Screen, escaped, folded
+from fairlead.cli.common.screen import Screen, folded
+from fairlead.model.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,13 +28,18 @@ PATIENCE = 10.0
 
 def add_service(parser: argparse._ActionsContainer) -> None:
     """Adds the options that name the service and ask for an answer for programs."""
+    add_address(parser)
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def add_address(parser: argparse._ActionsContainer) -> None:
+    """Adds the option that names the service."""
     parser.add_argument(
         "--url",
         metavar="URL",
         help="the service's address (default: FAIRLEAD_URL, the client's file, or the service"
         " that this user runs here)",
     )
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
+from fairlead.model.words import escaped
+
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
 LONGEST = 2000
@@ -70,13 +72,6 @@ def screen_of(stream: TextIO) -> Screen:
 
 def _columns_given() -> bool:
     return os.environ.get("COLUMNS", "").isdecimal()
-
-
-def escaped(text: str) -> str:
-    """The text with everything that would move the cursor or break a line made visible."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def brief(text: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from fairlead.audit.finding import Finding, Input, Verdict
 from fairlead.audit.run import Refused
 from fairlead.audit.witness.file import witness_tree
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.model.report import rounded
-from fairlead.model.words import counted, listing, plural, sentence
+from fairlead.model.words import counted, escaped, listing, plural, sentence
 
 SCHEMA = "fairlead.audit/1"
 BROKEN = ("below", "envious", "could gain", "differ", "violations")

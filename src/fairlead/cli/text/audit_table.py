@@ -23,11 +23,12 @@ from fairlead.audit.table.draw import (
 from fairlead.audit.table.paper import COLUMNS, REASONS, Row, paper_says
 from fairlead.audit.table.whole import WHOLE_COLUMNS, whole_paper_says
 from fairlead.audit.witness.file import witness_tree
-from fairlead.cli.common.screen import Screen, escaped, wrapped
+from fairlead.cli.common.screen import Screen, wrapped
 from fairlead.cli.common.screen import table as text_table
 from fairlead.model.errors import InputError
 from fairlead.model.report import rounded
 from fairlead.model.shares import Tasks
+from fairlead.model.words import escaped
 
 SCHEMA = "fairlead.audit-table/1"
 TRIES = 60

@@ -8,12 +8,12 @@ from fractions import Fraction
 from fairlead.audit.whatif.buy import Buying
 from fairlead.audit.whatif.buy_search import Bought
 from fairlead.audit.whatif.compare import Moved
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.text.comparison import signed
 from fairlead.cli.text.whatif import lines
 from fairlead.model.quantity import written_plain
 from fairlead.model.report import rounded
-from fairlead.model.words import amount, counted, listing, number, percent
+from fairlead.model.words import amount, counted, escaped, listing, number, percent
 
 STOPPED = 3
 """Tenants that no purchase helps, of whom each has its sentence."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairlead.cli.common.screen import Screen, columns, escaped, table, wrapped
-from fairlead.model.words import counted, listing, number, plural, sentence
+from fairlead.cli.common.screen import Screen, columns, table, wrapped
+from fairlead.model.words import counted, escaped, listing, number, plural, sentence
 
 if TYPE_CHECKING:
     from fairlead.model.allocation import Allocation

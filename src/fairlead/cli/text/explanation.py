@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairlead.cli.common.screen import Screen, escaped, wrapped
+from fairlead.cli.common.screen import Screen, wrapped
 from fairlead.cli.text.typing_hints import typing_hints
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.names import compress
@@ -14,6 +14,7 @@ from fairlead.model.words import (
     amount,
     amounts,
     counted,
+    escaped,
     listing,
     number,
     percent,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairlead.cli.common.remote import at, count
-from fairlead.cli.common.screen import Screen, escaped, table
-from fairlead.model.words import amounts
+from fairlead.cli.common.screen import Screen, table
+from fairlead.model.words import amounts, escaped
 from fairlead.wire.machines import MachineRow
 
 

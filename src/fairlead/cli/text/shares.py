@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairlead.cli.common.remote import ago, at, count
-from fairlead.cli.common.screen import Screen, escaped, table
-from fairlead.model.words import number
+from fairlead.cli.common.screen import Screen, table
+from fairlead.model.words import escaped, number
 from fairlead.wire.fairness import Shares, SharesHistory, TenantShare
 
 CLOSE = 1e-9

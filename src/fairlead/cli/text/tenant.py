@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairlead.audit.tenant import TenantExplanation, Try
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
-from fairlead.cli.text.allocation import reasons
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.text.explanation import bullet, change_briefly, change_in_words
 from fairlead.model.machine import Machine
-from fairlead.model.words import counted, listing, number, percent
+from fairlead.model.words import counted, escaped, listing, number, percent
+from fairlead.sharing.analysis.stop_names import reasons
 
 _DIGITS = 4  # significant digits of what would be gained
 _JOBS = 4  # jobs that a sentence names before it counts the rest

@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from fairlead.cli.common.remote import ago, count, done, holding
-from fairlead.cli.common.screen import escaped, widths_of
+from fairlead.cli.common.screen import widths_of
 from fairlead.cli.text.machines import used
 from fairlead.cli.text.shares import everybody, tree
 from fairlead.client.client import Client
 from fairlead.client.errors import NotAllowedError, RefusedError
-from fairlead.model.words import counted, number
+from fairlead.model.words import counted, escaped, number
 from fairlead.wire.fairness import Shares
 from fairlead.wire.jobs import JobRow
 from fairlead.wire.machines import MachineRow, MachineState

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.model.report import Tree, rounded
-from fairlead.model.words import amounts, counted, number
+from fairlead.model.words import amounts, counted, escaped, number
 from fairlead.simulation.traces.describing import PERCENTS, Description
 from fairlead.simulation.traces.registry import meanings
 from fairlead.simulation.workload import Workload

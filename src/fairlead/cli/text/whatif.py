@@ -8,14 +8,14 @@ from fractions import Fraction
 from fairlead.audit.finding import Input
 from fairlead.audit.whatif.compare import Bottleneck, Kind, Level, Moved, WhatIf
 from fairlead.audit.whatif.edits import Add, Demand, Drop, Edit, Limit, Remove, Weight
-from fairlead.cli.common.screen import Screen, escaped, table, wrapped
-from fairlead.cli.text.allocation import who_froze
+from fairlead.cli.common.screen import Screen, table, wrapped
 from fairlead.cli.text.comparison import signed
 from fairlead.model.allocation import Allocation
 from fairlead.model.names import compress
 from fairlead.model.quantity import written_plain
 from fairlead.model.report import LISTS
-from fairlead.model.words import amount, counted, listing, number, plural, sentence
+from fairlead.model.words import amount, counted, escaped, listing, number, plural, sentence
+from fairlead.sharing.analysis.stop_names import who_froze
 
 _NAMES = 4  # names that a list shows before it counts the rest
 _RANGES = 2  # ranges of machines in a cell, likewise

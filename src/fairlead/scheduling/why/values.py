@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairlead.model.quantity import written
-from fairlead.model.words import amounts
+from fairlead.model.words import amounts, timespan
 
 NAMED = 3
 """How many jobs a sentence names; the others are counted."""
@@ -184,7 +184,7 @@ class Prefers:
         which = "the machine" if self.machines == 1 else f"one of {self.machines} machines"
         if not self.machines:
             which = "a machine, which is not there,"
-        waits = f"it waits {written(self.seconds)} s more for {which} that it prefers"
+        waits = f"it waits {timespan(float(self.seconds))} more for {which} that it prefers"
         if not self.others:
             return waits
         return (

@@ -21,11 +21,13 @@ from fairlead.service.api.middleware import Middleware
 from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
 from fairlead.service.api.request_context import Api, wall_clock
 from fairlead.service.api.routes import (
+    dashboard,
     events,
     fairness,
     jobs,
     machines,
     metrics,
+    session,
     status,
     tasks,
     tenants,
@@ -47,7 +49,10 @@ E = TypeVar("E", bound=Exception)
 
 HANDLERS: Mapping[str, Handler] = {
     name: handler
-    for subject in (jobs, tasks, tenants, machines, fairness, tokens, events, metrics, status)
+    for subject in (
+        *(jobs, tasks, tenants, machines, fairness, tokens, session),
+        *(events, metrics, status, dashboard),
+    )
     for name, handler in getmembers(subject, iscoroutinefunction)
     if handler.__module__ == subject.__name__ and not name.startswith("_")
 }
@@ -141,6 +146,15 @@ def _add(app: FastAPI, route: Route) -> None:
         openapi_extra=_extra(route),
         tags=[route.path.split("/")[2] if route.path.startswith("/v1/") else "service"],
     )
+    if route.method == "GET" and route.access is Access.PUBLIC:  # as balancers and browsers ask
+        app.add_api_route(
+            route.path,
+            HANDLERS[route.name],
+            methods=["HEAD"],
+            name=route.name,
+            include_in_schema=False,
+            response_model=None,
+        )
 
 
 def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
@@ -171,7 +185,7 @@ def _codes(route: Route) -> list[int]:
     """Every way in which the route refuses."""
     kinds = [ErrorKind.BAD_REQUEST, ErrorKind.INVALID, ErrorKind.TOO_MANY]
     kinds += [ErrorKind.INTERNAL, ErrorKind.UNAVAILABLE]
-    if route.access is not Access.PUBLIC:
+    if route.access is not Access.PUBLIC or route.path == "/v1/session":
         kinds.append(ErrorKind.UNAUTHENTICATED)
         kinds.append(ErrorKind.FORBIDDEN)
     if "{" in route.path or route.method != "GET":

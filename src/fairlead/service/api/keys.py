@@ -79,11 +79,10 @@ class Keys:
             self._until, self._read_at = now + self._for, changes
             self._tenants.clear()
 
-    async def holder(self, header: str | None, address: str) -> Holder:
-        """Finds the token, or the person, by the header Authorization. Raises RefusalError."""
+    async def holder(self, text: str | None, address: str) -> Holder:
+        """Finds the token, or the person, by the text of what was shown. Raises RefusalError."""
         now = self._clock()
-        scheme, _, text = (header or "").partition(" ")
-        if scheme.lower() != "bearer" or not text.strip():
+        if not text:
             raise RefusalError(
                 ErrorKind.UNAUTHENTICATED,
                 "the request has no token",
@@ -91,7 +90,6 @@ class Keys:
                 headers=CHALLENGE,
             )
         await self._refresh(now)
-        text = text.strip()
         if self._people is not None and not text.startswith(PREFIX):
             return await self._person(self._people, text, address)
         known = verify(text, self._tokens.get)

@@ -10,8 +10,10 @@ from urllib.parse import quote, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fairlead.service.api.entering import CALLER
 from fairlead.service.api.refusal import RefusalError, answer
-from fairlead.service.api.request_context import CALLER, Api
+from fairlead.service.api.request_context import Api
+from fairlead.service.api.session import is_origin
 from fairlead.service.telemetry.happenings import RequestAnswered
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.status import AGE_HEADER, LEADER_HEADER
@@ -25,7 +27,8 @@ HEADERS = [
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 ]
-"""Of every answer: nothing of it is ever to be run or framed by a browser."""
+"""Of every answer that does not say otherwise, as the dashboard's files do: nothing of it is ever
+to be run or framed by a browser."""
 
 STALLED = 60.0
 """Seconds in which a reader takes no byte; then his connection is closed."""
@@ -59,6 +62,7 @@ class Middleware:
         scope["path"] = raw.partition(b"?")[0].decode("latin-1")
         if self._behind_proxy:
             scope["client"] = _client(scope)
+            scope["scheme"] = "https"  # what the client speaks with the proxy
 
         if self.api.telemetry is not None:
             send = self._traced(scope, send, self.api.telemetry)
@@ -67,7 +71,10 @@ class Middleware:
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._report(scope, message["status"], began)
-                message["headers"] = [*message.get("headers", ()), *HEADERS, *self._worth()]
+                given = message.get("headers", ())
+                names = {name for name, _ in given}
+                ours = (each for each in HEADERS if each[0] not in names)
+                message["headers"] = [*given, *ours, *self._worth()]
             async with asyncio.timeout(STALLED):
                 await send(message)
 
@@ -139,13 +146,21 @@ class Middleware:
         """Refuses requests of another page in the user's browser: it may name any host."""
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
-        if len(hosts) != 1 or not is_loopback(urlsplit(f"//{hosts[0]}").hostname or ""):
+        if len(hosts) != 1 or not is_loopback(_name_of(hosts[0])):
             return RefusalError(
                 ErrorKind.FORBIDDEN, "without tokens only this machine may be named as the host"
             )
-        if any(urlsplit(origin).netloc != hosts[0] for origin in origins):
+        if not all(is_origin(origin, hosts[0]) for origin in origins):
             return RefusalError(ErrorKind.FORBIDDEN, "another page's requests are not answered")
         return None
+
+
+def _name_of(host: str) -> str:
+    """The host without its port; nothing where it is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def is_loopback(host: str) -> bool:

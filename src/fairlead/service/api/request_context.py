@@ -10,18 +10,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import perf_counter, time_ns
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Request
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from fairlead.dashboard.served import ServedFile, served_files
 from fairlead.service.api.feed import Feed
-from fairlead.service.api.keys import NOBODY_ASKED, Keys
-from fairlead.service.api.limits import Buckets, neighbourhood
-from fairlead.service.api.places import KNOWN, Places, who_of
+from fairlead.service.api.keys import Keys
+from fairlead.service.api.limits import Buckets
+from fairlead.service.api.places import Places, who_of
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
@@ -30,10 +31,10 @@ from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError
-from fairlead.service.requests import Caller, Done, Refused, Role
+from fairlead.service.requests import Caller, Done, Refused
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.routes import BY_NAME, Access, Route
+from fairlead.wire.routes import Route
 from fairlead.wire.shape import RequestBody, ResponseBody
 
 if TYPE_CHECKING:
@@ -49,12 +50,6 @@ LARGE = 64 * 1024
 
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
-
-CALLER = "fairlead.caller"
-"""In the scope of a request that is answered: who sent it."""
-
-GONE = Caller(None, Role.VIEWER, None)
-"""Caller of a public route; no token is checked."""
 
 
 def wall_clock() -> int:
@@ -79,6 +74,7 @@ class Api:
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
+    dashboard: Mapping[str, ServedFile] = field(default_factory=served_files)
     telemetry: Telemetry | None = None
     people: People | None = None  # who sign in; None: all have tokens
 
@@ -237,12 +233,12 @@ class RequestContext:
 
     async def _slow_down_reading(self) -> None:
         wait = self.api.reading.debt(self.who, self.api.clock())
-        await _slow_down(self.api, wait, "of this sender take the loop's time")
+        await slow_down(self.api, wait, "of this sender take the loop's time")
 
     async def slow_down_heavy(self) -> None:
         """Raises RefusalError where too much that is heavy was asked."""
         wait = self.api.heavy.take(self.who, self.api.clock())
-        await _slow_down(self.api, wait, "of this kind are sent: each computes for long")
+        await slow_down(self.api, wait, "of this kind are sent: each computes for long")
 
     async def body(self) -> bytes:
         """The body, no longer and no slower than is allowed. Raises RefusalError."""
@@ -297,7 +293,7 @@ class RequestContext:
         if self.request.method in ("GET", "HEAD"):
             tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
             more |= {"ETag": tag, "Cache-Control": "private, no-cache"}
-            if _matches(self.request.headers.get("if-none-match", ""), tag):
+            if matches(self.request.headers.get("if-none-match", ""), tag):
                 return Response(None, 304, more)
         return Response(body, self.route.status, more, "application/json")
 
@@ -353,67 +349,7 @@ class _Ongoing(StreamingResponse):
             self._ended()
 
 
-async def enter(request: Request) -> RequestContext:
-    """The request, if it may be answered. Raises RefusalError."""
-    api: Api = request.app.state.api
-    route = BY_NAME[request.scope["route"].name]
-    address = neighbourhood(request.client.host if request.client else "")
-    now = api.clock()
-    # A neighbour behind the same address takes nothing from who has a token.
-    try:
-        holder = await _holder(api, request, route, address)
-    except RefusalError:
-        await _slow_down(api, api.by_address.take(address, now), "come from this address")
-        raise
-    caller = _caller(route, holder)
-    request.scope[CALLER] = caller
-    if holder is None:
-        await _slow_down(api, api.by_address.take(address, now), "come from this address")
-    else:
-        who = who_of(caller, address)
-        wait = api.by_token.take(who, now)
-        await _slow_down(api, wait, "are sent with this token or others of its tenant")
-        known = request.scope.get("state", {}).get(KNOWN)
-        if known is not None:
-            known(who)
-    if route.access is Access.ADMIN and caller.role is not Role.ADMIN:
-        raise RefusalError(ErrorKind.FORBIDDEN, "only an admin may do this")
-    if route.access is Access.OWN and caller.role is Role.VIEWER:
-        raise RefusalError(ErrorKind.FORBIDDEN, "a viewer may not do this")
-    for name in request.query_params:
-        if name not in route.query:
-            known = f"known are {', '.join(route.query)}" if route.query else "there is none here"
-            raise RefusalError(ErrorKind.INVALID, f"there is no parameter {name[:60]!r}", known)
-        if len(request.query_params.getlist(name)) > 1:
-            raise RefusalError(ErrorKind.INVALID, f"the parameter {name} is written twice")
-    if route.body is None and _has_body(request):
-        raise RefusalError(ErrorKind.BAD_REQUEST, "nothing is read of a body here", headers=CLOSE)
-    return RequestContext(api, request, route, caller, address, holder)
-
-
-Enter = Annotated[RequestContext, Depends(enter)]
-"""Every handler's first parameter."""
-
-
-async def _holder(api: Api, request: Request, route: Route, address: str) -> Holder | None:
-    if route.access is Access.PUBLIC or api.no_auth:
-        return None
-    headers = request.headers.getlist("authorization")
-    return await api.keys.holder(headers[0] if len(headers) == 1 else None, address)
-
-
-def _caller(route: Route, holder: Holder | None) -> Caller:
-    if holder is not None:
-        return Caller(holder.name, holder.role, holder.tenant)
-    return GONE if route.access is Access.PUBLIC else NOBODY_ASKED
-
-
-def _has_body(request: Request) -> bool:
-    headers = request.headers
-    return "transfer-encoding" in headers or headers.get("content-length", "0").strip() != "0"
-
-
-async def _slow_down(api: Api, wait: float, whose: str) -> None:
+async def slow_down(api: Api, wait: float, whose: str) -> None:
     """Raises RefusalError where one has to wait; not at once, so that who asks again at once does
     no more than who waits."""
     if wait > 0:
@@ -422,6 +358,7 @@ async def _slow_down(api: Api, wait: float, whose: str) -> None:
         raise RefusalError(ErrorKind.TOO_MANY, f"too many requests {whose}", retry=wait)
 
 
-def _matches(header: str, tag: str) -> bool:
+def matches(header: str, tag: str) -> bool:
+    """Whether If-None-Match names the tag."""
     tags = [part.strip().removeprefix("W/") for part in header.split(",")]
     return tag in tags or "*" in tags

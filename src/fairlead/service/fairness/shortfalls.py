@@ -34,7 +34,7 @@ class Measured:
     `whole` is what a job is guaranteed, no more than it has tasks now; -1 where the exact
     allocation is older than the job. Shares of tenants are divided by their weights; `fair` is nan
     where the exact allocation says nothing of a tenant, `owed` the share of what it is
-    guaranteed."""
+    guaranteed, `asked` the share if all that waits ran too."""
 
     exact: Answered | None
     slot: Ints  # (J,)
@@ -49,6 +49,7 @@ class Measured:
     share: Floats
     fair: Floats
     owed: Floats
+    asked: Floats
     tenant_running: Ints
     tenant_waiting: Ints
 
@@ -165,13 +166,14 @@ def measure(core: Core, exact: Answered | None) -> Measured:
             if share is not None:
                 fair[t] = share.share
     counts = np.stack([running, waiting], axis=1)
-    parts = np.stack([shares_of(running, scale), shares_of(np.maximum(whole, 0), scale)], axis=1)
+    tasks = (running, np.maximum(whole, 0), running + waiting)
+    parts = np.stack([shares_of(each, scale) for each in tasks], axis=1)
     total = sum_over_tree(counts, owner, parent)
     shares = sum_over_tree(parts, owner, parent)
     shares /= np.where(weight > 0, weight, 1.0)[:, None]
     return Measured(
         exact, present.slot, running, waiting, whole, scale, owner, names, parent, weight,
-        shares[:, 0], fair, shares[:, 1], total[:, 0], total[:, 1],
+        shares[:, 0], fair, shares[:, 1], shares[:, 2], total[:, 0], total[:, 1],
     )  # fmt: skip
 
 

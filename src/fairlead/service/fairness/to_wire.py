@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from fairlead.model.words import counted, number
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.lookup import is_fifo
@@ -24,10 +26,16 @@ def measure_shares(core: Core, watch: FairnessMonitor | None) -> Measured:
 
 
 def shares(
-    time: int, core: Core, watch: FairnessMonitor | None, *, jobs: bool = False, told: Told = str
+    time: int,
+    core: Core,
+    watch: FairnessMonitor | None,
+    *,
+    jobs: bool = False,
+    own: bool = False,
+    told: Told = str,
 ) -> wire.Shares:
-    """Everybody's share now and by the exact allocation; of each job too where `jobs`, by the name
-    that the reader is `told`."""
+    """Everybody's share now and by the exact allocation; of each job too where `jobs`, of those
+    without a tenant where `own`, by the name that the reader is `told`."""
     found = measure_shares(core, watch)
     exact = found.exact
     return wire.Shares(
@@ -35,7 +43,7 @@ def shares(
         policy=core.book.scaler.spec,
         exact=None if exact is None else exact.answer.time,
         tenants=[_tenant(found, t, _has_scale(core, found)) for t in range(len(found.tenants))],
-        jobs=_jobs(core, found, told) if jobs else [],
+        jobs=_jobs(core, found, told, own=not jobs) if jobs or own else [],
     )
 
 
@@ -55,25 +63,30 @@ def _tenant(found: Measured, t: int, scaled: bool) -> wire.TenantShare:
         waiting=int(found.tenant_waiting[t]),
         share=float(found.share[t]) if scaled else None,
         fair=fair if known else None,
+        guaranteed=float(found.owed[t]) if known else None,
+        asked=float(found.asked[t]) if scaled else None,
         shortfall=float(found.shortfall[t]) if known else None,
     )
 
 
-def _jobs(core: Core, found: Measured, told: Told) -> list[wire.JobShareNow]:
+def _jobs(core: Core, found: Measured, told: Told, *, own: bool) -> list[wire.JobShareNow]:
     exact = None if found.exact is None else found.exact.answer.jobs
     scaled = _has_scale(core, found)
     rows = []
-    for row, slot in enumerate(found.slot.tolist()):
+    chosen = np.flatnonzero(found.owner < 0) if own else np.arange(len(found.slot))
+    for row, slot in zip(chosen.tolist(), found.slot[chosen].tolist(), strict=True):
         name, owner, scale = core.book.name_of(slot), found.owner[row], float(found.scale[row])
+        running, waiting = int(found.running[row]), int(found.waiting[row])
         fair = None if exact is None else exact.of(name)
         called = told(name)
         rows.append(
             wire.JobShareNow(
                 name=called,
                 tenant=found.tenants[owner] if owner >= 0 else called,
-                running=int(found.running[row]),
-                waiting=min(int(found.waiting[row]), 2**53 - 1),
-                share=int(found.running[row]) / scale if scaled and scale > 0 else None,
+                running=running,
+                waiting=min(waiting, 2**53 - 1),
+                share=running / scale if scaled and scale > 0 else None,
+                asked=(running + waiting) / scale if scaled and scale > 0 else None,
                 fair=None if fair is None else fair.share,
                 fair_tasks=None if fair is None else fair.tasks,
                 guaranteed=None if fair is None else fair.whole,

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from fairlead.model.errors import InputError
+from fairlead.model.words import timespan
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.scheduling.transitions import TaskState
@@ -52,13 +53,13 @@ class Fair:
     def sentence(self, now: int, said_before: Collection[str] = ()) -> str:
         """All of it in words, but for a cause that was said before."""
         said = (
-            f"by the exact allocation ({self.policy}, of {_ago(now - self.moment)} ago) its fair"
+            f"by the exact allocation ({self.policy}, of {_since(self.moment, now)} ago) its fair"
             f" share is {self._share()}; it runs {self.running or 'none'}"
         )
         if self.short:
             said += f", {self.short} fewer than it could have by that"
             if self.since is not None and now > self.since:
-                said += f", for {_ago(now - self.since)} now"
+                said += f", for {_since(self.since, now)} now"
             if self.cause is not None and self.cause.sentence not in said_before:
                 said += f": {self.cause.sentence}"
         elif self.running > self.exact.whole:
@@ -117,7 +118,7 @@ class WhyJob:
             said.append(self.fair.sentence(self.time, reasons))
         said += [change.sentence for change in self.changes]
         if self.start is not None:
-            said.append(self._expected(self.start))
+            said.append(expected(self.time, self.start))
         return tuple(said)
 
     def _stands(self) -> str:
@@ -130,22 +131,6 @@ class WhyJob:
             tasks += "".join(f", {count} {word}" for count, word in kinds)
         whose = "" if self.tenant == self.job else f" of {self.tenant}"
         return f"{self.job}{whose} {_STANDS[self.state]}: {tasks}"
-
-    def _expected(self, start: Start) -> str:
-        if start.time is not None:
-            what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
-            said = f"{what} of it {_are(start.tasks)} expected to start in"
-            said += f" {_ago(start.time - self.time)}, if tasks take their declared duration"
-        else:
-            looked = _ago(start.until - self.time)
-            said = f"none of its tasks is expected to start in the next {looked}"
-        if start.unknown:
-            one = start.unknown == 1
-            said += (
-                f"; {'1 running task has' if one else f'{start.unknown} running tasks have'} no"
-                " declared duration, so it may be earlier"
-            )
-        return said
 
 
 @dataclass(frozen=True)
@@ -213,7 +198,7 @@ def explained(taken: Taken) -> WhyJob:
     said = replace(said, why=why, fair=_fair(core, taken, why))
     if why.waiting == 0 or any(isinstance(reason, NotLooked) for reason in why.reasons):
         return said
-    return replace(said, changes=smallest_changes(core, why, taken.told), start=_start(core, why))
+    return replace(said, changes=smallest_changes(core, why, taken.told), start=start_of(core, why))
 
 
 _STANDS = {
@@ -278,7 +263,8 @@ def _cause(core: Core, taken: Taken) -> Cause:
     return cause_of(core, taken.exact, core.ids.jobs[taken.job], told=taken.told)
 
 
-def _start(core: Core, why: Why) -> Start | None:
+def start_of(core: Core, why: Why) -> Start | None:
+    """When the next task of a job would start; None where nobody can say, or it never will."""
     if any(isinstance(reason, (NoMachine, Excluded, TooSmall)) for reason in why.reasons):
         return None  # however long one waits
     own = next((each for each in why.reasons if isinstance(each, Reserved)), None)
@@ -288,17 +274,27 @@ def _start(core: Core, why: Why) -> Start | None:
     return found
 
 
+def expected(now: int, start: Start) -> str:
+    """The expected start as a sentence."""
+    if start.time is not None:
+        what = "1 task" if start.tasks == 1 else f"{start.tasks} tasks"
+        said = f"{what} of it {_are(start.tasks)} expected to start in {_since(now, start.time)}"
+        said += ", if tasks take their declared duration"
+    else:
+        looked = _since(now, start.until)
+        said = f"none of its tasks is expected to start in the next {looked}"
+    if start.unknown:
+        one = start.unknown == 1
+        said += (
+            f"; {'1 running task has' if one else f'{start.unknown} running tasks have'} no"
+            " declared duration, so it may be earlier"
+        )
+    return said
+
+
 def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _ago(microseconds: int) -> str:
-    """A span of time as people say it."""
-    seconds = max(microseconds, 0) / SECOND
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+def _since(then: int, now: int) -> str:
+    return timespan((now - then) / SECOND)

@@ -12,11 +12,12 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.feed import Feed, GoneError, earlier
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import LAST
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter, RequestContext
+from fairlead.service.api.request_context import RequestContext
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
@@ -31,6 +32,9 @@ APART = 0.005
 """Seconds between what is sent and the next, at least: what happens meanwhile goes together. A
 reader is woken for it, and so is this service, which may have more to do."""
 
+MOST_BEFORE = 1000
+"""Entries before now with which a stream may begin, for who knows of none."""
+
 NAMES = 4096
 """Jobs whose names and tenants one stream remembers."""
 
@@ -43,7 +47,12 @@ HEADERS = {"X-Accel-Buffering": "no"}
 async def events(
     context: Enter,
     since: Annotated[
-        int | None, Query(ge=0, le=LAST, description="the seq of the last entry that was seen")
+        int | None,
+        Query(
+            ge=-MOST_BEFORE,
+            le=LAST,
+            description="the seq of the last entry that was seen; below 0: so many entries ago",
+        ),
     ] = None,
 ) -> Response:
     """What happens from now on, or from there on."""
@@ -55,8 +64,9 @@ async def events(
             )
         since = int(header[:20])
     feed = context.api.feed
-    at = await context.read(_now) if since is None else since
-    return context.ongoing(_stream(context, feed, at), HEADERS)
+    if since is None or since < 0:
+        since = max(0, await context.read(_now) + (since or 0))
+    return context.ongoing(_stream(context, feed, since), HEADERS)
 
 
 def _now(view: ServiceView) -> int:

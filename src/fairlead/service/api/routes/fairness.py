@@ -11,11 +11,13 @@ from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.model.errors import InputError
+from fairlead.model.plain import job_of
 from fairlead.scheduling.core import Core
+from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import LAST, Filter, JobName
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of
@@ -25,11 +27,16 @@ from fairlead.service.records.lookup import find, told, told_otherwise
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
 from fairlead.service.why.answer import Taken, explained, take
+from fairlead.service.why.can_run import can_run as try_job
+from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
+from fairlead.service.why.trial import STAND_IN
 from fairlead.service.why.whatif import Present, answer_what_if, input_of, take_present
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import (
     BelowFair,
+    CanRunAsked,
+    LiveAllocation,
     LiveAudit,
     Shares,
     SharesHistory,
@@ -47,7 +54,9 @@ HIDDEN = "no machine can run its job any more"
 
 
 async def shares(
-    context: Enter, jobs: Annotated[bool, Query(description="of each job too")] = False
+    context: Enter,
+    jobs: Annotated[bool, Query(description="of each job too")] = False,
+    own: Annotated[bool, Query(description="of each job without a tenant too")] = False,
 ) -> Response:
     """What each tenant has, and what would be fair."""
     now = context.api.wall()
@@ -55,8 +64,9 @@ async def shares(
         await context.slow_down_heavy()
 
     def look(view: ServiceView) -> Shares:
+        told = _told(view, context.caller)
         return to_wire.shares(
-            _time(view, now), _core(view), view.watch, jobs=jobs, told=_told(view, context.caller)
+            _time(view, now), _core(view), view.watch, jobs=jobs, own=own, told=told
         )
 
     return context.answer(await context.read(look))
@@ -111,10 +121,66 @@ async def whatif(context: Enter) -> Response:
     return context.answer(found)
 
 
+async def can_run(context: Enter) -> Response:
+    """Whether a job would start if it came now."""
+    await context.slow_down_heavy()
+    asked = await context.read_body(CanRunAsked)
+    async with context.api.heavy_places.place(context.who):
+        await context.read(lambda view: _check_tenant(view, context.caller, asked))
+        tree = {"name": STAND_IN, "tasks": asked.tasks} | asked.model_dump(exclude_defaults=True)
+        if asked.tenant is None and context.caller.tenant is not None:
+            tree["tenant"] = context.caller.tenant
+        job = job_of(tree)
+
+        def look(view: ServiceView) -> tuple[FrozenCore, Told]:
+            core = _core(view)
+            if job.tenant is not None and job.tenant not in view.records.tenants:
+                raise InputError(f'there is no tenant "{job.tenant}"')
+            otherwise = told_otherwise(view.records, context.caller)
+            return freeze(core), lambda name: otherwise.get(name, name)
+
+        copy, told = await context.read(look)
+        if context.api.settings.threads:
+            found = await asyncio.to_thread(try_job, copy, job, told)
+        else:
+            found = try_job(copy, job, told)
+    return context.answer(found)
+
+
+async def allocation(context: Enter) -> Response:
+    """The exact allocation of what is present, as it is drawn."""
+    await context.slow_down_heavy()
+    async with context.api.heavy_places.place(context.who):
+        now = context.api.wall()
+
+        def look(view: ServiceView) -> tuple[Present, str, int]:
+            core = _core(view)
+            present = take_present(core, told_otherwise(view.records, context.caller))
+            return present, core.book.scaler.spec, _time(view, now)
+
+        try:
+            present, policy, time = await context.read(look)
+            if context.api.settings.threads:
+                given = await asyncio.to_thread(input_of, present)
+            else:
+                given = input_of(present)
+            found = await context.api.solving.solve(draw_present, time, given, policy)
+        except InputError as error:  # a page shows what is there, and why there is no more
+            found = LiveAllocation(time=now, problem=str(error))
+    return context.answer(found)
+
+
 async def audit(context: Enter) -> Response:
     """Who has less than is guaranteed."""
     now = context.api.wall()
     return context.answer(await context.read(lambda view: _audit(view, context.caller, now)))
+
+
+def _check_tenant(view: ServiceView, caller: Caller, asked: CanRunAsked) -> None:
+    """Raises RefusalError where the caller may not ask for the tenant: the answer tells of its
+    limits and its jobs."""
+    if asked.tenant is not None and not may_see(view, caller, asked.tenant):
+        raise RefusalError(ErrorKind.FORBIDDEN, "this token may not ask for that tenant")
 
 
 def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:

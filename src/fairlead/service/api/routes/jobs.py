@@ -11,10 +11,10 @@ from starlette.responses import Response
 from fairlead.model.errors import Mistake
 from fairlead.model.plain import Plain, plain_job
 from fairlead.scheduling.transitions import TaskState
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import is_below, may_see
 from fairlead.service.api.queries import SCANNED, Cursor, Filter, JobName, Limit, page
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of
@@ -111,15 +111,17 @@ async def list_jobs(
     state: JobState | None = None,
     tenant: Annotated[Filter, Query(description="jobs of this tenant and those below it")] = None,
     prefix: Annotated[Filter, Query(description="names that begin so")] = None,
+    waiting: Annotated[bool, Query(description="only those of which tasks wait")] = False,
+    newest: Annotated[bool, Query(description="the newest first")] = False,
     cursor: Cursor = None,
     limit: Limit = None,
 ) -> Response:
     """A page of jobs. It may be short though more follow: the last page has no `next`."""
     over = every or (state is not None and state not in (JobState.PENDING, JobState.RUNNING))
-    wanted = _Filter(over, state and state.value, tenant, prefix or "")
+    wanted = _Filter(over, state and state.value, tenant, prefix or "", waiting, newest)
     most = page(limit, context.api.settings)
     rows, following = await context.read(
-        lambda view: _rows(view, context.caller, wanted, cursor or 0, most)
+        lambda view: _rows(view, context.caller, wanted, cursor, most)
     )
     after = None if following is None else str(following)
     return context.answer(Jobs(jobs=[to_wire(row) for row in rows], next=after))
@@ -240,6 +242,8 @@ class _Filter:
     state: str | None
     tenant: str | None
     prefix: str
+    waiting: bool
+    newest: bool
 
 
 async def _show(context: Enter, name: str) -> Response:
@@ -276,16 +280,24 @@ def _rows_of(view: ServiceView, caller: Caller, ids: tuple[int, ...]) -> list[Ro
 
 
 def _rows(
-    view: ServiceView, caller: Caller, wanted: _Filter, after: int, most: int
+    view: ServiceView, caller: Caller, wanted: _Filter, cursor: int | None, most: int
 ) -> tuple[list[Row], int | None]:
     """Rows of jobs whose numbers come after that one, and where the next page begins."""
-    jobs, last = view.records.jobs, view.records.next_id
+    jobs, end = view.records.jobs, view.records.next_id
+    if wanted.newest:
+        first = end - 1 if cursor is None else min(cursor, end) - 1
+        numbers, last = range(first, max(0, first - SCANNED), -1), 1
+    else:
+        first = (cursor or 0) + 1
+        numbers, last = range(first, min(end, first + SCANNED)), end - 1
     below: dict[str, bool] = {}
     rows: list[Row] = []
-    for number in range(after + 1, min(last, after + 1 + SCANNED)):
-        record = jobs.get(number)
-        after = number
+    at = last
+    for at in numbers:
+        record = jobs.get(at)
         if record is None or (record.over and not wanted.over):
+            continue
+        if wanted.waiting and not record.counts[TaskState.WAITING]:
             continue
         if wanted.state is not None and record.state.value != wanted.state:
             continue
@@ -300,4 +312,4 @@ def _rows(
             rows.append(row)
         if len(rows) == most:
             break
-    return rows, after if after + 1 < last else None
+    return rows, None if at == last else at

@@ -6,12 +6,12 @@ from starlette.responses import Response
 
 from fairlead.model.errors import InputError
 from fairlead.model.values import plain_name
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.queries import Name
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.records.people import TokenRecord
+from fairlead.service.requests import Caller, RevokeToken, Role
 from fairlead.service.requests import MakeToken as Make
-from fairlead.service.requests import RevokeToken, Role
 from fairlead.service.tokens import make
 from fairlead.wire.tokens import MadeToken, MakeToken, Me, SignIn, TokenRow, Tokens
 from fairlead.wire.tokens import Role as ToldRole
@@ -63,14 +63,16 @@ async def revoke_token(context: Enter, token: Name) -> Response:
 
 async def me(context: Enter) -> Response:
     """Whose token this is."""
-    caller = context.caller
+    return context.answer(await context.read(lambda view: told_me(view, context.caller)))
+
+
+def told_me(view: ServiceView, caller: Caller) -> Me:
+    """What the owner of a token is told of it."""
     tenant = caller.tenant
     tenants: list[str] | None = None
     if caller.role is not Role.ADMIN:
-        tenants = [] if tenant is None else await context.read(lambda view: _below(view, tenant))
-    return context.answer(
-        Me(name=caller.token, role=ToldRole(caller.role.value), tenant=tenant, tenants=tenants)
-    )
+        tenants = [] if tenant is None else _below(view, tenant)
+    return Me(name=caller.token, role=ToldRole(caller.role.value), tenant=tenant, tenants=tenants)
 
 
 async def signin(context: Enter) -> Response:

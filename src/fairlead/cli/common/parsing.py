@@ -1,0 +1,89 @@
+"""The parser of the commands' words, whose mistakes are sentences about what was typed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import NoReturn
+
+from fairlead.cli.common.inputs import close_match, close_option
+from fairlead.model.errors import InputError
+from fairlead.model.words import listing
+
+KINDS = {"int": "a whole number", "float": "a number"}
+"""What a value must be, by the name of the function that reads it."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are sentences with a hint where something is close.
+    `runs_command`: the words after `--` are a command."""
+
+    runs_command = False
+
+    def error(self, message: str) -> NoReturn:
+        """Raises InputError: nothing is printed from here."""
+        sentence, hint = self._said(message)
+        raise InputError(
+            f"{self.prog}{sentence}", hint or f"`{self.prog} --help` shows what it takes"
+        )
+
+    def _said(self, message: str) -> tuple[str, str]:
+        """What the library said in its own words, as a sentence and a hint, which may be empty."""
+        if unknown := re.fullmatch(r"unrecognized arguments: (.*)", message, re.DOTALL):
+            first = unknown[1].split()[0]
+            if self.runs_command:
+                hint = "if it is an option of the command, put -- before the command"
+            else:
+                hint = ""
+            if not first.startswith("-"):
+                return f" has no use for the word {first!r}", hint
+            return (
+                f" does not know {first!r}",
+                close_option(first.partition("=")[0], _options(self)) or hint,
+            )
+        if missing := re.fullmatch(r"the following arguments are required: (.*)", message):
+            empty = {action.metavar for action in self._actions if action.nargs == "*"}
+            names = [name for name in missing[1].split(", ") if name not in empty]
+            return f" needs {listing([_shown(name) for name in names])}", ""
+        if not (about := re.fullmatch(r"argument ([^:]+): (.*)", message, re.DOTALL)):
+            return f": {message}", ""
+        return self._about(about[1].split("/")[-1], about[2])
+
+    def _about(self, name: str, what: str) -> tuple[str, str]:
+        """As `_said`, of what is wrong with one argument."""
+        if re.match(r"expected (one|at least one|\d+) arguments?", what):
+            return f": {name} needs a value", ""
+        if wrong := re.fullmatch(r"invalid (\w+) value: (.*)", what, re.DOTALL):
+            needed = KINDS.get(wrong[1], f"a {wrong[1]}")
+            return f": {name} cannot be {_bare(wrong[2])!r}", f"give {needed}"
+        if wrong := re.match(r"invalid choice: (.*?) \(choose from (.*)\)", what, re.DOTALL):
+            hinted = name.split("|")  # it may name fewer than there are
+            known = hinted if hinted[1:] else [_bare(word) for word in wrong[2].split(", ")]
+            word = _bare(wrong[1])
+            said = f": {name} cannot be {word!r}" if name.startswith("-") else f" has no {word!r}"
+            return said, close_match(word, known) or f"give {listing(known, last='or')}"
+        if other := re.fullmatch(r"not allowed with argument (.*)", what):
+            return f": {other[1].split('/')[-1]} and {name} exclude each other", "leave one out"
+        return f": {name}: {what}", ""
+
+
+def _bare(word: str) -> str:
+    return word[1:-1] if word[:1] in ("'", '"') and word[:1] == word[-1:] else word
+
+
+def _shown(name: str) -> str:
+    """The name of what is missing; of words of which one is chosen, all."""
+    return listing(name.rsplit("/", 1)[-1].split("|"), last="or")
+
+
+def _options(parser: argparse.ArgumentParser) -> dict[str, Sequence[str]]:
+    """Every option of a parser and of its actions, with the values that it can be given."""
+    found: dict[str, Sequence[str]] = {}
+    for action in parser._actions:  # noqa: SLF001  (there is no public list)
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for below in action.choices.values():
+                found |= _options(below)
+        elif action.option_strings and action.help != argparse.SUPPRESS:
+            found[action.option_strings[-1]] = tuple(map(str, action.choices or ()))
+    return found

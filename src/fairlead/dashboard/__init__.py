@@ -1,0 +1,1 @@
+"""Pages on which fairness is seen: their files, and what they draw."""

@@ -1,0 +1,175 @@
+// @ts-check
+/** Bottlenecks: tenants on the left, classes of machines on the right, an edge where a tenant may
+ * run, as thick as what it has there; a class glows by its price. */
+
+import { fitted, html, label, svg } from "./draw.js";
+import { amount, counted, share } from "./numbers.js";
+import { called, prices, scarcest } from "./picture.js";
+
+const THICK = 18;
+
+/**
+ * @param {import("./picture.js").Picture} picture
+ * @param {Map<string | null, string>} paint
+ * @param {Map<string | null, string>} colour
+ */
+export function bottlenecks(picture, paint, colour) {
+  const dear = prices(picture);
+  let chosen = dear.reduce((best, each, index) => ((each?.price ?? 0) > (dear[best]?.price ?? 0) ? index : best), 0);
+  const drawing = html("div", { class: "edges", tabindex: 0, role: "region", "aria-label": "who can run where" });
+  const detail = html("div", { class: "detail", "aria-live": "polite" });
+
+  let width = 0;
+
+  /** @param {number} index */
+  function choose(index) {
+    chosen = index;
+    drawing.replaceChildren(graph(picture, paint, colour, dear, chosen, width, choose));
+    detail.replaceChildren(...told(picture, dear, chosen));
+  }
+  const view = html(
+    "section",
+    { class: "bottlenecks" },
+    html("h2", {}, "Bottlenecks"),
+    html(
+      "p",
+      { class: "soft" },
+      "A line where a tenant can run, as thick as the part of the machines that it has there; red machines stop somebody. Choose machines to see who holds them and who waits.",
+    ),
+    drawing,
+    detail,
+  );
+  fitted(view, (found) => {
+    width = found;
+    choose(chosen);
+  });
+  return view;
+}
+
+/**
+ * @param {import("./picture.js").Picture} picture
+ * @param {Map<string | null, string>} paint
+ * @param {Map<string | null, string>} colour
+ * @param {ReturnType<typeof prices>} dear
+ * @param {number} chosen
+ * @param {number} width
+ * @param {(index: number) => void} choose
+ */
+function graph(picture, paint, colour, dear, chosen, width, choose) {
+  const [left, right] = [Math.max(Math.round(width * 0.2), 100), Math.round(width * 0.64)];
+  /** @type {(string | null)[]} */
+  const tenants = [...picture.drawn];
+  if (picture.eligible.some(({ tenant }) => tenant === null)) tenants.push(null);
+  const rows = Math.max(tenants.length, picture.classes.length, 1);
+  const step = rows > 24 ? 20 : 34;
+  const high = rows * step + 12;
+  /** @param {number} index @param {number} count */
+  const line = (index, count) => 6 + ((index + 0.5) * (high - 12)) / count;
+  const place = new Map(tenants.map((name, index) => [name, index]));
+  const top = Math.max(...dear.map((each) => each?.price ?? 0), 0);
+
+  const edges = picture.eligible
+    .filter(({ tenant }) => place.has(tenant))
+    .map(({ tenant, class: to }) => {
+      const part = portion(picture, tenant, to);
+      const [from, y] = [line(place.get(tenant) ?? 0, tenants.length), line(to, picture.classes.length)];
+      const bend = (right - left) / 2;
+      return svg(
+        "path",
+        {
+          d: `M${left} ${from}C${left + bend} ${from} ${right - bend} ${y} ${right} ${y}`,
+          class: part.part ? "edge" : "edge open",
+          stroke: part.part ? colour.get(tenant) : null,
+          "stroke-width": part.part ? Math.max(1.5, THICK * part.part) : 1,
+          opacity: to === chosen ? 0.95 : 0.35,
+        },
+        svg("title", {}, `${called(tenant)} on ${picture.classes[to].machines}: ${part.text}`),
+      );
+    });
+  const names = tenants.map((name, index) => {
+    const y = line(index, tenants.length);
+    return svg(
+      "g",
+      {},
+      svg("rect", { x: left - 12, y: y - 6, width: 12, height: 12, rx: 2, fill: paint.get(name) }),
+      label(called(name), left - 24, { x: left - 20, y: y + 4, class: "name", "text-anchor": "end" }),
+    );
+  });
+  const classes = picture.classes.map((each, index) => {
+    const y = line(index, picture.classes.length);
+    const price = dear[index]?.price ?? 0;
+    const name = `${each.machines} · ${counted(each.count, "machine")}`;
+    /** @param {Event} event */
+    const pick = (event) => {
+      if (event instanceof KeyboardEvent && event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      choose(index);
+    };
+    return svg(
+      "g",
+      { class: "choice", tabindex: 0, role: "button", "aria-pressed": String(index === chosen), "aria-label": name, onclick: pick, onkeydown: pick },
+      svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: index === chosen ? "class chosen" : "class" }),
+      price ? svg("rect", { x: right, y: y - 10, width: width - right, height: 20, rx: 4, class: "glow", opacity: 0.12 + (0.38 * price) / top }) : null,
+      label(name, width - right - 14, { x: right + 8, y: y + 4, class: "name", "aria-hidden": "true" }),
+    );
+  });
+  return svg("svg", { viewBox: `0 0 ${width} ${high}`, role: "group", "aria-label": "tenants and the machines that they can use" }, ...edges, ...names, ...classes);
+}
+
+/**
+ * The greatest part that a tenant has of any resource of a class.
+ * @param {import("./picture.js").Picture} picture
+ * @param {string | null} tenant
+ * @param {number} index
+ */
+function portion(picture, tenant, index) {
+  const fill = picture.fills.find((one) => one.class === index && one.tenant === tenant);
+  if (!fill) return { part: 0, text: "it can run there, and has nothing" };
+  const size = picture.classes[index].capacity;
+  const parts = Object.entries(fill.amounts).map(([name, row]) => (size[name] ? row[row.length - 1] / size[name] : 0));
+  return { part: Math.max(0, ...parts), text: counted(fill.tasks, "task") };
+}
+
+/**
+ * Of one class: what is scarce, who holds it, who waits for it, and what more of it is worth.
+ * @param {import("./picture.js").Picture} picture
+ * @param {ReturnType<typeof prices>} dear
+ * @param {number} index
+ */
+function told(picture, dear, index) {
+  const each = picture.classes[index];
+  if (!each) return [];
+  const price = dear[index];
+  const resource = price?.resource ?? scarcest(picture);
+  const size = each.capacity[resource] ?? 0;
+  const held = picture.fills
+    .filter((fill) => fill.class === index && fill.amounts[resource])
+    .map((fill) => ({ tenant: fill.tenant, has: fill.amounts[resource][fill.amounts[resource].length - 1] }))
+    .sort((a, b) => b.has - a.has);
+  const could = picture.eligible.filter((pair) => pair.class === index).map(({ tenant }) => tenant);
+  const none = could.filter((tenant) => !held.some((one) => one.tenant === tenant));
+  const lines = [
+    html("h3", {}, `${each.machines}: ${counted(each.count, "machine")}${each.labels.length ? `, ${each.labels.join(", ")}` : ""}`),
+    html(
+      "p",
+      {},
+      `${amount(size)} ${resource}: `,
+      held.length ? held.map(({ tenant, has }) => `${called(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
+      none.length ? `; ${none.slice(0, 12).map(called).join(", ")} could run here and ${none.length === 1 ? "has" : "have"} nothing` : "",
+      ".",
+    ),
+  ];
+  if (price) {
+    const stop = price.level.stop.slice(0, 8).join(", ");
+    lines.push(
+      html(
+        "p",
+        {},
+        `It stops ${stop} at share ${share(price.level.share)}. By its price, one more machine of these would raise that share by ${amount((price.price * size) / each.count)} at first.`,
+      ),
+    );
+  } else {
+    lines.push(html("p", {}, "It stops nobody."));
+  }
+  return lines;
+}

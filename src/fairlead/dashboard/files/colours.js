@@ -1,0 +1,74 @@
+// @ts-check
+/** A colour is a tenant, everywhere the same; past as many colours as the eye tells apart, colours
+ * come again with patterns. */
+
+import { svg } from "./draw.js";
+
+/** Told apart also by those who see red and green alike, on light and on dark ground. */
+const COLOURS = ["#2f6db3", "#d1652a", "#2b8a66", "#8a5bb0", "#b8912b", "#3fa7c4", "#c2557f", "#7a8450"];
+
+/** Of tenants that are drawn as one. */
+const OTHERS = "#8b929b";
+
+/** What is drawn over a colour when it comes again. */
+const PATTERNS = ["", "M0 6L6 0", "M0 3H6", "M3 0V6", "M0 0L6 6M0 6L6 0"];
+
+/**
+ * The paint of each tenant, by the order in which they are named.
+ * @param {string[]} names
+ * @returns {{paint: Map<string | null, string>, colour: Map<string | null, string>, patterns: SVGSVGElement}}
+ *   what fills an area, the plain colour, and an unseen drawing that has to be in the page
+ */
+export function coloured(names) {
+  const paint = new Map([[/** @type {string | null} */ (null), OTHERS]]);
+  const colour = new Map(paint);
+  const definitions = svg("defs");
+  names.forEach((name, index) => {
+    const plain = COLOURS[index % COLOURS.length];
+    const turn = Math.floor(index / COLOURS.length) % PATTERNS.length;
+    colour.set(name, plain);
+    if (!turn) {
+      paint.set(name, plain);
+      return;
+    }
+    const id = `paint-${index % COLOURS.length}-${turn}`;
+    if (![...definitions.children].some((made) => made.id === id)) {
+      definitions.append(pattern(id, plain, PATTERNS[turn]));
+    }
+    paint.set(name, `url(#${id})`);
+  });
+  definitions.append(hatch());
+  return { paint, colour, patterns: svg("svg", { class: "unseen", "aria-hidden": "true" }, definitions) };
+}
+
+/**
+ * @param {string} id
+ * @param {string} plain
+ * @param {string} path
+ */
+function pattern(id, plain, path) {
+  return svg(
+    "pattern",
+    { id, width: 6, height: 6, patternUnits: "userSpaceOnUse" },
+    svg("rect", { width: 6, height: 6, fill: plain }),
+    svg("path", { d: path, stroke: "#fff", "stroke-width": 1.2, opacity: 0.75 }),
+  );
+}
+
+/** What is asked for and not held. */
+function hatch() {
+  return svg(
+    "pattern",
+    { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    svg("rect", { width: 6, height: 6, class: "hatch-ground" }),
+    svg("line", { y2: 6, class: "hatch-line" }),
+  );
+}
+
+/**
+ * A small square of a tenant's paint, before its name.
+ * @param {string | undefined} fill
+ */
+export function swatch(fill) {
+  return svg("svg", { class: "swatch", viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { width: 12, height: 12, rx: 2, fill }));
+}

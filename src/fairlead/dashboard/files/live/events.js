@@ -1,0 +1,69 @@
+// @ts-check
+/** Events: the last that happened, the newest first, as they come. */
+
+import { html } from "../draw.js";
+import { tenant } from "./jobs.js";
+import { table } from "./table.js";
+import { clock } from "./times.js";
+
+/** @typedef {import("./stream.js").ServerEvent} ServerEvent */
+
+/** The kinds, as people say them. */
+export const WORDS = {
+  job_submitted: "job submitted",
+  job_changed: "job changed",
+  job_cancelled: "job cancelled",
+  reject: "job rejected",
+  job_forgotten: "job forgotten",
+  launch: "task launched",
+  stop: "task told to stop",
+  task_started: "task started",
+  task_finished: "task finished",
+  task_failed: "task failed",
+  task_lost: "task lost",
+  task_stopped: "task stopped",
+  machine_joined: "machine joined",
+  machine_left: "machine left",
+  machine_drained: "machine drained",
+  machine_changed: "machine changed",
+  machine_quarantined: "machine quarantined",
+  quarantine_ended: "quarantine ended",
+  tenant_changed: "tenant changed",
+  service_started: "service started",
+  core_changed: "core changed",
+  engine_changed: "engine changed",
+  engine_gone: "engine gone",
+};
+
+/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+export function events(page) {
+  const shown = table(
+    "Events",
+    [
+      { name: "time", kind: "time", cell: (/** @type {ServerEvent} */ event) => clock(event.time) },
+      { name: "what", kind: "word", cell: said },
+      { name: "job", kind: "word", cell: (event) => (event.job ? html("a", { href: `#job/${encodeURIComponent(event.job)}` }, event.job) : null) },
+      { name: "task", kind: "number", cell: (event) => event.task ?? null },
+      { name: "tenant", kind: "word", cell: (event) => (event.tenant ? tenant(event.tenant) : null) },
+      { name: "machine", kind: "word", cell: (event) => event.machine ?? null },
+      { name: "number", kind: "number extra", cell: (event) => event.seq },
+    ],
+    (event) => String(event.seq),
+  );
+  return {
+    title: "Events",
+    element: html("section", {}, html("h1", {}, "Events"), html("p", { class: "soft" }, "The last 200, the newest first."), shown.element),
+    async read() {
+      shown.show(page.recent(), "Nothing has happened yet.");
+      return 0;
+    },
+  };
+}
+
+/** @param {ServerEvent} event */
+function said(event) {
+  const words = /** @type {Record<string, string>} */ (WORDS)[event.kind] ?? event.kind;
+  const back = event.kind === "machine_drained" && event.back ? "machine takes tasks again" : words;
+  const cause = event.cause && event.cause !== "exited" ? `, ${event.cause}` : "";
+  return `${back}${cause}${event.code ? `, code ${event.code}` : ""}`;
+}

@@ -1,0 +1,88 @@
+// @ts-check
+/** Jobs: a table that the service filters, sorts and parts into pages. */
+
+import { read } from "./ask.js";
+import { swatch } from "../colours.js";
+import { html } from "../draw.js";
+import { filters } from "./filters.js";
+import { paints } from "./paints.js";
+import { table } from "./table.js";
+import { clock } from "./times.js";
+
+/**
+ * @typedef {{waiting: number, launched: number, running: number, stopping: number,
+ *   finished: number, failed: number, dropped: number}} Counts
+ * @typedef {{name: string, id: number, tenant: string, state: string, tasks: Counts,
+ *   submitted: number, ended: number | null}} JobRow
+ */
+
+const PAGE = 100;
+
+/** Seconds after which a list is read again though nothing was heard. */
+export const QUIET = 30;
+
+/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+export function jobs(page) {
+  const list = filters(page, [
+    { name: "prefix", label: "name begins with" },
+    { name: "tenant", label: "of tenant" },
+    {
+      name: "state",
+      label: "state",
+      choices: [
+        ["", "unfinished"],
+        ["all", "all"],
+        ...["pending", "running", "finished", "failed", "cancelled"].map((each) => /** @type {[string, string]} */ ([each, each])),
+      ],
+    },
+    {
+      name: "order",
+      label: "order",
+      choices: [
+        ["", "newest first"],
+        ["oldest", "oldest first"],
+      ],
+    },
+  ]);
+  const shown = table(
+    "Jobs",
+    [
+      { name: "job", kind: "word", cell: (/** @type {JobRow} */ row) => html("a", { href: `#job/${encodeURIComponent(row.name)}` }, row.name) },
+      { name: "tenant", kind: "word", cell: (row) => tenant(row.tenant) },
+      { name: "state", cell: (row) => html("span", { class: `state ${row.state}` }, row.state) },
+      ...counts,
+      { name: "submitted", kind: "time extra", cell: (row) => clock(row.submitted) },
+      { name: "ended", kind: "time extra", cell: (row) => clock(row.ended) },
+      { name: "", label: "reasons", cell: (row) => (row.tasks.waiting ? html("a", { href: `#why/${encodeURIComponent(row.name)}` }, "why?") : null) },
+    ],
+    (row) => String(row.id),
+  );
+  return {
+    title: "Jobs",
+    element: html("section", {}, html("h1", {}, "Jobs"), list.form, shown.element, list.pages),
+    async read(signal) {
+      const { state, order, ...rest } = /** @type {Record<string, string>} */ (list.query());
+      const all = state === "all";
+      const found = await read("/v1/jobs", { ...rest, all, state: all ? "" : state, newest: order !== "oldest", limit: PAGE }, signal);
+      shown.show(found.jobs, "There is no such job on this page.");
+      list.take(found.next);
+      return QUIET;
+    },
+  };
+}
+
+/** @type {import("./table.js").Column<JobRow>[]} */
+const counts = [
+  { name: "waits", kind: "number", cell: (row) => (row.tasks.waiting >= 1e9 ? "∞" : row.tasks.waiting) },
+  { name: "runs", kind: "number", cell: (row) => row.tasks.launched + row.tasks.running + row.tasks.stopping },
+  { name: "finished", kind: "number extra", cell: (row) => row.tasks.finished },
+  { name: "failed", kind: "number extra", cell: (row) => row.tasks.failed || "–" },
+];
+
+/**
+ * A tenant with its paint.
+ * @param {string} name
+ */
+export function tenant(name) {
+  return html("span", {}, swatch(paints([name]).paint.get(name)), name);
+}

@@ -1,0 +1,69 @@
+// @ts-check
+/** Machines: what each has and what of it is free. */
+
+import { read } from "./ask.js";
+import { html } from "../draw.js";
+import { filters } from "./filters.js";
+import { QUIET } from "./jobs.js";
+import { amount } from "../numbers.js";
+import { table } from "./table.js";
+import { clock } from "./times.js";
+
+/**
+ * @typedef {{name: string, state: string, capacity: Record<string, string>, free: Record<string, string>,
+ *   labels: Record<string, string>, tasks: number, problem: string,
+ *   quarantine: {until: number, failures: number, why?: string} | null}} MachineRow
+ */
+
+const PAGE = 200;
+
+/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+export function machines(page) {
+  const list = filters(page, [{ name: "prefix", label: "name begins with" }]);
+  const shown = table(
+    "Machines",
+    [
+      { name: "machine", kind: "word", cell: (/** @type {MachineRow} */ row) => row.name },
+      { name: "state", cell: (row) => html("span", { class: `state ${row.state}` }, row.state) },
+      { name: "runs", kind: "number", cell: (row) => row.tasks },
+      { name: "free of what it has", cell: free },
+      { name: "labels", kind: "extra soft", cell: (row) => pairs(row.labels) },
+      { name: "remark", kind: "soft", cell: remark },
+    ],
+    (row) => row.name,
+  );
+  return {
+    title: "Machines",
+    element: html("section", {}, html("h1", {}, "Machines"), list.form, shown.element, list.pages),
+    async read(signal) {
+      const found = await read("/v1/machines", { ...list.query(), limit: PAGE }, signal);
+      shown.show(found.machines, "There is no such machine.");
+      list.take(found.next);
+      return QUIET;
+    },
+  };
+}
+
+/** @param {MachineRow} row */
+function free(row) {
+  const parts = Object.entries(row.capacity).map(([name, size]) => {
+    const left = row.free[name] ?? size;
+    const gone = Number(left) <= 0;
+    return html("span", { class: gone ? "amount gone" : "amount" }, `${amount(Number(left))} of ${amount(Number(size))} ${name}`);
+  });
+  return html("span", { class: "amounts" }, ...parts);
+}
+
+/** @param {Record<string, string>} labels */
+export function pairs(labels) {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+}
+
+/** @param {MachineRow} row */
+function remark(row) {
+  const { quarantine } = row;
+  const rest = quarantine && `rests until ${clock(quarantine.until)}${quarantine.why ? `: ${quarantine.why}` : ""}`;
+  return [row.problem, rest].filter(Boolean).join("; ");
+}

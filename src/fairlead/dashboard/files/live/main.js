@@ -1,0 +1,241 @@
+// @ts-check
+/** The dashboard: who is signed in, which view is shown, and when it is read again. */
+
+import { bottlenecksView, waterView } from "./allocation.js";
+import { Away, Refused, answered, read, request } from "./ask.js";
+import { html } from "../draw.js";
+import { events } from "./events.js";
+import { job } from "./job.js";
+import { jobs } from "./jobs.js";
+import { follow } from "./stream.js";
+import { machines } from "./machines.js";
+import { now } from "./now.js";
+import { signIn } from "./sign_in.js";
+import { tenants } from "./tenants.js";
+import { time } from "./time.js";
+import { whatIf } from "./what_if.js";
+import { why } from "./why.js";
+
+/**
+ * A view: `read` asks for what it shows and returns in how many seconds to look again though nothing
+ * happens (0: not at all); `after`: in how many seconds to look once more after something happened.
+ * @typedef {{title: string, element: HTMLElement, read: (signal: AbortSignal) => Promise<number>,
+ *   after?: number}} View
+ *
+ * What a view is given: the words after its name in the address, its parameters (`put` writes them
+ * there), the last events, and how to be read again at once.
+ * @typedef {{words: string[], query: URLSearchParams, put: (query: Record<string, string>) => void,
+ *   again: () => void, recent: () => import("./stream.js").ServerEvent[], me: Me}} Page
+ *
+ * @typedef {{name: string | null, role: string, tenant: string | null}} Me
+ */
+
+/** @type {Record<string, {make: (page: Page) => View, shown?: string}>} */
+const VIEWS = {
+  now: { make: now, shown: "Now" },
+  water: { make: waterView, shown: "Water" },
+  bottlenecks: { make: bottlenecksView, shown: "Bottlenecks" },
+  time: { make: time, shown: "Time" },
+  "what-if": { make: whatIf, shown: "What if" },
+  jobs: { make: jobs, shown: "Jobs" },
+  job: { make: job },
+  why: { make: why, shown: "Why" },
+  machines: { make: machines, shown: "Machines" },
+  tenants: { make: tenants, shown: "Tenants" },
+  events: { make: events, shown: "Events" },
+};
+
+/** Milliseconds between two looks, at least. */
+const APART = 1000;
+
+const top = /** @type {HTMLElement} */ (document.getElementById("top"));
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+const line = /** @type {HTMLElement} */ (document.getElementById("state"));
+const problem = html("p", { class: "warning", role: "alert", hidden: true });
+
+/** @type {Me | null} */
+let me = null;
+/** @type {View | null} */
+let view = null;
+/** @type {ReturnType<typeof follow> | null} */
+let stream = null;
+/** @type {AbortController | null} */
+let reading = null;
+/** @type {number | undefined} */
+let timer;
+let due = Infinity;
+let looked = 0;
+let heard = false;
+
+/** Begins, or begins again after somebody signed in. */
+async function begin() {
+  try {
+    me = (await read("/v1/session")).me;
+  } catch (error) {
+    say(`${error instanceof Refused ? error.message : "The service is away"}; trying again in 3 s.`, true);
+    setTimeout(begin, 3000);
+    return;
+  }
+  say("", false);
+  if (!me) return ask();
+  stream ??= follow({ heard: happened, state: say, signedOut: () => ask("The token is not valid any more.") });
+  route();
+}
+
+/**
+ * Asks who it is.
+ * @param {string} [reason]
+ */
+function ask(reason) {
+  leave();
+  stream?.stop();
+  stream = null;
+  me = null;
+  say("", false);
+  head();
+  main.replaceChildren(signIn(begin, reason));
+  document.getElementById("token")?.focus();
+}
+
+async function signOut() {
+  await request("DELETE", "/v1/session");
+  ask("You are signed out.");
+}
+
+function leave() {
+  reading?.abort();
+  reading = null;
+  clearTimeout(timer);
+  due = Infinity;
+  view = null;
+}
+
+/** Shows the view that the address names. */
+function route() {
+  if (!me) return;
+  leave();
+  const [path, query] = location.hash.slice(1).split("?");
+  const [name, ...words] = path.split("/").map(decoded);
+  const known = VIEWS[name] ? name : "now";
+  view = VIEWS[known].make({
+    words,
+    query: new URLSearchParams(query),
+    put: (values) => {
+      const kept = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+      history.replaceState(null, "", `#${path}${kept.size ? `?${kept}` : ""}`);
+    },
+    again: () => look(0),
+    recent: () => stream?.recent ?? [],
+    me,
+  });
+  document.title = `${view.title} · Fairlead`;
+  head(known);
+  problem.hidden = true;
+  main.replaceChildren(problem, view.element);
+  looked = 0;
+  look(0);
+}
+
+/** @param {string} word */
+function decoded(word) {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}
+
+/** @param {string} [current] */
+function head(current) {
+  const who = me && (me.name ? `${me.name} · ${me.tenant ? `tenant ${me.tenant}` : me.role}` : "no sign-in is asked for here");
+  top.replaceChildren(
+    html("a", { class: "brand", href: "#now" }, "Fairlead"),
+    me
+      ? html(
+          "nav",
+          { "aria-label": "views" },
+          ...Object.entries(VIEWS).map(([name, { shown }]) =>
+            shown ? html("a", { href: `#${name}`, "aria-current": name === current ? "page" : null }, shown) : null,
+          ),
+        )
+      : "",
+    html("span", { class: "who", hidden: !who }, who, me?.name ? html("button", { type: "button", onclick: signOut }, "Sign out") : null),
+  );
+}
+
+/**
+ * The state of the connection.
+ * @param {string} sentence
+ * @param {boolean} away
+ */
+function say(sentence, away) {
+  const age = answered.age === null ? "" : `From a service that follows, ${Number(answered.age).toFixed(1)} s behind the one that leads.`;
+  line.textContent = sentence || age;
+  line.hidden = !line.textContent;
+  line.classList.toggle("away", away);
+}
+
+/** Something happened, or may have. */
+function happened() {
+  heard = true;
+  look(0);
+}
+
+/**
+ * Looks again after so many milliseconds: what is asked for sooner goes first, and no two looks are
+ * nearer to each other than a second.
+ * @param {number} wait
+ */
+function look(wait) {
+  const at = Math.max(Date.now() + wait, looked + APART);
+  if (!view || document.hidden || at >= due) return;
+  due = at;
+  clearTimeout(timer);
+  timer = setTimeout(show, Math.max(0, at - Date.now()));
+}
+
+async function show() {
+  due = Infinity;
+  const mine = view;
+  if (!mine || document.hidden) return;
+  if (reading) return look(APART); // the answer before is still to come
+  looked = Date.now();
+  const stirred = heard;
+  heard = false;
+  reading = new AbortController();
+  const { signal } = reading;
+  try {
+    const next = await mine.read(signal);
+    problem.hidden = true;
+    done();
+    if (stirred && mine.after) look(1000 * mine.after);
+    if (next) look(1000 * next);
+  } catch (error) {
+    if (signal.aborted) return;
+    done();
+    if (error instanceof Refused && error.status === 401) {
+      ask("The token is not valid any more.");
+    } else if (error instanceof Refused) {
+      problem.textContent = error.message;
+      problem.hidden = false;
+      if (error.retry) look(1000 * error.retry);
+    } else if (!(error instanceof Away)) {
+      throw error;
+    }
+  }
+
+  function done() {
+    if (reading?.signal === signal) reading = null;
+  }
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    clearTimeout(timer);
+    due = Infinity;
+  } else {
+    look(0);
+  }
+});
+addEventListener("hashchange", route);
+begin();

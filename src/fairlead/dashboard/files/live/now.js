@@ -1,0 +1,264 @@
+// @ts-check
+/** Now: a row for each tenant with what it holds beside what is fair, who is short first, and what
+ * stops it. */
+
+import { read } from "./ask.js";
+import { swatch } from "../colours.js";
+import { html, svg } from "../draw.js";
+import { counted, share } from "../numbers.js";
+import { paints } from "./paints.js";
+import { table } from "./table.js";
+import { clock } from "./times.js";
+
+/**
+ * @typedef {{name: string, parent?: string | null, running: number, waiting: number,
+ *   share: number | null, fair: number | null, guaranteed: number | null, asked: number | null,
+ *   shortfall: number | null}} Held
+ * @typedef {Held & {depth: number, below: number, open: boolean, sentence: string, most: number}} Row
+ */
+
+const WIDTH = 420;
+
+/** Tenants of which all are shown at first, those below others too. */
+const FEW = 30;
+
+/** Rows that are shown at most. */
+const MOST = 300;
+
+/** Seconds until the next look: while the exact shares are behind, while sentences tell of seconds
+ * that pass, and else. */
+const BEHIND = 2;
+const SHORT = 5;
+const QUIET = 30;
+
+/** @returns {import("./main.js").View} */
+export function now() {
+  const headline = html("p", { class: "headline" });
+  const remark = html("p", { class: "soft" });
+  /** @type {Set<string>} */
+  const turned = new Set(); // opened, where all are closed at first; closed, where all are open
+  /** @type {() => void} */
+  let redraw = () => {};
+  const shown = table(
+    "Tenants with what they hold and what is fair, who is short first",
+    [
+      { name: "tenant", kind: "tenant", cell: (row) => named(row) },
+      { name: "", label: "held, fair and asked for, drawn", kind: "bar", cell: bar },
+      { name: "held", kind: "number", cell: (row) => share(row.share) },
+      { name: "fair", kind: "number", cell: (row) => share(row.fair) },
+      { name: "short of", kind: "number", cell: (row) => short(row) },
+      { name: "runs", kind: "number extra", cell: (row) => row.running },
+      { name: "waits", kind: "number extra", cell: (row) => many(row.waiting) },
+      { name: "why", kind: "why", cell: (row) => row.sentence },
+    ],
+    (/** @type {Row} */ row) => `${row.parent === undefined}${row.name}`,
+    "shares",
+  );
+
+  /** @param {Row} row */
+  function named(row) {
+    const fill = paints([row.name]).paint.get(row.name);
+    const opener = row.below
+      ? html(
+          "button",
+          {
+            class: "opener",
+            type: "button",
+            "aria-expanded": String(row.open),
+            "aria-label": `${counted(row.below, "tenant")} below ${row.name}`,
+            onclick: () => {
+              turned.has(row.name) ? turned.delete(row.name) : turned.add(row.name);
+              redraw();
+            },
+          },
+          row.open ? "▾" : "▸",
+        )
+      : html("span", { class: "opener" });
+    return html("span", { class: `named depth-${Math.min(row.depth, 4)}` }, opener, swatch(fill), html("span", {}, row.name));
+  }
+
+  return {
+    title: "Now",
+    element: html(
+      "section",
+      { class: "now" },
+      html("h1", {}, "Now"),
+      headline,
+      html(
+        "p",
+        { class: "legend soft" },
+        "Bar: held. Line: exact fair share. Notch: guaranteed, in whole tasks. Hatched: asked for. Red: short of. Shares are divided by weights.",
+      ),
+      shown.element,
+      remark,
+    ),
+    async read(signal) {
+      const [shares, audit] = await Promise.all([read("/v1/shares", { own: true }, signal), read("/v1/audit", {}, signal)]);
+      paints(shares.tenants.map((/** @type {Held} */ each) => each.name));
+      redraw = () => {
+        const { rows, hidden } = rowsOf(shares, audit, turned);
+        shown.show(rows, "There is no tenant and no job yet. Submit one with `fairlead submit`.");
+        remark.textContent = [hidden, `Policy ${shares.policy}, exact shares of ${clock(shares.exact)}.`, audit.problem ?? ""].filter(Boolean).join(" ");
+      };
+      redraw();
+      headline.replaceChildren(...summary(shares, audit));
+      if (shares.exact === null) return BEHIND;
+      return audit.shortfalls.length ? SHORT : QUIET;
+    },
+    /** The exact shares come a moment after what happened. */
+    after: BEHIND,
+  };
+}
+
+/**
+ * Who is short, of what: to be read at a glance.
+ * @param {any} shares
+ * @param {any} audit
+ */
+function summary(shares, audit) {
+  if (shares.exact === null) return ["The exact fair shares are not known yet."];
+  const count = audit.shortfalls.length + audit.more;
+  if (!count) return ["Nobody is short: everyone holds what it is guaranteed."];
+  const above = parentsOf(shares, audit);
+  const short = audit.shortfalls.filter((/** @type {any} */ each) => !above.has(each.tenant));
+  const names = short.slice(0, 3).map((/** @type {any} */ each) => each.tenant);
+  const rest = short.length + audit.more - names.length;
+  return [
+    html("b", { class: "stops" }, names.join(", "), rest ? ` and ${rest} more` : ""),
+    names.length === 1 && !rest ? " is short" : " are short",
+    ": ",
+    short[0].sentence,
+    ".",
+  ];
+}
+
+/**
+ * Tenants that are short through one below them that is, which says why.
+ * @param {any} shares
+ * @param {any} audit
+ */
+function parentsOf(shares, audit) {
+  const short = new Set(audit.shortfalls.map((/** @type {any} */ each) => each.tenant));
+  /** @type {Map<string, string>} */
+  const through = new Map();
+  for (const { name, parent } of shares.tenants) {
+    if (parent && short.has(name) && short.has(parent)) through.set(parent, name);
+  }
+  return through;
+}
+
+/**
+ * Rows in their order: who is short of most first, those below others after them.
+ * @param {any} shares
+ * @param {any} audit
+ * @param {Set<string>} turned
+ */
+function rowsOf(shares, audit, turned) {
+  /** @type {Map<string, any>} */
+  const said = new Map([...audit.below_fair, ...audit.shortfalls].map((each) => [each.tenant, each]));
+  /** @type {Held[]} */
+  const own = shares.jobs.map((/** @type {any} */ job) => {
+    const { guaranteed = null, shortfall = 0 } = said.get(job.name) ?? {};
+    return { ...job, parent: undefined, guaranteed, shortfall: job.fair === null ? null : shortfall };
+  });
+  /** @type {Map<string | null | undefined, Held[]>} */
+  const below = new Map();
+  for (const each of shares.tenants) below.set(each.parent, [...(below.get(each.parent) ?? []), each]);
+  const through = parentsOf(shares, audit);
+  const all = shares.tenants.length <= FEW;
+  /** @type {Map<string, number[]>} */
+  const ranks = new Map();
+  /** @param {Held} each @returns {number[]} how short it is, or who is below it */
+  const rank = (each) => {
+    const known = ranks.get(each.name);
+    if (known) return known;
+    const mine = [each.shortfall ?? 0, (each.fair ?? 0) - (each.share ?? 0), each.waiting ? 1 : 0];
+    const theirs = (below.get(each.name) ?? []).map(rank);
+    const found = theirs.reduce((most, one) => (compared(one, most) < 0 ? one : most), mine);
+    ranks.set(each.name, found);
+    return found;
+  };
+  const most = widest([...shares.tenants, ...own]);
+  /** @type {Row[]} */
+  const rows = [];
+  /** @param {Held[]} some @param {number} depth */
+  function walk(some, depth) {
+    const keyed = some.map((each) => ({ each, key: each.parent === undefined ? mineOnly(each) : rank(each) }));
+    keyed.sort((a, b) => compared(a.key, b.key) || (a.each.name < b.each.name ? -1 : 1));
+    for (const { each } of keyed) {
+      const under = each.parent === undefined ? [] : below.get(each.name) ?? [];
+      const open = under.length > 0 && all !== turned.has(each.name);
+      rows.push({ ...each, depth, below: under.length, open, most, sentence: through.has(each.name) ? `is short through ${through.get(each.name)}` : why(each, said.get(each.name)) });
+      if (open) walk(under, depth + 1);
+    }
+  }
+  walk([...(below.get(null) ?? []), ...own], 0);
+  const hidden = rows.length > MOST ? `${rows.length - MOST} more rows are not shown.` : "";
+  return { rows: rows.slice(0, MOST), hidden };
+}
+
+/** @param {Held} each */
+function mineOnly(each) {
+  return [each.shortfall ?? 0, (each.fair ?? 0) - (each.share ?? 0), each.waiting ? 1 : 0];
+}
+
+/** @param {number[]} one @param {number[]} other */
+function compared(one, other) {
+  const at = one.findIndex((value, index) => value !== other[index]);
+  return at < 0 ? 0 : other[at] - one[at];
+}
+
+/**
+ * The share that the longest bar stands for; demand beyond twice what is held or fair is cut off.
+ * @param {Held[]} rows
+ */
+function widest(rows) {
+  const held = Math.max(...rows.map((each) => Math.max(each.share ?? 0, each.fair ?? 0)), 0);
+  const asked = Math.max(...rows.map((each) => each.asked ?? 0), 0);
+  return Math.max(held, Math.min(asked, 2 * held || asked)) || 1;
+}
+
+/**
+ * The sentence of the audit, where it has one; else what the numbers say.
+ * @param {Held} each
+ * @param {{sentence: string} | undefined} said
+ */
+function why(each, said) {
+  if (said) return said.sentence;
+  if (!each.running && !each.waiting) return "asks for nothing";
+  if (each.fair === null || each.share === null) return each.waiting ? "waits; its fair share is not known yet" : "";
+  if (!each.waiting) return "has all that it asks for";
+  return each.share > each.fair ? "holds more than is fair, and asks for more" : "has what is fair, and asks for more";
+}
+
+/** @param {Row} row */
+function short(row) {
+  return row.shortfall ? html("b", { class: "stops" }, share(row.shortfall)) : "–";
+}
+
+/** @param {number} tasks */
+function many(tasks) {
+  return tasks >= 1e9 ? "∞" : tasks;
+}
+
+/** @param {Row} row */
+function bar(row) {
+  const at = (/** @type {number | null} */ value) => (WIDTH * Math.min(value ?? 0, row.most)) / row.most;
+  const held = at(row.share);
+  const owed = at(row.guaranteed);
+  const words = [`${row.name} holds ${share(row.share)}`, `fair ${share(row.fair)}`];
+  if (row.shortfall) words.push(`short of ${share(row.shortfall)}`);
+  if (row.waiting) words.push(`${counted(row.waiting, "task")} waiting`);
+  const line = (/** @type {number} */ x, /** @type {number} */ y1, /** @type {number} */ y2, /** @type {string} */ kind) =>
+    svg("line", { x1: x, x2: x, y1, y2, class: kind });
+  const inside = (/** @type {number} */ x) => Math.min(Math.max(x, 1.5), WIDTH - 1.5);
+  return svg(
+    "svg",
+    { viewBox: `0 0 ${WIDTH} 26`, preserveAspectRatio: "none", role: "img", "aria-label": words.join(", ") },
+    svg("rect", { y: 6, width: at(row.asked), height: 14, fill: "url(#hatch)" }),
+    svg("rect", { y: 6, width: held, height: 14, fill: paints([row.name]).paint.get(row.name) }),
+    row.shortfall && owed > held ? svg("rect", { x: held, y: 6, width: owed - held, height: 14, class: "missing" }) : null,
+    row.guaranteed ? line(inside(owed), 19, 25, "notch") : null,
+    row.fair === null ? null : line(inside(at(row.fair)), 1, 25, "tick"),
+  );
+}

@@ -1,0 +1,39 @@
+// @ts-check
+/** Tenants: what each is given, and by whom it is above. */
+
+import { read } from "./ask.js";
+import { html } from "../draw.js";
+import { QUIET, tenant } from "./jobs.js";
+import { pairs } from "./machines.js";
+import { table } from "./table.js";
+
+/**
+ * @typedef {{name: string, parent: string | null, weight: string | null, pool: string[] | null,
+ *   limit: Record<string, string>, user: string | null, jobs: number}} TenantRow
+ */
+
+/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+export function tenants(page) {
+  const shown = table(
+    "Tenants",
+    [
+      { name: "tenant", kind: "word", cell: (/** @type {TenantRow} */ row) => tenant(row.name) },
+      { name: "below", kind: "word", cell: (row) => row.parent ?? "–" },
+      { name: "weight", kind: "number", cell: (row) => row.weight ?? "by pool" },
+      { name: "jobs", kind: "number", cell: (row) => html("a", { href: `#jobs?tenant=${encodeURIComponent(row.name)}` }, row.jobs) },
+      { name: "pool", kind: "soft", cell: (row) => (row.pool ?? []).join(", ") || "–" },
+      { name: "limit", kind: "soft", cell: (row) => pairs(row.limit) || "–" },
+      ...(page.me.role === "admin" ? [{ name: "user", kind: "soft extra", cell: (/** @type {TenantRow} */ row) => row.user ?? "–" }] : []),
+    ],
+    (row) => row.name,
+  );
+  return {
+    title: "Tenants",
+    element: html("section", {}, html("h1", {}, "Tenants"), html("p", { class: "soft" }, "Unfinished jobs are counted, of each tenant's own."), shown.element),
+    async read(signal) {
+      const found = await read("/v1/tenants", {}, signal);
+      shown.show(found.tenants, "There is no tenant: each job is its own.");
+      return QUIET;
+    },
+  };
+}

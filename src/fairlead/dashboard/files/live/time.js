@@ -1,0 +1,221 @@
+// @ts-check
+/** Time: a small drawing for each tenant, its share against its fair share, what it lacks shaded;
+ * a click shows all tenants at that moment. */
+
+import { fitted, html, svg } from "../draw.js";
+import { share } from "../numbers.js";
+import { read } from "./ask.js";
+import { paints } from "./paints.js";
+import { clock, lasting } from "./times.js";
+
+/** @typedef {{time: number, share: number | null, fair: number | null, running: number, waiting: number}} Point */
+/** @typedef {{name: string, points: Point[]}} Past */
+/** @typedef {{since: number, until: number, tenants: Past[]}} History */
+
+const SPANS = /** @type {const} */ ([
+  ["600", "10 minutes"],
+  ["3600", "1 hour"],
+  ["21600", "6 hours"],
+  ["86400", "1 day"],
+  ["604800", "1 week"],
+  ["2592000", "30 days"],
+  ["31536000", "1 year"],
+]);
+
+const POINTS = 200;
+const HIGH = 74;
+const FEW = 60;
+
+/** Events that change who gets what; the page knows those that it heard. */
+const MARKS = new Map([
+  ["stop", "a task was told to stop"],
+  ["machine_joined", "a machine joined"],
+  ["machine_left", "a machine left"],
+  ["machine_drained", "a machine was drained, or takes tasks again"],
+  ["machine_changed", "a machine changed"],
+  ["machine_quarantined", "a machine rests"],
+  ["quarantine_ended", "a machine rests no more"],
+  ["tenant_changed", "tenants changed"],
+]);
+
+/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+export function time(page) {
+  const span = html(
+    "select",
+    { "aria-label": "span of time", onchange: () => changed() },
+    ...SPANS.map(([seconds, name]) => html("option", { value: seconds, selected: seconds === (page.query.get("span") ?? "600") }, name)),
+  );
+  const field = html("input", { type: "search", "aria-label": "tenants", placeholder: "tenants", value: page.query.get("tenant") ?? "", oninput: () => changed() });
+  const drawings = html("div", { class: "pasts" });
+  const moment = html("div", { class: "moment", "aria-live": "polite" });
+  /** @type {History | null} */
+  let history = null;
+  /** @type {number | null} */
+  let chosen = null;
+  let width = 0;
+
+  function changed() {
+    page.put({ span: span.value, tenant: field.value.trim() });
+    page.again();
+  }
+
+  function redraw() {
+    if (!history || !width) return;
+    const wanted = field.value.trim();
+    const shown = history.tenants.filter(({ name, points }) => name.includes(wanted) && points.some((one) => one.share !== null || one.fair !== null));
+    const { colour } = paints(history.tenants.map(({ name }) => name));
+    const most = Math.max(...shown.flatMap(({ points }) => points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0))), 0) || 1;
+    const { since, until } = history;
+    const marks = page.recent().filter(({ kind, time: at }) => MARKS.has(kind) && at >= since && at <= until);
+    drawings.replaceChildren(
+      ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, most, width, marks, chosen, colour: colour.get(past.name) ?? "" }, choose)),
+      shown.length > FEW ? html("p", { class: "soft" }, `${shown.length - FEW} more tenants: write a part of their names above.`) : "",
+      shown.length ? "" : html("p", { class: "soft" }, "Nothing is recorded of that time."),
+    );
+    moment.replaceChildren(...(chosen === null ? [] : at(shown, chosen)));
+  }
+
+  /** @param {number} when */
+  function choose(when) {
+    chosen = when;
+    redraw();
+  }
+
+  const element = html(
+    "section",
+    { class: "time-view" },
+    html("h1", {}, "Time"),
+    html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Choose a moment for its numbers."),
+    html("div", { class: "filters" }, span, field),
+    moment,
+    drawings,
+  );
+  fitted(drawings, (found) => {
+    width = found;
+    redraw();
+  });
+  return {
+    title: "Time",
+    element,
+    async read(signal) {
+      const until = Date.now() * 1000;
+      const length = Number(span.value);
+      history = await read("/v1/shares/history", { since: Math.round(until - length * 1e6), until: Math.round(until), points: POINTS }, signal);
+      redraw();
+      return Math.max(2, length / POINTS);
+    },
+  };
+}
+
+/**
+ * @param {Past} past
+ * @param {{since: number, until: number, most: number, width: number, colour: string, chosen: number | null,
+ *   marks: import("./stream.js").ServerEvent[]}} frame
+ * @param {(when: number) => void} choose
+ */
+function drawn(past, { since, until, most, width, colour, chosen, marks }, choose) {
+  /** @param {number} when */
+  const x = (when) => (width * (when - since)) / (until - since || 1);
+  /** @param {number} value */
+  const y = (value) => HIGH - 6 - ((HIGH - 12) * value) / most;
+  const last = past.points[past.points.length - 1];
+  const lack = past.points.filter((one) => one.share !== null && one.fair !== null && one.fair - one.share > 1e-9).length;
+  const drawing = svg(
+    "svg",
+    {
+      viewBox: `0 0 ${width} ${HIGH}`,
+      class: "past",
+      role: "img",
+      "aria-label": `${past.name}: share ${share(last?.share)}, fair ${share(last?.fair)}; below its fair share at ${lack} of ${past.points.length} moments`,
+      onclick: (/** @type {MouseEvent} */ event) => {
+        const box = drawing.getBoundingClientRect();
+        choose(since + ((until - since) * (event.clientX - box.left)) / box.width);
+      },
+    },
+    svg("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "floor" }),
+    svg("path", { d: gap(past.points, x, y), class: "lack" }),
+    svg("path", { d: line(past.points, (one) => one.fair, x, y), class: "fair-line" }),
+    svg("path", { d: line(past.points, (one) => one.share, x, y), class: "share-line", stroke: colour }),
+    ...marks.map(({ time: at, kind }) => svg("line", { x1: x(at), x2: x(at), y1: 0, y2: HIGH, class: "event" }, svg("title", {}, `${clock(at)}: ${MARKS.get(kind)}`))),
+    chosen === null ? null : svg("line", { x1: x(chosen), x2: x(chosen), y1: 0, y2: HIGH, class: "chosen-moment" }),
+  );
+  return html("figure", {}, html("figcaption", {}, past.name, html("span", { class: "soft" }, ` ${share(last?.share)} of ${share(last?.fair)}`)), drawing);
+}
+
+/**
+ * The parts of a line between moments of which nothing is known.
+ * @param {Point[]} points
+ * @param {(one: Point) => number | null} of
+ * @param {(when: number) => number} x
+ * @param {(value: number) => number} y
+ */
+function line(points, of, x, y) {
+  let pen = false;
+  let path = "";
+  for (const one of points) {
+    const value = of(one);
+    if (value === null) {
+      pen = false;
+      continue;
+    }
+    // A share holds until the next one: no slopes.
+    path += pen ? `H${x(one.time).toFixed(1)}V${y(value).toFixed(1)}` : `M${x(one.time).toFixed(1)} ${y(value).toFixed(1)}`;
+    pen = true;
+  }
+  return path;
+}
+
+/**
+ * What is between share and fair share where the first is less.
+ * @param {Point[]} points
+ * @param {(when: number) => number} x
+ * @param {(value: number) => number} y
+ */
+function gap(points, x, y) {
+  let path = "";
+  for (let index = 0; index + 1 < points.length; index += 1) {
+    const { share: has, fair, time: from } = points[index];
+    if (has === null || fair === null || fair - has <= 1e-9) continue;
+    path += `M${x(from).toFixed(1)} ${y(fair).toFixed(1)}H${x(points[index + 1].time).toFixed(1)}V${y(has).toFixed(1)}H${x(from).toFixed(1)}Z`;
+  }
+  return path;
+}
+
+/**
+ * All tenants at a moment, those who lacked most first.
+ * @param {Past[]} pasts
+ * @param {number} when
+ */
+function at(pasts, when) {
+  const rows = pasts
+    .flatMap(({ name, points }) => {
+      const known = points.filter((one) => one.time <= when).pop();
+      return known ? [{ name, known, lacks: Math.max((known.fair ?? 0) - (known.share ?? 0), 0) }] : [];
+    })
+    .sort((a, b) => b.lacks - a.lacks);
+  const shown = rows[0]?.known.time ?? when;
+  return [
+    html("h2", {}, clock(shown), html("span", { class: "soft" }, ` ${lasting(Date.now() / 1000 - shown / 1e6)} ago`)),
+    html(
+      "div",
+      { class: "wide", tabindex: 0, role: "region", "aria-label": "tenants at that moment" },
+      html(
+        "table",
+        {},
+        html("thead", {}, html("tr", {}, ...["tenant", "share", "fair", "short", "running", "waiting"].map((name, index) => html("th", { scope: "col", class: index ? "number" : null }, name)))),
+        html(
+          "tbody",
+          {},
+          ...rows.slice(0, 20).map(({ name, known, lacks }) =>
+            html(
+              "tr",
+              {},
+              html("th", { scope: "row", class: "tenant" }, name),
+              ...[share(known.share), share(known.fair), lacks ? share(lacks) : "–", known.running, known.waiting >= 1e9 ? "∞" : known.waiting].map((value) => html("td", { class: "number" }, value)),
+            ),
+          ),
+        ),
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,108 @@
+// @ts-check
+/** Why a job waits: its sentences, its reasons with their counts, the changes that were tried, and
+ * when it is expected to start. */
+
+import { address, read } from "./ask.js";
+import { html } from "../draw.js";
+import { tenant } from "./jobs.js";
+import { table } from "./table.js";
+import { clock, lasting } from "./times.js";
+
+/** Jobs that are offered. */
+const OFFERED = 20;
+
+/** Seconds between looks: an answer computes for long. */
+const AGAIN = 10;
+
+/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+export function why(page) {
+  const name = page.words[0] ?? "";
+  const field = html("input", {
+    type: "search",
+    id: "job",
+    value: name,
+    maxlength: 500,
+    autocapitalize: "off",
+    spellcheck: "false",
+    oninput: () => page.again(),
+  });
+  const answer = html("div", { class: "answer", "aria-live": "polite" });
+  const offered = table(
+    "Jobs that wait",
+    [
+      { name: "job", kind: "word", cell: (/** @type {import("./jobs.js").JobRow} */ row) => html("a", { href: `#why/${encodeURIComponent(row.name)}` }, row.name) },
+      { name: "tenant", kind: "word", cell: (row) => tenant(row.tenant) },
+      { name: "waits", kind: "number", cell: (row) => (row.tasks.waiting >= 1e9 ? "∞" : row.tasks.waiting) },
+      { name: "submitted", kind: "time", cell: (row) => clock(row.submitted) },
+    ],
+    (row) => String(row.id),
+  );
+  const others = html("section", {}, html("h2", {}, "Jobs of which tasks wait"), offered.element);
+
+  /** @param {Event} event */
+  function go(event) {
+    event.preventDefault();
+    const wanted = field.value.trim();
+    if (wanted) location.hash = `#why/${encodeURIComponent(wanted)}`;
+  }
+
+  return {
+    title: name ? `Why ${name}` : "Why",
+    element: html(
+      "section",
+      { class: "why-view" },
+      html("h1", {}, "Why does it wait?"),
+      html("form", { class: "filters", role: "search", onsubmit: go }, html("label", { for: "job" }, "Job"), field, html("button", { type: "submit" }, "Ask")),
+      answer,
+      others,
+    ),
+    async read(signal) {
+      const typed = field.value.trim();
+      const searching = !name || typed !== name;
+      others.hidden = !searching;
+      if (searching) {
+        const found = await read("/v1/jobs", { waiting: true, prefix: typed, limit: OFFERED }, signal);
+        offered.show(found.jobs, typed ? "No job that waits is called so." : "No job waits.");
+      }
+      if (!name) return AGAIN;
+      const found = await read(address("jobs", name, "why"), {}, signal);
+      answer.replaceChildren(...told(found));
+      return found.tasks.waiting ? AGAIN : 0;
+    },
+  };
+}
+
+/** @param {any} found */
+function told(found) {
+  const { waiting, running, launched, finished, failed } = found.tasks;
+  const many = waiting >= 1e9 ? "∞" : waiting;
+  const wait = found.expected_start === null ? null : (found.expected_start - Date.now() * 1000) / 1e6;
+  const parts = new Set([...sentencesOf(found.reasons), ...sentencesOf(found.changes), found.fair?.sentence]);
+  const rest = found.sentences.slice(1).filter((/** @type {string} */ one) => !parts.has(one)); // the first one counts its tasks
+  return [
+    html("h2", {}, html("a", { href: `#job/${encodeURIComponent(found.job)}` }, found.job)),
+    html("p", { class: "soft" }, tenant(found.tenant), ` · ${found.state} · ${many} waiting, ${running + launched} running, ${finished} finished, ${failed} failed`),
+    wait === null
+      ? null
+      : html("p", { class: "headline" }, wait > 0 ? `Expected to start in about ${lasting(wait)}, at ${clock(found.expected_start)}.` : "Expected to start at any moment."),
+    ...rest.map((/** @type {string} */ sentence) => html("p", {}, sentence)),
+    ...part("What keeps its tasks", sentencesOf(found.reasons)),
+    ...part("Its fair share", found.fair ? [found.fair.sentence] : []),
+    ...part("What would start some, each tried", sentencesOf(found.changes)),
+  ].filter((each) => each !== null);
+}
+
+/** @param {{sentence: string}[]} some @returns {string[]} */
+function sentencesOf(some) {
+  return some.map(({ sentence }) => sentence);
+}
+
+/**
+ * A heading with sentences below it; nothing where there are none.
+ * @param {string} heading
+ * @param {string[]} sentences
+ */
+function part(heading, sentences) {
+  if (!sentences.length) return [];
+  return [html("h3", {}, heading), html("ul", { class: "reasons" }, ...sentences.map((one) => html("li", {}, one)))];
+}

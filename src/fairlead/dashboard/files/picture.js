@@ -1,0 +1,53 @@
+// @ts-check
+/**
+ * What the views draw: `fairlead.picture/1`, as the service and the commands make it.
+ *
+ * @typedef {{machines: string, count: number, capacity: Record<string, number>, labels: string[]}} MachineClass
+ * @typedef {{name: string, parent: string | null, weight: number, share: number, jobs: number,
+ *   tasks: number, wants: boolean, stopped_by: string[]}} Tenant
+ * @typedef {{share: number, stop: string[], tenants: string[], stopped_by: string,
+ *   full: {class: number, resource: string, price: number}[]}} Level
+ * @typedef {{class: number, tenant: string | null, tasks: number, amounts: Record<string, number[]>}} Fill
+ * @typedef {{policy: string, exact: boolean, tasks: string, resources: string[],
+ *   classes: MachineClass[], tenants: Tenant[], levels: Level[], fills: Fill[],
+ *   drawn: string[], eligible: {tenant: string | null, class: number}[], warnings: string[]}} Picture
+ *
+ * Tenants that are not `drawn` are one in the drawings: their name there is null.
+ */
+
+/** @param {string | null} tenant */
+export function called(tenant) {
+  return tenant ?? "others";
+}
+
+/**
+ * The resource to begin with: the one that most of what is full is full of; else the first.
+ * @param {Picture} picture
+ */
+export function scarcest(picture) {
+  /** @type {Map<string, number>} */
+  const found = new Map(picture.resources.map((name) => [name, 0]));
+  for (const level of picture.levels) {
+    for (const { resource } of level.full) found.set(resource, (found.get(resource) ?? 0) + 1);
+  }
+  return [...found].reduce((best, each) => (each[1] > best[1] ? each : best))[0];
+}
+
+/**
+ * The highest price of each class, with what it is for and who would rise by it.
+ * @param {Picture} picture
+ * @returns {({price: number, resource: string, level: Level} | null)[]}
+ */
+export function prices(picture) {
+  /** @type {({price: number, resource: string, level: Level} | null)[]} */
+  const found = picture.classes.map(() => null);
+  for (const level of picture.levels) {
+    for (const { class: place, resource, price } of level.full) {
+      const worth = price * (picture.classes[place].capacity[resource] ?? 0);
+      const known = found[place];
+      const before = known ? known.price * (picture.classes[place].capacity[known.resource] ?? 0) : -1;
+      if (worth > before) found[place] = { price, resource, level };
+    }
+  }
+  return found;
+}

@@ -1,0 +1,222 @@
+"""What the views draw, made of an allocation: classes, tenants, levels, and who fills what."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+
+from fairlead.dashboard.rising import Rising, rising
+from fairlead.model.allocation import Allocation
+from fairlead.model.eligibility import holds, may_use
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.report import Tree
+from fairlead.model.shares import JobShare, MachineClass, Placement, TenantShare
+from fairlead.sharing.analysis.explanation import has_all
+from fairlead.sharing.analysis.stop_names import Ranges, reasons, stop_names, who_froze
+
+SCHEMA = "fairlead.picture/1"
+
+MOST_LEVELS = 40
+"""Levels that a slider has room for."""
+
+FEW_LABELS = 3
+"""Labels that describe a class."""
+
+MOST_TENANTS = 24
+"""Tenants that have a colour of their own: those that hold most. The others are drawn as one."""
+
+LONGEST = 60
+"""Letters of names and reasons that a picture has room for; names of machines can be thousands."""
+
+OTHERS = None
+"""The name of those others."""
+
+
+def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tree:
+    """The tree that the views `water`, `bottlenecks` and `tenants` take. It names no job but in
+    what stops somebody."""
+    machine = {one.name: one for one in cluster.machines}
+    groups = {
+        group.index: [machine[name] for name in group.machines] for group in allocation.classes
+    }
+    resources = list(dict.fromkeys(name for one in cluster.machines for name in one.capacity))
+    story = rising(allocation, MOST_LEVELS)
+    why = reasons(cluster, jobs, allocation)
+    own: dict[str, list[JobShare]] = {}
+    for job in allocation.jobs:
+        own.setdefault(job.tenant, []).append(job)
+    ranges = Ranges(allocation.classes)
+    shown = _drawn(cluster, jobs, own)
+    unmet = {job.name for job in jobs if not has_all(allocation, job)}
+    return {
+        "schema": SCHEMA,
+        "policy": allocation.policy,
+        "exact": allocation.certificate is not None and allocation.certificate.exact,
+        "tasks": allocation.tasks.value,
+        "resources": resources,
+        "classes": [_class(ranges, group, groups[group.index]) for group in allocation.classes],
+        "tenants": [_tenant(one, own.get(one.name, []), why, unmet) for one in allocation.tenants],
+        "drawn": list(shown),
+        "levels": _levels(allocation, story, ranges),
+        "fills": _fills(jobs, allocation, story, shown),
+        "eligible": _eligible(jobs, allocation, groups, shown),
+        "warnings": list(allocation.sentences()),
+    }
+
+
+def _class(ranges: Ranges, group: MachineClass, machines: Sequence[Machine]) -> Tree:
+    """A class: its machines, what they have together, and the labels that all of them have."""
+    total: dict[str, float] = {}
+    for one in machines:
+        for name, amount in one.capacity.items():
+            total[name] = total.get(name, 0.0) + float(amount)
+    names = ranges([group.index])
+    first, *others = machines
+    alike = [
+        (key, value)
+        for key, value in first.labels.items()
+        if all(other.labels.get(key) == value for other in others)
+    ]
+    return {
+        "machines": names if len(names) <= LONGEST else f"{group.machines[0]} and others",
+        "count": len(machines),
+        "capacity": total,
+        "labels": [f"{key} {value}" for key, value in alike[:FEW_LABELS]],
+    }
+
+
+def _tenant(
+    tenant: TenantShare, own: Sequence[JobShare], why: Mapping[str, str], unmet: Container[str]
+) -> Tree:
+    """A tenant with what stops its own jobs, each reason once, and whether any wants more."""
+    reasons = dict.fromkeys(filter(None, (why[job.name] for job in own)))
+    return {
+        "name": tenant.name,
+        "parent": tenant.parent,
+        "weight": tenant.weight,
+        "share": tenant.share,
+        "jobs": len(own),
+        "tasks": sum(job.tasks for job in own),
+        "wants": any(job.name in unmet for job in own),
+        "stopped_by": [_cut(each) for each in reasons],
+    }
+
+
+def _drawn(
+    cluster: Cluster, jobs: Sequence[Job], own: Mapping[str, Sequence[JobShare]]
+) -> dict[str, None]:
+    """The tenants that are drawn by themselves, in the order of the input: with the greatest parts
+    of what there is."""
+    total: dict[str, float] = {}
+    for one in cluster.machines:
+        for name, amount in one.capacity.items():
+            total[name] = total.get(name, 0.0) + float(amount)
+    part = {
+        job.name: max(
+            (float(d) / total[r] for r, d in job.demand.items() if total.get(r)), default=0
+        )
+        for job in jobs
+    }
+    held = {name: sum(job.tasks * part[job.name] for job in each) for name, each in own.items()}
+    most = sorted(held, key=lambda name: -held[name])[:MOST_TENANTS]
+    return dict.fromkeys(name for name in own if name in set(most))
+
+
+def _levels(allocation: Allocation, story: Rising, ranges: Ranges) -> list[Tree]:
+    """The levels that are shown: who stops there, what stops them, and which vessels are full."""
+    tenant_of = {job.name: job.tenant for job in allocation.jobs}
+    number = {group.index: place for place, group in enumerate(allocation.classes)}
+    found: list[Tree] = []
+    for k in story.levels:
+        level = allocation.levels[k]
+        found.append(
+            {
+                "share": level.share,
+                "stop": who_froze(level, tenant_of),
+                "tenants": list(level.frozen),
+                "stopped_by": _cut(stop_names(level.stopped_by, ranges, set())),
+                "full": [
+                    {
+                        "class": number[stop.machine_class],
+                        "resource": stop.resource,
+                        "price": stop.price,
+                    }
+                    for stop in level.stopped_by
+                    if stop.machine_class is not None and stop.resource is not None
+                ],
+            }
+        )
+    return found
+
+
+def _fills(
+    jobs: Sequence[Job], allocation: Allocation, story: Rising, shown: Container[str]
+) -> list[Tree]:
+    """For each class and tenant its tasks there, and its amounts at each level that is shown; at
+    the end alone where there are no levels."""
+    number = {group.index: place for place, group in enumerate(allocation.classes)}
+    demand = {job.name: job.demand for job in jobs}
+    end = (1.0,) * max(len(story.levels), 1)  # of who has no level
+    tasks: dict[tuple[int, str | None], float] = {}
+    amounts: dict[tuple[int, str | None], dict[str, list[float]]] = {}
+    for job in allocation.jobs:
+        part = story.part.get(job.name, end)
+        for place in _places(job, allocation):
+            key = number[place.machine_class], job.tenant if job.tenant in shown else OTHERS
+            tasks[key] = tasks.get(key, 0.0) + place.tasks
+            there = amounts.setdefault(key, {})
+            for resource, need in demand[job.name].items():
+                row = there.setdefault(resource, [0.0] * len(part))
+                for k, each in enumerate(part):
+                    row[k] += each * place.tasks * float(need)
+    return [
+        {
+            "class": place,
+            "tenant": tenant,
+            "tasks": _short(tasks[place, tenant]),
+            "amounts": {
+                name: [_short(each) for each in row] for name, row in amounts[place, tenant].items()
+            },
+        }
+        for place, tenant in sorted(tasks, key=_first)
+    ]
+
+
+def _places(job: JobShare, allocation: Allocation) -> Sequence[Placement]:
+    """The places of a job; all of it is in the one class of a policy that looks at one machine."""
+    if job.placements is None and len(allocation.classes) == 1:
+        return (Placement(allocation.classes[0].index, job.tasks),)
+    return job.placements or ()
+
+
+def _eligible(
+    jobs: Sequence[Job],
+    allocation: Allocation,
+    groups: Mapping[int, Sequence[Machine]],
+    shown: Container[str],
+) -> list[Tree]:
+    """The pairs of a tenant and a class on which some job of it can run, as the policy sees it."""
+    tenant_of = {job.name: job.tenant if job.tenant in shown else OTHERS for job in allocation.jobs}
+    anywhere = {job.name for job in allocation.jobs if job.placements is None}
+    pairs = {
+        (place, tenant_of[job.name])
+        for job in jobs
+        for place, group in enumerate(allocation.classes)
+        if job.name in anywhere
+        or (may_use(job, groups[group.index][0]) and holds(job, groups[group.index][0]))
+    }
+    return [{"tenant": tenant, "class": place} for place, tenant in sorted(pairs, key=_first)]
+
+
+def _first(pair: tuple[int, str | None]) -> tuple[int, bool, str]:
+    """Sorts by class, then by tenant; the others come last."""
+    return pair[0], pair[1] is OTHERS, pair[1] or ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 2 * LONGEST else f"{text[: 2 * LONGEST]}…"
+
+
+def _short(number: float) -> float:
+    """The number as a picture needs it."""
+    return float(f"{number:.9g}")

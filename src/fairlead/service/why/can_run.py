@@ -1,0 +1,51 @@
+"""Can I run? A job that nobody submitted is tried on a copy of the core."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fairlead.model.job import Job
+from fairlead.model.names import compress
+from fairlead.model.words import counted
+from fairlead.scheduling.decisions import Launch
+from fairlead.scheduling.events import JobSubmitted
+from fairlead.scheduling.reading.core_copy import FrozenCore
+from fairlead.service.fairness.causes import Told
+from fairlead.service.why.answer import expected, start_of
+from fairlead.service.why.trial import STAND_IN, decide_fully
+from fairlead.wire.fairness import CanRun
+
+
+def can_run(copy: FrozenCore, job: Job, told: Told = str) -> CanRun:
+    """What would become of the job if it came now: how many of its tasks would start at once, and
+    where; of the others why they would wait, and till when. Everybody who comes before it comes
+    before it here too. Raises InputError where the job would be refused.
+
+    It touches nothing that the loop owns: to be called in any thread."""
+    core = copy.core
+    name = STAND_IN
+    while name in core.ids.jobs:
+        name += "-"
+    core.apply(JobSubmitted(core.now, replace(job, name=name)))
+    machines = [
+        each.machine for each in decide_fully(core) if isinstance(each, Launch) and each.job == name
+    ]
+    sentences = []
+    where = list(compress(dict.fromkeys(machines)))
+    if machines:
+        sentences.append(f"{counted(len(machines), 'task')} would start now, on {', '.join(where)}")
+    why = core.why(name, told)
+    start = None
+    if why.waiting != 0:
+        sentences += [str(reason) for reason in why.reasons]
+        start = start_of(core, why)
+        if start is not None:
+            sentences.append(expected(core.now, start))
+    return CanRun(
+        time=core.now,
+        now=len(machines),
+        machines=where,
+        waiting=why.waiting,
+        expected_start=None if start is None else start.time,
+        sentences=sentences,
+    )

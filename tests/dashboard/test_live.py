@@ -1,0 +1,355 @@
+"""The live page in a browser, on a real service: who gets in, what is shown to whom, what moves,
+and what becomes of it when the service dies."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from fairlead.client import Client
+from fairlead.dashboard.page import FOLDER
+from fairlead.wire.events import EventKind
+from fairlead.wire.tokens import Role
+from tests.cli.live.place import Served, environment, serving, until
+from tests.dashboard.test_page import AXE
+from tests.ports import kept_port
+
+CLUSTER = """\
+machines:
+  - {name: "a[1-2]", capacity: {cpu: 4, memory: 2GiB}, labels: {zone: east}}
+  - {name: b1, capacity: {cpu: 4, memory: 2GiB}, labels: {zone: west}}
+tenants:
+  - {name: research}
+  - {name: vision, parent: research, weight: 2}
+  - {name: language, parent: research}
+  - {name: sales}
+"""
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+FAILS = "Failed to load resource"
+"""What the browser itself says of a request that is refused or that nobody answers."""
+
+VIEWS = {
+    "now": "tbody tr",
+    "water": ".vessels svg",
+    "bottlenecks": ".edges svg",
+    "jobs?state=all": "tbody tr",
+    "job/work": "tbody tr",
+    "why/work": ".reasons",
+    "why": "tbody tr",
+    "machines": "tbody tr",
+    "tenants": "tbody tr",
+    "events": "tbody tr",
+}
+"""All views, each with what is to be in it."""
+
+PATIENT = 60_000
+"""Milliseconds until a test gives up."""
+
+expect.set_options(timeout=PATIENT)
+
+Opened = Callable[..., Page]
+
+
+class Place:
+    """A service at a port that it keeps, which can be killed and started again."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self._folder, self._port = folder, port
+        self._stack = ExitStack()
+        self.url = f"http://127.0.0.1:{port}"
+        self.served = self.start()
+        self.token = (self.served.state / "admin-token").read_text().strip()
+        self.client = Client(self.url, self.token, patience=60)
+
+    def start(self) -> Served:
+        """Starts it, where it was before."""
+        words = ("--cluster", "cluster.yaml", "--listen", f"127.0.0.1:{self._port}")
+        self.served = self._stack.enter_context(serving(self._folder, *words))
+        return self.served
+
+    def close(self) -> None:
+        """Cancels what runs, and stops it."""
+        self.client.cancel_jobs(*[job.name for job in self.client.jobs()])
+        until(lambda: not list(self.client.jobs()))
+        self.client.close()
+        self.served.stop()
+        self._stack.close()
+
+    def submit(self, name: str, tenant: str | None, tasks: int = 1, command: str = "") -> None:
+        """Submits tasks of two CPUs, six of which have room."""
+        job = {"name": name, "demand": {"cpu": 2}, "tasks": tasks}
+        job |= {"command": command or "sleep 600"} | ({"tenant": tenant} if tenant else {})
+        self.client.submit(job)
+
+    def token_of(self, name: str, tenant: str | None) -> str:
+        """A new token."""
+        role = Role.VIEWER if tenant is None else Role.TENANT
+        return self.client.make_token(name, role, tenant).token
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """One service for all tests of this file."""
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    with kept_port() as port:
+        made = Place(folder, port)
+        made.submit(HOSTILE, "sales", 1, f"echo '{HOSTILE}'; exit 3")
+        until(lambda: made.client.job(HOSTILE).state.value == "failed")
+        made.submit("work", "vision", 9, "echo begun; sleep 600")
+        made.submit("evaluate", "language", 4)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def signed_in(place: Place, open_page: Opened) -> Callable[..., Page]:
+    """Opens a view as the owner of a token, the administrator's by default."""
+
+    def opened(view: str = "now", token: str | None = None, **options: object) -> Page:
+        page = open_page(f"{place.url}/#{view}", **options)
+        page.get_by_label("Token").fill(token or place.token)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("navigation").wait_for(timeout=PATIENT)
+        return page
+
+    return opened
+
+
+def test_who_has_no_token_is_shown_nothing_and_a_wrong_one_is_refused(
+    place: Place, open_page: Opened
+) -> None:
+    page = open_page(place.url, expected=FAILS)
+    field = page.get_by_label("Token")
+    expect(field).to_be_focused()
+    for wrong in ("fl_admin_wrong", HOSTILE):
+        field.fill(wrong)
+        field.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("the token is not valid")
+    assert "vision" not in page.content()
+    field.fill(place.token)
+    field.press("Enter")
+    expect(page.get_by_role("rowheader", name="vision")).to_be_visible()
+    # What is typed is in no address, and where no script can read it.
+    assert page.url == f"{place.url}/"
+    kept = "JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}])"
+    assert page.evaluate(kept) == '["",{},{}]'
+    assert place.token not in page.content()
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/")
+    page.reload()
+    expect(page.get_by_role("rowheader", name="vision")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(field).to_be_visible()
+    assert page.context.cookies() == []
+    page.reload()
+    expect(field).to_be_visible()
+
+
+def test_the_share_moves_as_a_job_comes_and_goes(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in()
+    sales = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="sales"))
+    expect(sales).to_contain_text("asks for nothing")
+    place.submit("one", "sales", 1)
+    # What waits for whom is the service's to say; that something is asked for is shown.
+    expect(sales).not_to_contain_text("asks for nothing")
+    place.client.cancel("one")
+    expect(sales).to_contain_text("asks for nothing")
+
+
+def test_what_is_below_a_tenant_is_opened_and_closed_by_keyboard_and_keeps_its_focus(
+    signed_in: Callable[..., Page],
+) -> None:
+    page = signed_in()
+    opener = page.get_by_role("button", name="2 tenants below research")
+    below = page.get_by_role("rowheader", name="vision")
+    expect(below).to_be_visible()
+    opener.press("Enter")
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    expect(below).to_have_count(0)
+    expect(opener).to_be_focused()
+    opener.press("Space")
+    expect(below).to_be_visible()
+    page.get_by_role("link", name="Machines").press("Enter")
+    expect(page.get_by_role("rowheader", name="b1")).to_be_visible()
+
+
+def test_names_and_outputs_are_text_and_never_markup(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("jobs?state=all")
+    page.get_by_role("link", name=HOSTILE).click()
+    expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+    page.get_by_role("button", name="stdout of task 0").click()
+    expect(page.locator("pre", has_text=HOSTILE).last).to_be_visible()
+    page.goto(f"{place.url}/#why/{HOSTILE}")
+    expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+    page.goto(f"{place.url}/#events")
+    expect(page.get_by_role("link", name=HOSTILE).first).to_be_visible()
+    assert page.locator("img").count() == 0
+
+
+def test_a_tenant_is_shown_its_own_and_of_others_what_everybody_is(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("job/work", place.token_of("ann", "vision"))
+    expect(page.locator("header")).to_contain_text("ann · tenant vision")
+    page.get_by_role("button", name="stdout of task 0").click()
+    expect(page.locator(".output pre")).to_have_text("begun\n")
+    page.get_by_text("What was submitted").click()
+    expect(page.locator(".given")).to_contain_text("sleep 600")
+    page.goto(f"{place.url}/#job/evaluate")
+    expect(page.get_by_role("heading", name="evaluate")).to_be_visible()
+    expect(page.get_by_text("are its tenant's own")).to_be_visible()
+    assert "sleep 600" not in page.content()
+    page.goto(f"{place.url}/#tenants")
+    expect(page.get_by_role("rowheader", name="language")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="user")).to_have_count(0)
+
+
+def test_a_viewer_is_told_why_it_may_not_ask_why(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("why/work", place.token_of("wall", None), expected=FAILS)
+    expect(page.get_by_role("alert")).to_contain_text("a viewer may not do this")
+
+
+def test_a_job_that_waits_is_found_and_explained(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("why")
+    page.get_by_role("link", name="work", exact=True).click()
+    expect(page.get_by_role("heading", name="What keeps its tasks")).to_be_visible()
+    told = place.client.why("work").reasons
+    assert told
+    expect(page.locator(".answer")).to_contain_text(told[0].sentence.partition(" ")[0])
+
+
+def test_jobs_are_filtered_by_the_service_and_the_address_says_by_what(
+    signed_in: Callable[..., Page],
+) -> None:
+    page = signed_in("jobs")
+    expect(page.get_by_role("rowheader", name="evaluate")).to_be_visible()
+    page.get_by_label("of tenant").fill("vision")
+    expect(page.get_by_role("rowheader")).to_have_count(1)
+    assert page.url.endswith("#jobs?tenant=vision")
+    page.reload()
+    expect(page.get_by_role("rowheader", name="work")).to_be_visible()
+    expect(page.get_by_role("rowheader")).to_have_count(1)
+
+
+def test_a_token_that_is_revoked_ends_the_session(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("now", place.token_of("gone", None), expected=FAILS)
+    expect(page.get_by_role("rowheader", name="vision")).to_be_visible()
+    place.client.revoke_token("gone")
+    expect(page.get_by_role("alert")).to_contain_text("not valid any more")
+    expect(page.get_by_role("rowheader")).to_have_count(0)
+
+
+HIDE = """hidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_a_page_that_nobody_sees_asks_nothing(place: Place, signed_in: Callable[..., Page]) -> None:
+    page = signed_in("jobs")
+    expect(page.get_by_role("rowheader", name="work")).to_be_visible()
+    page.wait_for_load_state("load")
+    page.evaluate(HIDE, True)
+    asked: list[Request] = []
+    page.on("request", lambda request: asked.append(request))  # noqa: PLW0108 - it takes no built-in
+    place.submit("unseen", "sales")
+    until(
+        lambda: place.client.job("unseen").tasks.waiting + place.client.job("unseen").tasks.running
+    )
+    place.client.cancel("unseen")
+    place.submit("later", "sales")
+    page.evaluate("1")  # what was asked before this would have been told by now
+    assert asked == []
+    page.evaluate(HIDE, False)
+    expect(page.get_by_role("rowheader", name="later")).to_be_visible()
+    place.client.cancel("later")
+
+
+def test_the_page_recovers_when_the_service_was_killed(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("jobs", expected=FAILS)
+    expect(page.get_by_role("rowheader", name="work")).to_be_visible()
+    place.served.process.kill()
+    place.served.process.wait()
+    state = page.get_by_role("status")
+    expect(state).to_contain_text(re.compile(r"The service is away; trying again in \d+ s\."))
+    expect(page.get_by_role("rowheader", name="work")).to_be_visible()  # what was known stays
+    place.start()
+    expect(state).to_be_hidden()
+    place.submit("after", "sales")
+    expect(page.get_by_role("rowheader", name="after")).to_be_visible()
+    place.client.cancel("after")
+
+
+@pytest.mark.parametrize("width", [360, 900, 1400])
+def test_every_view_fits_its_screen(
+    place: Place, signed_in: Callable[..., Page], width: int
+) -> None:
+    page = signed_in(width=width)
+    for view, shown in VIEWS.items():
+        page.goto(f"{place.url}/#{view}")
+        expect(page.locator(f"main {shown}").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_view_can_be_used_by_everybody(
+    place: Place, signed_in: Callable[..., Page], dark: bool
+) -> None:
+    page = signed_in(dark=dark)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for view, shown in VIEWS.items():
+        page.goto(f"{place.url}/#{view}")
+        expect(page.locator(f"main {shown}").first).to_be_visible()
+        found = page.evaluate("axe.run()")["violations"]
+        grave = [each for each in found if each["impact"] in ("serious", "critical")]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in grave] == [], view
+
+
+def test_every_kind_of_event_has_its_words() -> None:
+    text = (FOLDER / "live" / "events.js").read_text(encoding="utf-8")
+    words = text[text.index("WORDS = {") : text.index("};")]
+    assert set(re.findall(r"^  (\w+):", words, re.MULTILINE)) == {kind.value for kind in EventKind}
+
+
+def test_the_command_opens_the_page_and_says_where(place: Place, tmp_path: Path) -> None:
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
+    browser.chmod(0o755)
+    named = {"FAIRLEAD_STATE": str(place.served.state), "BROWSER": str(browser)}
+
+    def asked(*words: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "fairlead", "dashboard", *words],
+            env=environment(tmp_path) | named,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert asked("--print") == f"{place.url}/\n"
+    assert not os.path.lexists(opened)
+    assert asked() == f"{place.url}/\n"
+    assert opened.read_text() == f"{place.url}/"

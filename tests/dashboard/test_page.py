@@ -1,0 +1,142 @@
+"""The page of an allocation: drawn from its own data, whatever people named things."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from importlib.resources import as_file
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from fairlead.cli.common.inputs import read
+from fairlead.cli.main import Exit, main
+from fairlead.dashboard.page import FOLDER, page
+from fairlead.dashboard.picture import picture
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+from fairlead.sharing.allocate import allocate
+from tests.dashboard.test_types import NODE
+from tests.transcripts import EXAMPLES
+
+GENERATIONS = [str(EXAMPLES / "gpu-generations" / name) for name in ("cluster.yaml", "jobs.yaml")]
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+AXE = NODE / "node_modules/axe-core/axe.min.js"
+
+Opened = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def generations(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("pages") / "shares.html"
+    assert main(["allocate", *GENERATIONS, "--quiet", "--html", str(file)]) == Exit.OK
+    return file.as_uri()
+
+
+def test_the_water_rises_level_by_level(generations: str, open_page: Opened) -> None:
+    shown = open_page(generations)
+    allocation = allocate(*read(GENERATIONS))
+    story = shown.locator(".story")
+    slider = shown.get_by_label("level")
+    for index in reversed(range(len(allocation.levels))):
+        assert story.inner_text().startswith(f"Level {index + 1} of 4, share ")
+        stops = [stop for level in allocation.levels[: index + 1] for stop in level.stopped_by]
+        full = {stop.machine_class for stop in stops if stop.resource == "gpu" and not stop.tenant}
+        assert shown.locator(".stop").count() == len(full)
+        slider.press("ArrowLeft")
+    shown.get_by_label("resource").select_option("cpu")
+    assert "cpu" in (shown.locator(".vessels svg").get_attribute("aria-label") or "")
+
+
+def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) -> None:
+    shown = open_page(generations)
+    assert "language" in shown.locator(".detail").inner_text()
+    shown.get_by_role("button", name="v[01-20] · 20 machines").press("Enter")
+    told = shown.locator(".detail").inner_text()
+    assert "It stops robotics at share 0.3883" in told
+    assert "640 cpu: robotics 640." in told
+
+
+@pytest.mark.parametrize("width", [360, 900, 1400])
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_is_wider_than_the_screen_and_nothing_serious_bars_anyone(
+    generations: str, open_page: Opened, width: int, *, dark: bool
+) -> None:
+    shown = open_page(generations, width=width, dark=dark)
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    # A page with a strict policy takes no script but its own: what tests it comes by another door.
+    found = judged(shown)
+    assert [f"{one['id']}: {one['nodes'][0]['html']}" for one in found] == []
+
+
+def judged(shown: Page) -> list[Any]:
+    """What axe finds serious or critical."""
+    session = shown.context.new_cdp_session(shown)
+    session.send("Runtime.evaluate", {"expression": AXE.read_text(encoding="utf-8")})
+    answer = session.send(
+        "Runtime.evaluate",
+        {
+            "expression": "axe.run().then(r => JSON.stringify(r.violations))",
+            "awaitPromise": True,
+        },
+    )
+    found = json.loads(answer["result"]["value"])
+    return [one for one in found if one["impact"] in ("serious", "critical")]
+
+
+def test_names_are_never_markup(tmp_path: Path, open_page: Opened) -> None:
+    cluster = Cluster(
+        [Machine("m1", {"cpu": 4}, {"zone": HOSTILE}), Machine("m2", {"cpu": 4})],
+        [Tenant(HOSTILE), Tenant("b")],
+    )
+    jobs = (Job("a", {"cpu": 1}, tenant=HOSTILE), Job("b", {"cpu": 1}, tenant="b"))
+    file = tmp_path / "hostile.html"
+    tree = picture(cluster, jobs, allocate(cluster, jobs))
+    file.write_text(page(HOSTILE, "allocation_page", tree), encoding="utf-8")
+    shown = open_page(file.as_uri())
+    assert shown.locator("h1").inner_text() == HOSTILE
+    assert HOSTILE in shown.locator("tbody").inner_text()
+    assert shown.locator("img, script:not([type])").count() == 0
+
+
+def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -> None:
+    names = [f"t{number:02}" for number in range(60)]
+    machines = [Machine(f"m{number:02}", {"cpu": 2 + number % 5}) for number in range(40)]
+    jobs = tuple(
+        Job(f"j-{name}", {"cpu": 1}, tenant=name, machines=[f"m{number % 40:02}", "m07"])
+        for number, name in enumerate(names)
+    )
+    cluster = Cluster(machines, [Tenant(name) for name in names])
+    file = tmp_path / "many.html"
+    file.write_text(
+        page("many", "allocation_page", picture(cluster, jobs, allocate(cluster, jobs)))
+    )
+    shown = open_page(file.as_uri())
+    assert shown.locator(".vessel").count() == 40
+    assert shown.locator("tbody tr").count() == 40
+    shown.get_by_role("button", name="Show 20 more").click()
+    assert shown.locator("tbody tr").count() == 60
+    assert shown.locator(".edges text").filter(has_text="others").count() == 1
+
+
+def test_the_page_is_not_written_over_its_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["allocate", GENERATIONS[0], "--html", GENERATIONS[0]]) == Exit.BAD_INPUT
+    assert "--html" in capsys.readouterr().err
+
+
+def test_modules_load_nothing_from_elsewhere_and_write_no_markup() -> None:
+    with as_file(FOLDER) as folder:
+        texts = [file.read_text(encoding="utf-8") for file in folder.rglob("*") if file.is_file()]
+    assert len(texts) > 10
+    for text in texts:
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b", text
+        )
+        found = set(re.findall(r"https?://[^\"'\s]+", text))
+        assert found <= {"http://www.w3.org/2000/svg"}

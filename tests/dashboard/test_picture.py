@@ -1,0 +1,99 @@
+"""What is drawn is true: at every level vessels hold what tenants have, and who stops is full."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from random import Random
+
+import pytest
+
+from fairlead.cli.common.inputs import read
+from fairlead.dashboard.picture import MOST_LEVELS, picture
+from fairlead.dashboard.rising import rising
+from fairlead.model.allocation import Allocation
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.tenant import Tenant
+from fairlead.sharing.allocate import allocate
+from tests.transcripts import EXAMPLES
+
+NEAR = 1e-6
+
+
+def check(cluster: Cluster, jobs: tuple[Job, ...], allocation: Allocation) -> int:
+    """Asserts that the picture is of an answer at each of its levels; the levels that it has."""
+    tree = picture(cluster, jobs, allocation)
+    classes, levels = tree["classes"], tree["levels"]
+    assert isinstance(classes, list)
+    assert isinstance(levels, list)
+    story = rising(allocation, MOST_LEVELS)
+    for job in allocation.jobs:
+        if job.tasks and job.name in story.part:
+            assert story.part[job.name][-1] == pytest.approx(1)
+            assert list(story.part[job.name]) == sorted(story.part[job.name])
+    for k, level in enumerate(levels):
+        used: dict[tuple[int, str], float] = defaultdict(float)
+        for fill in tree["fills"]:  # type: ignore[attr-defined]
+            for resource, amounts in fill["amounts"].items():
+                used[fill["class"], resource] += amounts[k]
+        for (place, resource), amount in used.items():
+            assert amount <= classes[place]["capacity"].get(resource, 0) * (1 + NEAR) + NEAR
+        for full in level["full"]:
+            capacity = classes[full["class"]]["capacity"][full["resource"]]
+            assert used[full["class"], full["resource"]] == pytest.approx(capacity, rel=NEAR)
+    return len(levels)
+
+
+def drawn(seed: int) -> tuple[Cluster, tuple[Job, ...]]:
+    """Trees of tenants with limits, a few kinds of machines, and jobs that may use some of them."""
+    random = Random(seed)
+    machines = [
+        Machine(f"m{kind}-{index}", {"cpu": 4 * random.randint(1, 8), "gpu": random.choice([0, 4])})
+        for kind in range(random.randint(1, 5))
+        for index in range(random.randint(1, 3))
+    ]
+    tenants: list[Tenant] = []
+    for index in range(random.randint(1, 5)):
+        above = random.choice([None, *(tenant.name for tenant in tenants)])
+        limit = {"cpu": random.randint(1, 9)} if random.random() < 0.2 else {}
+        weight = random.choice([1, 2, 3])
+        tenants.append(Tenant(f"t{index}", weight=weight, parent=above, limit=limit))
+    names = [machine.name for machine in machines]
+    jobs = tuple(
+        Job(
+            f"j{index}",
+            {"cpu": random.randint(1, 4), "gpu": random.choice([0, 0, 1])},
+            tenant=random.choice(tenants).name,
+            tasks=random.choice([None, None, random.randint(1, 9)]),
+            machines=random.sample(names, random.randint(1, len(names))),
+            spread=random.random() < 0.2,
+        )
+        for index in range(random.randint(1, 8))
+    )
+    return Cluster(machines, tenants), jobs
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_final_places_made_smaller_are_an_answer_of_every_level(seed: int) -> None:
+    cluster, jobs = drawn(seed)
+    check(cluster, jobs, allocate(cluster, jobs, ["tsf", "drf", "cdrf"][seed % 3]))
+
+
+def test_shares_rise_as_the_tree_says() -> None:
+    cluster, jobs = read([str(EXAMPLES / "tenant-tree" / "cluster.yaml")])
+    assert check(cluster, jobs, allocate(cluster, jobs)) > 1
+
+
+@pytest.mark.parametrize("policy", ["independent", "most-tasks", "cdrf-lottery"])
+def test_an_answer_without_common_levels_shows_its_end(policy: str) -> None:
+    cluster, jobs = read([str(EXAMPLES / "tsf-figure-4" / "cluster.yaml")])
+    tree = picture(cluster, jobs, allocate(cluster, jobs, policy))
+    assert tree["levels"] == []
+    assert tree["tenants"]
+
+
+def test_of_many_levels_those_are_shown_at_which_most_stop() -> None:
+    names = [f"j{number:02}" for number in range(2 * MOST_LEVELS)]
+    cluster = Cluster([Machine(name, {"cpu": index + 1}) for index, name in enumerate(names)])
+    jobs = tuple(Job(name, {"cpu": 1}, machines=(name,)) for name in names)
+    assert check(cluster, jobs, allocate(cluster, jobs)) == MOST_LEVELS
