@@ -25,8 +25,8 @@ NO_MORE = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a window. It ends with its file of tests: while Playwright runs, no
-    other test of the process could run an event loop."""
+    """Debian's Chromium, without a window. It ends with its file of tests: while Playwright runs,
+    no other test of the process could run an event loop."""
     program = shutil.which("chromium")
     if program is None:
         sentence = "Chromium is not installed (Debian: apt-get install chromium)"
