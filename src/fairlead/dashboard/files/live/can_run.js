@@ -10,7 +10,7 @@ export function canRun(page) {
   const demand = field("each with", { placeholder: "cpu 8, memory 96GiB, gpu 1", required: true, size: 26 });
   const where = field("where", { placeholder: "gpu-model = h100", size: 18 });
   const duration = field("for", { placeholder: "2h", size: 5 });
-  const tenant = field("as tenant", { size: 12 });
+  const tenant = field("as tenant", { size: 9 });
   const button = html("button", { type: "submit" }, "Ask");
   const answer = html("p", { class: "can-run", "aria-live": "polite", hidden: true });
 
