@@ -20,7 +20,7 @@ WITHOUT = """\
 import sys
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {hidden!r}:
+        if any((name + ".").startswith(each + ".") for each in {hidden!r}):
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Hidden())
 import importlib.util
@@ -37,8 +37,12 @@ ASKED = {
     "report runs --table": "simulation",
     "trace info TRACE": "simulation",
     "serve --engine ray --state state": "ray",
+    "serve --config oidc.yaml --state state": "oidc",
+    "serve --telemetry --state state": "telemetry",
     "serve --journal postgresql://localhost/fairlead --state state": "postgres",
 }
+
+OIDC = "oidc: {issuer: 'https://login.example', audience: fairlead, roles: {staff: tenant}}\n"
 
 FIRST_STEPS = (
     "demo",
@@ -76,13 +80,15 @@ def test_each_extra_of_the_project_is_named_for_a_package_that_it_brings() -> No
     extras = TABLE["optional-dependencies"]
     assert {extra for extra, _ in EXTRAS.values()} == set(extras)
     for package, (extra, _) in EXTRAS.items():
-        assert any(each.startswith(package) for each in extras[extra])
-        assert not any(each.startswith(package) for each in TABLE["dependencies"])
+        name = package.replace(".", "-")
+        assert any(each.startswith(name) for each in extras[extra])
+        assert not any(each.startswith(name) for each in TABLE["dependencies"])
 
 
 @pytest.mark.parametrize("line", ASKED)
 def test_a_command_names_the_extra_that_it_needs(line: str, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
+    (tmp_path / "oidc.yaml").write_text(OIDC, encoding="utf-8")
     done = without_extras(command(line), tmp_path)
     assert done.returncode == 2, done.stderr
     assert f"pip install 'fairlead[{ASKED[line]}]'" in done.stderr

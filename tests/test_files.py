@@ -21,7 +21,7 @@ INSTALLED = re.compile(r"/opt/fairlead|/var/(?:lib|cache)/fairlead")
 
 
 def tracked() -> list[Path]:
-    """The files of the project: those that git knows, and new ones that it would take."""
+    """The project's files of text: those that git knows, and new ones that it would take."""
     done = subprocess.run(
         # CI may run as another user than the one who owns the checkout.
         [
@@ -40,7 +40,7 @@ def tracked() -> list[Path]:
         check=True,
     )
     paths = (ROOT / name for name in done.stdout.split("\0") if name)
-    return sorted(path for path in paths if path.is_file())
+    return sorted(path for path in paths if path.is_file() and path.suffix != ".png")
 
 
 FILES = tracked()

@@ -7,7 +7,10 @@ from importlib.util import find_spec
 from fairlead.model.errors import InputError
 
 EXTRAS = {
+    "joserfc": ("oidc", "the sign-in of people"),
     "matplotlib": ("report", "the plots of a report"),
+    "opentelemetry.exporter": ("telemetry", "traces by OpenTelemetry"),
+    "opentelemetry.sdk": ("telemetry", "traces by OpenTelemetry"),
     "psycopg": ("postgres", "a journal in PostgreSQL"),
     "pyarrow": ("simulation", "simulations, traces and their tables"),
     "ray": ("ray", "what runs on Ray"),
@@ -23,8 +26,10 @@ def need(package: str) -> None:
 
 def missing(error: ModuleNotFoundError) -> InputError | None:
     """The error that names the extra to install after a failed import; None where none has it."""
-    package = (error.name or "").partition(".")[0]
-    return _not_there(package) if package in EXTRAS else None
+    words = (error.name or "").split(".")
+    names = (".".join(words[:count]) for count in range(1, len(words) + 1))
+    package = next((name for name in names if name in EXTRAS), None)
+    return None if package is None else _not_there(package)
 
 
 def _not_there(package: str) -> InputError:

@@ -48,6 +48,7 @@ ASKED: dict[str, Callable[[Client], object]] = {
     "show_job": lambda client: client.job("a"),
     "show_machine": lambda client: client.machine("m"),
     "show_tenant": lambda client: client.tenant("v"),
+    "signin": lambda client: client.signin(),
     "submit": lambda client: client.submit(Job("a", {"cpu": 1})),
     "undrain_machine": lambda client: client.undrain("m"),
     "undrain_machines": lambda client: client.undrain_machines("m", "n"),

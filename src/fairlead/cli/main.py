@@ -75,6 +75,8 @@ SERVICE = {
     "tenants": "list or change the tenants",
     "journal": "check, export, replay or prune the service's journal",
     "token": "create, list or revoke access tokens",
+    "login": "sign in as a person, where the service takes sign-ins",
+    "logout": "forget that sign-in",
     "completion": "shell completion for bash, zsh and fish",
 }
 

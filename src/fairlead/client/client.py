@@ -30,7 +30,7 @@ from fairlead.wire.jobs import (
 from fairlead.wire.machines import MachineDetail, MachineRow, Machines
 from fairlead.wire.status import Ready, Version
 from fairlead.wire.tenants import TenantDetail, TenantRow, Tenants
-from fairlead.wire.tokens import MadeToken, Me, Role, TokenRow, Tokens
+from fairlead.wire.tokens import MadeToken, Me, Role, SignIn, TokenRow, Tokens
 
 BATCH = 1000
 """Jobs of one request of `submit_all`."""
@@ -252,6 +252,10 @@ class Client(Fairness):
     def me(self) -> Me:
         """The owner of this token."""
         return self._ask(Me, "GET", "/v1/me")
+
+    def signin(self) -> SignIn:
+        """Where people sign in whose JWTs this service takes."""
+        return self._ask(SignIn, "GET", "/v1/signin")
 
     def version(self) -> Version:
         """The service's version."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from fairlead.client.login import Login, find_login
 from fairlead.model.errors import InputError, Mistakes
 
 KEYS = ("url", "token", "ca")
@@ -29,13 +30,15 @@ _TOKEN = re.compile(r"[!-~]+")
 class Place:
     """A service's address, the token for it, and whose certificates are believed (a file; None:
     those of the system). `said_by`: where the address comes from, for sentences. `others`: of
-    services of which one leads at a time; `url` is the first that is asked."""
+    services of which one leads at a time; `url` is the first that is asked. `login`: whose JWTs are
+    shown in place of a token."""
 
     url: str
     token: str | None
     ca: str | None
     said_by: str
     others: tuple[str, ...] = ()
+    login: Login | None = None
 
     def __repr__(self) -> str:
         return f"Place({self.url!r}, said_by={self.said_by!r})"  # a token is not for tracebacks
@@ -70,8 +73,9 @@ def find_place(
     FAIRLEAD_TOKEN, the state folder that FAIRLEAD_STATE names, the client's file, the state
     folder of this user's own service. Raises InputError if nothing names one.
 
-    A token from a file is only for the addresses that the same file (or folder) names. Several
-    addresses, with commas between them, are of services of which one leads.
+    Where no token is given, that of a `fairlead login` at these addresses is shown, renewed when it
+    ends, before a token from a file, which is only for the addresses that the same file (or folder)
+    names. Several addresses, with commas between them, are of services of which one leads.
     """
     local = state_folder(environ)
     written = _config(config_file(environ))
@@ -92,17 +96,18 @@ def find_place(
     said_by = found[1]
     address, *others = (check_url(each.strip(), said_by) for each in found[0].split(","))
     given = token or environ.get("FAIRLEAD_TOKEN")
-    if not given and served and address == served.rstrip("/"):
+    login = None if given else find_login((address, *others), environ)
+    if not given and login is None and served and address == served.rstrip("/"):
         given = _line(local / ADMIN_TOKEN)
     by_file = all(_same(each, written.get("url")) for each in (address, *others))
-    if not given and by_file:
+    if not given and login is None and by_file:
         given = written.get("token")
     if given and not _TOKEN.fullmatch(given):
         raise InputError("the token holds signs that no token has", "copy it once more")
     believed = ca or environ.get("FAIRLEAD_CA")
     if not believed and by_file:
         believed = written.get("ca")
-    return Place(address, given or None, believed, said_by, tuple(others))
+    return Place(address, given or None, believed, said_by, tuple(others), login)
 
 
 def _nowhere(environ: Mapping[str, str], local: Path) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx2
 
@@ -25,12 +26,14 @@ from fairlead.client.errors import (
     UnreachableError,
 )
 from fairlead.client.leader import find_leader
+from fairlead.client.loopback import loopback
 from fairlead.client.places import Place
 from fairlead.model.errors import InputError, Mistake
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire
 from fairlead.wire.jobs import OFFSET_HEADER, OVER_HEADER, SIZE_HEADER
 from fairlead.wire.status import AGE_HEADER
+from fairlead.wire.trace import HEADER, TRACEPARENT, parent_of
 
 if TYPE_CHECKING:
     import ssl
@@ -74,9 +77,14 @@ class Transport:
         headers = {"User-Agent": f"fairlead/{__version__}", "Accept": "application/json"}
         if self.place.token:
             headers["Authorization"] = f"Bearer {self.place.token}"
+        parent = os.environ.get(TRACEPARENT)
+        if parent_of(parent) is not None:
+            headers[HEADER] = str(parent)
+        login = self.place.login
         return httpx2.Client(
             base_url=url,
             headers=headers,
+            auth=None if login is None else login.authorize,
             timeout=httpx2.Timeout(self.timeout, connect=min(self.timeout, 5.0)),
             verify=self._verify,
             # A token is for the addresses that the user named, and for no other.
@@ -241,12 +249,6 @@ def _trust(place: Place) -> ssl.SSLContext | bool:
         ) from error
 
 
-def loopback(url: str) -> bool:
-    """Whether the address is of this machine itself."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def _params(query: Query | None) -> dict[str, str]:
     """The query as text; a value of None is left out."""
     return {
@@ -350,6 +352,10 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
     """The error that an answer means."""
     mistakes = _mistakes_in(tree)
     text = "; ".join(map(str, mistakes))
+    if status == 401 and place.login is not None:
+        return NotAllowedError(
+            f"{place.url} does not take the sign-in: {text or 'it does not say why'}", status
+        )
     if status == 401:
         how = (
             "none is given: set FAIRLEAD_TOKEN"

@@ -24,6 +24,9 @@ NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 LONGEST = 256
 """Characters of a token that is looked at at all."""
 
+PREFIX = "fl_"
+"""Of the text of every token."""
+
 _NOBODY = ("", "0" * 64)
 
 
@@ -45,7 +48,7 @@ def make(name: str, draw: Callable[[int], bytes] = secrets.token_bytes) -> Secre
         )
     secret = urlsafe_b64encode(draw(BYTES)).decode().rstrip("=")
     salt = draw(16).hex()
-    return Secret(f"fl_{name}_{secret}", salt, hashed(salt, secret))
+    return Secret(f"{PREFIX}{name}_{secret}", salt, hashed(salt, secret))
 
 
 def hashed(salt: str, secret: str) -> str:
@@ -56,9 +59,9 @@ def hashed(salt: str, secret: str) -> str:
 def verify(text: str, find: Callable[[str], TokenRecord | None]) -> TokenRecord | None:
     """The token whose text this is; None if there is none. As long is spent on a name that nobody
     has as on a wrong secret."""
-    if len(text) > LONGEST or not text.startswith("fl_"):
+    if len(text) > LONGEST or not text.startswith(PREFIX):
         return None
-    name, found, secret = text.removeprefix("fl_").partition("_")
+    name, found, secret = text.removeprefix(PREFIX).partition("_")
     known = find(name) if found else None
     salt, expected = (known.salt, known.hash) if known else _NOBODY
     same = hmac.compare_digest(hashed(salt, secret), expected)

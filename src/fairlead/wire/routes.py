@@ -308,7 +308,7 @@ ROUTES: tuple[Route, ...] = (
         Access.PUBLIC,
         "Sign a browser in: the token becomes a cookie that no script can read.",
         tokens.Me,
-        tokens.SignIn,
+        tokens.SessionToken,
     ),
     Route(
         "sign_out",
@@ -317,6 +317,14 @@ ROUTES: tuple[Route, ...] = (
         Access.PUBLIC,
         "Sign a browser out: it forgets the cookie. The token stays good.",
         status=204,
+    ),
+    Route(
+        "signin",
+        "GET",
+        "/v1/signin",
+        Access.PUBLIC,
+        "Where people sign in whose JWTs are taken here.",
+        tokens.SignIn,
     ),
     Route(
         "events",

@@ -79,6 +79,7 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     tokens.TokenRow: _fields("name role tenant made"),
     tokens.Tokens: _fields("schema_ tokens"),
     tokens.MadeToken: _fields("schema_ name role tenant made token"),
+    tokens.SignIn: _fields("schema_ issuer audience client scopes"),
     tokens.Me: _fields("schema_ name role tenant tenants"),
     tokens.Session: _fields("schema_ me"),
     events.ServerEvent: _fields(

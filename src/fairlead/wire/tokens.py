@@ -58,10 +58,25 @@ REQUEST_HEADER = "Fairlead-Request"
 it."""
 
 
-class SignIn(RequestBody):
-    """Who signs in."""
+LONGEST = 4000
+"""Letters of what a cookie has room for."""
 
-    token: str = Field(min_length=1, max_length=256)
+
+class SessionToken(RequestBody):
+    """Who signs in: a token, or the JWT of the issuer."""
+
+    token: str = Field(min_length=1, max_length=LONGEST)
+
+
+class SignIn(ResponseBody):
+    """Where people sign in whose JWTs this service takes; null: it takes tokens alone. `client` is
+    the client id with which `fairlead login` asks there, null where nobody may."""
+
+    schema_: Literal["fairlead.signin/1"] = Field(default="fairlead.signin/1", alias="schema")
+    issuer: str | None = None
+    audience: str | None = None
+    client: str | None = None
+    scopes: list[str] = Field(default_factory=list)
 
 
 class Me(ResponseBody):

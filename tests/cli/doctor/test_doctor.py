@@ -25,6 +25,7 @@ from fairlead.cli.main import Exit, main
 from fairlead.engines.local import groups, hardware
 from fairlead.service.journal.entry import Entry
 from fairlead.service.journal.places import open_store
+from tests.service.signin.issuer import issuing
 from tests.transcripts import ROOT
 
 DAY = 86_400 * 10**6
@@ -89,6 +90,20 @@ def test_it_is_a_line_a_check_and_each_has_its_row_in_the_reference(
     reference = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     section = reference.partition("## `fairlead doctor")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `([a-z ]+)` \|", section, re.MULTILINE) == [*CHECKS]
+
+
+def test_the_issuer_is_asked_for_its_keys(ask: Doctor, tmp_path: Path) -> None:
+    assert ask("sign in").text == "no issuer is configured: all have tokens"
+    file = tmp_path / "config.yaml"
+    with issuing() as issuer:
+        file.write_text(f"oidc: {{issuer: '{issuer.url}', audience: a, roles: {{x: admin}}}}\n")
+        assert (
+            ask("sign in", "--config", str(file)).text == f"{issuer.url} has 1 key that can be used"
+        )
+        issuer.keys = []
+        found = ask("sign in", "--config", str(file))
+        assert (found.state, "has no key that can be used" in found.text) == (State.FAILS, True)
+    assert ask("sign in", "--config", str(file)).state is State.FAILS
 
 
 def test_it_changes_nothing(ask: Doctor) -> None:

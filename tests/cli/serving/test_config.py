@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,13 @@ import pytest
 
 from fairlead.cli.serving.config import OPTIONS, read_config
 from fairlead.model.errors import InputError
+from fairlead.model.times import read_duration
 from fairlead.scheduling.options import Options
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.requests import Role
 from fairlead.service.settings import Limits, Retention, Settings
+from fairlead.service.signin.settings import SignInSettings
+from tests.transcripts import ROOT
 
 NESTED = ("options", "limits", "retention", "tenants")
 
@@ -94,6 +99,79 @@ def test_no_key_means_two_things() -> None:
     names = [field.name for section, _, field in SETTINGS if not section]
     assert sorted(set(names) & set(OPTIONS)) == []
     assert len(names) == len(set(names))
+
+
+ISSUER = "issuer: https://login.example\n  audience: fairlead\n  roles: {staff: tenant}\n"
+
+
+def test_what_is_said_of_the_issuer(tmp_path: Path) -> None:
+    more = "  client: cli\n  scopes: [openid]\n  algorithms: [ES256]\n  leeway_seconds: 5s\n"
+    names = "  role: groups\n  tenant: team\n  name: email\n  ca: ca.pem\n"
+    found = read(tmp_path, f"oidc:\n  {ISSUER}{more}{names}").sign_in
+    assert found == SignInSettings(
+        issuer="https://login.example",
+        audience="fairlead",
+        roles={"staff": Role.TENANT},
+        client="cli",
+        scopes=("openid",),
+        algorithms=("ES256",),
+        leeway_seconds=5.0,
+        role="groups",
+        tenant="team",
+        name="email",
+        ca=str(tmp_path / "ca.pem"),
+    )
+    assert read(tmp_path, "").sign_in is None
+
+
+@pytest.mark.parametrize(
+    "name", [each.name for each in fields(SignInSettings) if each.name.endswith("_seconds")]
+)
+def test_every_time_of_the_issuer_can_be_written(name: str, tmp_path: Path) -> None:
+    found = read(tmp_path, f"oidc:\n  {ISSUER}  {name}: 2m\n").sign_in
+    assert getattr(found, name) == 120.0
+
+
+def test_all_that_is_said_of_an_issuer_is_in_the_reference_with_its_default() -> None:
+    page = (ROOT / "docs/reference/service.md").read_text(encoding="utf-8")
+    section = page.partition("## People who sign in")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \|(.*?)\|", section, re.MULTILINE))
+    assert sorted(rows) == sorted(each.name for each in fields(SignInSettings))
+    usual = SignInSettings("", "")
+    for name, said in rows.items():
+        value, written = getattr(usual, name), said.strip(" `")
+        if isinstance(value, float):
+            assert float(read_duration(written)) == value
+        elif isinstance(value, tuple):
+            assert written == f"[{', '.join(value)}]"
+        else:
+            assert written == (value if isinstance(value, str) else "")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("audience: a\n  roles: {x: admin}\n", 2, "'issuer' is missing"),
+        ("issuer: https://x\n  roles: {x: admin}\n", 2, "'audience' is missing"),
+        ("issuer: https://x\n  audience: a\n", 2, "'roles' is missing"),
+        ("issuer: http://login.example\n  audience: a\n  roles: {x: admin}\n", 2, "on the way"),
+        (f"{ISSUER}  algorithms: [RS256, HS256]\n", 5, "'HS256' is not an algorithm"),
+        (f"{ISSUER}  algorithms: [none]\n", 5, "'none' is not an algorithm"),
+        (f"{ISSUER}  algorithms: []\n", 5, "none is allowed"),
+        (f"{ISSUER}  leeway_seconds: soon\n", 5, "soon"),
+        (f"{ISSUER}  leway_seconds: 1s\n", 5, 'unknown key "leway_seconds"'),
+        ("issuer: https://x\n  audience: a\n  roles: {x: boss}\n", 4, "'boss' is no role"),
+        ("issuer: https://x\n  audience: a\n  roles: {}\n", 4, "nobody has a role"),
+        ("[a]\n", 2, "stands where keys with values should"),
+    ],
+)
+def test_a_mistake_about_the_issuer_has_its_line(
+    text: str, line: int, what: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, f"oidc:\n  {text}")
+    found = [(each.place.line, str(each)) for each in refused.value.mistakes if each.place]
+    assert any(at == line and what in said for at, said in found), found
 
 
 def test_an_empty_file_says_nothing(tmp_path: Path) -> None:

@@ -100,6 +100,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " everything (default: off on a terminal, else few)",
     )
     parser.add_argument(
+        "--telemetry",
+        action="store_true",
+        default=None,
+        help="send spans of requests, jobs and attempts as OTEL_EXPORTER_OTLP_ENDPOINT says, which"
+        " alone is enough, too",
+    )
+    parser.add_argument(
         "--clock-is-right",
         action="store_true",
         help="begin though the clock is far from the journal's last entry",
@@ -140,6 +147,7 @@ def words_of(args: argparse.Namespace) -> list[str]:
             words += [f"--{name.replace('_', '-')}", getattr(args, name)]
     words += ["--behind-proxy"] if args.behind_proxy else []
     words += ["--standby"] if args.standby else []
+    words += ["--telemetry"] if args.telemetry else []
     words += ["--clock-is-right"] if args.clock_is_right else []
     words += ["--begin-anew"] if args.begin_anew else []
     return words + (["--no-auth"] if args.no_auth else [])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.job import Job
+from fairlead.wire.trace import TRACEPARENT, parent_of
 
 _ENDING = "bcdfghjkmnpqrstvwxz23456789"
 """Signs of made-up endings: without vowels no words come out, without look-alikes they can be
@@ -102,6 +103,9 @@ def job_of_command(args: argparse.Namespace) -> WrittenJobs:
     mistakes = Mistakes()
     demand = _demand(args, mistakes)
     env = mistakes.attempt((), variables, args.env) or {}
+    parent = os.environ.get(TRACEPARENT)
+    if parent_of(parent) is not None:
+        env.setdefault(TRACEPARENT, str(parent))
     mistakes.report()
     job = Job(
         make_up_name(command[0]) if args.name is None else args.name,
@@ -189,8 +193,8 @@ def _make_up_ending() -> str:
 
 def _folder(args: argparse.Namespace) -> str | None:
     """The folder it runs in, as an absolute path, since the service stands elsewhere."""
+    from fairlead.client.loopback import loopback
     from fairlead.client.places import find_place
-    from fairlead.client.transport import loopback
 
     if args.cwd is not None:
         return str(Path(args.cwd).absolute())

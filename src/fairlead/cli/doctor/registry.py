@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fairlead.cli.doctor.finding import Check, Finding, Subject, fails
 from fairlead.cli.doctor.machine import clock, control_groups, disk, memory, open_files, processes
-from fairlead.cli.doctor.service import service
+from fairlead.cli.doctor.service import service, sign_in
 from fairlead.cli.doctor.state import (
     compiler_cache,
     engine,
@@ -20,6 +20,7 @@ from fairlead.model.errors import FairleadError
 
 CHECKS: dict[str, Check] = {
     "service": service,
+    "sign in": sign_in,
     "state folder": state_folder,
     "journal": journal,
     "tokens": tokens,

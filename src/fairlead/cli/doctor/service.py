@@ -1,9 +1,10 @@
-"""The check of the service itself: does it answer, and does it take work?"""
+"""The checks of the service itself, and of the issuer whose JWTs it takes: do they answer?"""
 
 from __future__ import annotations
 
 from fairlead.cli.doctor.finding import Finding, Subject, fails, warn, well
 from fairlead.client.places import ADDRESS, find_place
+from fairlead.model.words import counted
 
 PATIENCE = 10.0
 """Seconds that it has to answer."""
@@ -33,3 +34,17 @@ def service(subject: Subject) -> Finding:
     if not ready.ready:
         return fails(f"{runs} takes no work now: {ready.why}", "nothing that it accepted is lost")
     return well(f"{runs} serves on {url} (version {version}) and is ready")
+
+
+def sign_in(subject: Subject) -> Finding:
+    """Whether people could sign in now."""
+    settings = subject.plan.configured.sign_in
+    if settings is None:
+        return well("no issuer is configured: all have tokens")
+    from fairlead.service.signin.fetching import IssuerError, fetch_keys
+
+    try:
+        keys = fetch_keys(settings)
+    except IssuerError as error:
+        return fails(str(error), "tokens are good meanwhile; people sign in once it answers")
+    return well(f"{settings.issuer} has {counted(len(keys), 'key')} that can be used")

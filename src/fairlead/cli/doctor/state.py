@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.doctor.finding import Finding, Subject, fails, warn, well
+from fairlead.client.login import login_file
 from fairlead.client.places import ADMIN_TOKEN, config_file
 from fairlead.engines.registry import ENGINES
 from fairlead.model.errors import InputError
@@ -92,7 +93,7 @@ def _file(subject: Subject) -> Path | None:
 
 def tokens(subject: Subject) -> Finding:
     """Whether secrets in files are their owner's alone."""
-    secrets = [subject.folder / ADMIN_TOKEN, config_file(os.environ)]
+    secrets = [subject.folder / ADMIN_TOKEN, config_file(os.environ), login_file(os.environ)]
     if subject.plan.tls_key is not None:
         secrets.append(Path(subject.plan.tls_key))
     there = [each for each in secrets if each.is_file()]

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from fairlead.cli.serving.signin import read_sign_in
 from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.times import read_duration
 from fairlead.scheduling.options import MICROSECONDS, Options
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.settings import Limits, Retention, Settings
+from fairlead.service.signin.settings import SignInSettings
 
 Node = Any
 """Of YAML: only the model knows its type."""
@@ -23,11 +25,14 @@ PATHS = ("cluster", "state", "tls_cert", "tls_key")
 
 OPTIONS = (
     *("engine", "listen", "advertise", "journal", "address", "log", *PATHS),
-    *("behind_proxy", "no_auth", "standby"),
+    *("behind_proxy", "no_auth", "standby", "telemetry"),
 )
 """Options that the command line has, too, which goes before the file."""
 
-_SWITCHES = ("behind_proxy", "no_auth", "standby", "whole", "threads")
+SIGN_IN = "oidc"
+"""The section on people who sign in."""
+
+_SWITCHES = ("behind_proxy", "no_auth", "standby", "telemetry", "whole", "threads")
 _LISTS = ("resources", "devices")
 _TEXTS = ("policy", "placement", *(name for name in OPTIONS if name not in _SWITCHES))
 _TIMES = (
@@ -50,6 +55,7 @@ class Configured:
     options: Mapping[str, Any] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     api: ApiSettings = field(default_factory=ApiSettings)
+    sign_in: SignInSettings | None = None
 
 
 def read_config(path: Path) -> Configured:
@@ -76,7 +82,10 @@ def read_config(path: Path) -> Configured:
         retention=replace(Retention(), **said.pop("retention", {})),
         **{name: said[name] for name in _of_service() if name in said},
     )
-    return Configured(options, settings, replace(ApiSettings(), **said.pop("api", {})))
+    sign_in = said.pop(SIGN_IN, None)
+    if sign_in is not None and sign_in.ca is not None:
+        sign_in = replace(sign_in, ca=str(path.parent / sign_in.ca))
+    return Configured(options, settings, replace(ApiSettings(), **said.pop("api", {})), sign_in)
 
 
 def _of_service() -> list[str]:
@@ -88,7 +97,7 @@ def _of_service() -> list[str]:
 def _document(source: Source, node: Node) -> dict[str, Any]:
     parts: dict[str, type[Any]] = {"limits": Limits, "retention": Retention, "api": ApiSettings}
     online = [each.name for each in fields(Options)]
-    allowed = [*OPTIONS, *_of_service(), *online, *parts]
+    allowed = [*OPTIONS, *_of_service(), *online, *parts, SIGN_IN]
     said: dict[str, Any] = {}
     for key, child in (source.mapping(node, (), allowed) or {}).items():
         if key in parts:
@@ -96,6 +105,8 @@ def _document(source: Source, node: Node) -> dict[str, Any]:
             inner = source.mapping(child, (key,), names) or {}
             values = {name: _value(source, value, (key, "", name)) for name, value in inner.items()}
             said[key] = {name: value for name, value in values.items() if value is not None}
+        elif key == SIGN_IN:
+            said[key] = read_sign_in(source, child)
         else:
             value = _value(source, child, ("setting", key))
             if value is None and not (key in _OFF and not len(source.mistakes)):

@@ -38,6 +38,7 @@ class Plan:
     advertise: str | None
     clock_is_right: bool
     begin_anew: bool
+    telemetry: bool
     configured: Configured
 
     @property
@@ -65,6 +66,19 @@ def plan_of(args: argparse.Namespace) -> Plan:
         )
     if bool(option("tls_cert")) != bool(option("tls_key")):
         raise InputError("TLS needs a certificate and its key", "give --tls-cert and --tls-key")
+    if configured.sign_in is not None:
+        from fairlead.extras import need
+
+        need("joserfc")
+        if option("no_auth", False):
+            raise InputError(
+                "without tokens nobody has to sign in: `oidc` and no_auth do not go together",
+                "leave one of them out",
+            )
+    if option("telemetry", False):
+        from fairlead.extras import need
+
+        need("opentelemetry.sdk")
     host, port = listening(option("listen", LISTEN))
     folder, advertise = option("state"), option("advertise")
     return Plan(
@@ -84,6 +98,7 @@ def plan_of(args: argparse.Namespace) -> Plan:
         advertise=None if advertise is None else check_url(advertise, "--advertise"),
         clock_is_right=args.clock_is_right,
         begin_anew=args.begin_anew,
+        telemetry=bool(option("telemetry", False)),
         configured=configured,
     )
 

@@ -16,6 +16,7 @@ from fairlead.cli.serving.compiling import compile_first
 from fairlead.cli.serving.maker import ServiceMaker
 from fairlead.cli.serving.plan import Plan, listening
 from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, forget_process, note_process
+from fairlead.cli.serving.telemetry import open_telemetry
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.words import counted
@@ -94,6 +95,10 @@ def _serve(plan: Plan, begun: list[str]) -> int:
                 complain(f"{'' if change.why is None else WARNING}{change.sentence()}")
             logs.trouble(change)
 
+        telemetry = open_telemetry(plan, say_trouble)
+        if telemetry is not None:
+            open_.callback(telemetry.close)
+
         def ready(url: str, token: bool) -> None:
             begun.append(url)
             say(greeting(plan, url, service, maker.notes, token))
@@ -117,6 +122,8 @@ def _serve(plan: Plan, begun: list[str]) -> int:
             lead=lead,
             advertise=plan.advertise,
             address_file=STANDBY_ADDRESS if waits else ADDRESS,
+            sign_in=plan.configured.sign_in,
+            telemetry=telemetry,
         )
         return serve(serving, ready)
 

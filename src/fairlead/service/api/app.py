@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import getmembers, iscoroutinefunction
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -19,7 +19,7 @@ from starlette.responses import Response
 from fairlead.model.errors import InputError
 from fairlead.service.api.middleware import Middleware
 from fairlead.service.api.refusal import RefusalError, answer, of_input, of_validation
-from fairlead.service.api.request_context import Api
+from fairlead.service.api.request_context import Api, wall_clock
 from fairlead.service.api.routes import (
     dashboard,
     events,
@@ -35,9 +35,13 @@ from fairlead.service.api.routes import (
 )
 from fairlead.service.api.service_view import Entrance
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.signin.settings import SignInSettings
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorAnswer, ErrorKind
 from fairlead.wire.routes import ROUTES, Access, Route
+
+if TYPE_CHECKING:
+    from fairlead.service.telemetry.telemetry import Telemetry
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -57,6 +61,8 @@ HANDLERS: Mapping[str, Handler] = {
 
 YAML = "application/yaml"
 
+BEARER = "a token, fl_NAME_SECRET, or a JWT of the issuer that /v1/signin names"
+
 _KINDS = {status: kind for kind, status in STATUS.items()}
 
 
@@ -71,25 +77,36 @@ def application(
     wall: Callable[[], int] | None = None,
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None,
     on_answer: Callable[[str, str, int, float], None] | None = None,
+    telemetry: Telemetry | None = None,
+    sign_in: SignInSettings | None = None,
+    say_issuer: Callable[[str | None, float], None] = lambda _, __: None,
 ) -> Middleware:
     """The API as an ASGI application; `.api` is what its requests share.
 
     It reads no clock but the event loop's (or `clock`) and draws nothing but the secrets of tokens,
     so that a simulation can call it without sockets. `on_answer` is called with every answer: the
-    route's address, the method, the status, and seconds until it began."""
+    route's address, the method, the status, and seconds until it began. `sign_in`: the issuer of
+    people's JWTs; `say_issuer` hears why it cannot be asked, and that it can again."""
     chosen = settings or ApiSettings()
+    clock = clock or (lambda: asyncio.get_running_loop().time())
+    people = None
+    if sign_in is not None:
+        from fairlead.service.signin.people import People
+
+        people = People(sign_in, clock, wall or wall_clock, say_issuer)
     api = Api(
         door,
         chosen,
-        clock or (lambda: asyncio.get_running_loop().time()),
+        clock,
         no_auth=no_auth,
         draw=draw,
         tell_metrics=tell_metrics,
         on_answer=on_answer,
         stopwatch=perf_counter if chosen.threads else lambda: 0.0,  # repeatable where it must be
+        wall=wall or wall_clock,
+        telemetry=telemetry,
+        people=people,
     )
-    if wall is not None:
-        api.wall = wall
     app = FastAPI(
         title="Fairlead",
         version=__version__,
@@ -221,7 +238,7 @@ def _describe(app: FastAPI, plain: Callable[[], dict[str, Any]]) -> dict[str, An
     components = tree.setdefault("components", {})
     components["schemas"] = components.get("schemas", {}) | schemas["$defs"]
     components["securitySchemes"] = {
-        "token": {"type": "http", "scheme": "bearer", "description": "a token: fl_NAME_SECRET"}
+        "token": {"type": "http", "scheme": "bearer", "description": BEARER}
     }
     return tree
 

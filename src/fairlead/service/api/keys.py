@@ -1,8 +1,10 @@
-"""The senders of requests: tokens as they were last read, and the look at one."""
+"""The senders of requests: tokens as they were last read, people who signed in, and the look at
+what one shows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from fairlead.service.api.limits import Buckets
 from fairlead.service.api.refusal import RefusalError
@@ -11,10 +13,18 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import Caller, Role
-from fairlead.service.tokens import verify
+from fairlead.service.tokens import PREFIX, verify
 from fairlead.wire.errors import ErrorKind
 
+if TYPE_CHECKING:  # who signs in by tokens alone needs no cryptography
+    from fairlead.service.signin.people import People, Person
+
+    Holder = TokenRecord | Person
+
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
+
+WRONG_JWT = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+"""As RFC 6750 has it, so that a client knows that another one may do."""
 
 NOBODY_ASKED = Caller()
 """The caller where no token is needed: an admin without a name."""
@@ -28,11 +38,18 @@ class Keys:
     """The tokens. They are read anew when they are older than a moment, and at once after one was
     made or revoked."""
 
-    def __init__(self, door: Entrance, settings: ApiSettings, clock: Callable[[], float]) -> None:
-        self._door, self._clock = door, clock
+    def __init__(
+        self,
+        door: Entrance,
+        settings: ApiSettings,
+        clock: Callable[[], float],
+        people: People | None = None,
+    ) -> None:
+        self._door, self._clock, self._people = door, clock, people
         self._for = settings.tokens_seconds
         self._guesses = Buckets(settings.guess_rate, settings.guess_burst)
         self._tokens: dict[str, TokenRecord] = {}
+        self._tenants: set[str] = set()  # of people, that were there a moment ago
         self._until: float | None = None
         self._changes = self._read_at = 0
 
@@ -41,19 +58,29 @@ class Keys:
         if any(entry.kind in KINDS for entry in entries):
             self._changes += 1
 
-    async def is_good(self, token: TokenRecord) -> bool:
-        """Whether this very token still is: neither revoked, nor another one of its name."""
+    async def is_good(self, holder: Holder) -> bool:
+        """Whether this very token still is: neither revoked, nor another one of its name; and of
+        who signed in, whether that has not ended."""
+        if not isinstance(holder, TokenRecord):
+            return self._people is not None and self._people.is_good(holder)
         await self._refresh(self._clock())
-        return self._tokens.get(token.name) == token
+        return self._tokens.get(holder.name) == holder
+
+    def left(self, holder: Holder | None) -> float:
+        """The seconds after which it is no longer good, if nobody revokes it."""
+        if self._people is None or holder is None or isinstance(holder, TokenRecord):
+            return float("inf")
+        return max(0.0, holder.until - self._people.now())
 
     async def _refresh(self, now: float) -> None:
         if self._until is None or now >= self._until or self._read_at != self._changes:
             changes = self._changes
             self._tokens = await self._door.read(_tokens)
             self._until, self._read_at = now + self._for, changes
+            self._tenants.clear()
 
-    async def token(self, text: str | None, address: str) -> TokenRecord:
-        """Finds the token by its text. Raises RefusalError."""
+    async def holder(self, text: str | None, address: str) -> Holder:
+        """Finds the token, or the person, by the text of what was shown. Raises RefusalError."""
         now = self._clock()
         if not text:
             raise RefusalError(
@@ -63,15 +90,11 @@ class Keys:
                 headers=CHALLENGE,
             )
         await self._refresh(now)
+        if self._people is not None and not text.startswith(PREFIX):
+            return await self._person(self._people, text, address)
         known = verify(text, self._tokens.get)
         if known is None:
-            wait = self._guesses.take(address, now)
-            if wait > 0:
-                raise RefusalError(
-                    ErrorKind.TOO_MANY,
-                    "too many wrong tokens come from this address",
-                    retry=wait,
-                )
+            self._slow_down_guesses(address)
             raise RefusalError(
                 ErrorKind.UNAUTHENTICATED,
                 "the token is not valid",
@@ -79,6 +102,44 @@ class Keys:
                 headers=CHALLENGE,
             )
         return known
+
+    async def _person(self, people: People, text: str, address: str) -> Person:
+        """Whose JWT it is. No word of it is in any sentence."""
+        from fairlead.service.signin.claims import NotWelcomeError, UntrustedError
+        from fairlead.service.signin.people import KeysUnknownError
+
+        try:
+            person = await people.person(text)
+        except UntrustedError as error:
+            self._slow_down_guesses(address)
+            raise RefusalError(
+                ErrorKind.UNAUTHENTICATED, str(error), error.right, headers=WRONG_JWT
+            ) from error
+        except NotWelcomeError as error:
+            raise RefusalError(ErrorKind.FORBIDDEN, str(error), error.right) from error
+        except KeysUnknownError as error:
+            raise RefusalError(
+                ErrorKind.UNAVAILABLE, str(error), "ask again later; tokens are good meanwhile"
+            ) from error
+        tenant = person.tenant
+        if tenant is not None and tenant not in self._tenants:
+            if not await self._door.read(lambda view: tenant in view.records.tenants):
+                raise RefusalError(
+                    ErrorKind.FORBIDDEN,
+                    f"you are signed in for the tenant {tenant[:60]!r}, and there is none of that"
+                    " name here",
+                    "ask an admin to make it (fairlead tenants)",
+                )
+            self._tenants.add(tenant)
+        return person
+
+    def _slow_down_guesses(self, address: str) -> None:
+        """Raises RefusalError where too many wrong ones came from there."""
+        wait = self._guesses.take(address, self._clock())
+        if wait > 0:
+            raise RefusalError(
+                ErrorKind.TOO_MANY, "too many wrong tokens come from this address", retry=wait
+            )
 
 
 def _tokens(view: ServiceView) -> dict[str, TokenRecord]:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fairlead.service.api.entering import CALLER
 from fairlead.service.api.refusal import RefusalError, answer
 from fairlead.service.api.request_context import Api
 from fairlead.service.api.session import is_origin
+from fairlead.service.telemetry.happenings import RequestAnswered
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.status import AGE_HEADER, LEADER_HEADER
+from fairlead.wire.trace import HEADER
+
+if TYPE_CHECKING:  # nothing of it is loaded where nobody asked for it
+    from fairlead.service.telemetry.telemetry import Telemetry
 
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -57,6 +64,8 @@ class Middleware:
             scope["client"] = _client(scope)
             scope["scheme"] = "https"  # what the client speaks with the proxy
 
+        if self.api.telemetry is not None:
+            send = self._traced(scope, send, self.api.telemetry)
         began = self.api.clock()
 
         async def sent(message: Message) -> None:
@@ -76,6 +85,34 @@ class Middleware:
             await answer(refused)(scope, receive, sent)
             return
         await self.app(scope, receive, sent)
+
+    def _traced(self, scope: Scope, send: Send, telemetry: Telemetry) -> Send:
+        """Sends the same, and tells of the request once its answer has ended."""
+        began, status = self.api.wall(), 0
+        parents = [value for name, value in scope["headers"] if name == HEADER.encode()]
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                route, caller = scope.get("route"), scope.get(CALLER)
+                method = scope["method"] if scope["method"] in METHODS else "other"
+                telemetry.answered(
+                    RequestAnswered(
+                        method=method,
+                        route="none" if route is None else route.path,
+                        status=status,
+                        began=began,
+                        ended=self.api.wall(),
+                        parent=parents[0].decode("latin-1") if len(parents) == 1 else None,
+                        tenant=None if caller is None else caller.tenant,
+                        role=None if caller is None else caller.role.value,
+                    )
+                )
+
+        return sent
 
     def _worth(self) -> Headers:
         """Says of an answer of a follower how old it is."""

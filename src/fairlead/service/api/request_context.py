@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import perf_counter, time_ns
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Request
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
@@ -20,24 +20,27 @@ from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
 from fairlead.service.api.feed import Feed
-from fairlead.service.api.keys import NOBODY_ASKED, Keys
-from fairlead.service.api.limits import Buckets, neighbourhood
-from fairlead.service.api.places import KNOWN, Places, who_of
+from fairlead.service.api.keys import Keys
+from fairlead.service.api.limits import Buckets
+from fairlead.service.api.places import Places, who_of
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
-from fairlead.service.api.session import token_text
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError
-from fairlead.service.records.people import TokenRecord
-from fairlead.service.requests import Caller, Done, Refused, Role
+from fairlead.service.requests import Caller, Done, Refused
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.routes import BY_NAME, Access, Route
+from fairlead.wire.routes import Route
 from fairlead.wire.shape import RequestBody, ResponseBody
+
+if TYPE_CHECKING:
+    from fairlead.service.api.keys import Holder
+    from fairlead.service.signin.people import People
+    from fairlead.service.telemetry.telemetry import Telemetry
 
 T = TypeVar("T")
 A = TypeVar("A", bound=RequestBody)
@@ -48,8 +51,10 @@ LARGE = 64 * 1024
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
 
-GONE = Caller(None, Role.VIEWER, None)
-"""Caller of a public route; no token is checked."""
+
+def wall_clock() -> int:
+    """Microseconds since 1970."""
+    return time_ns() // 1000
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Api:
     settings: ApiSettings
     clock: Callable[[], float]
     no_auth: bool = False
-    wall: Callable[[], int] = lambda: time_ns() // 1000
+    wall: Callable[[], int] = wall_clock
     tell_metrics: Callable[[], Awaitable[bytes]] | None = None
     on_answer: Callable[[str, str, int, float], None] | None = None
     stopwatch: Callable[[], float] = perf_counter
@@ -70,10 +75,12 @@ class Api:
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
     dashboard: Mapping[str, ServedFile] = field(default_factory=served_files)
+    telemetry: Telemetry | None = None
+    people: People | None = None  # who sign in; None: all have tokens
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.keys = Keys(self.door, settings, self.clock)
+        self.keys = Keys(self.door, settings, self.clock, self.people)
         self.by_token = Buckets(settings.token_rate, settings.token_burst)
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
@@ -81,20 +88,31 @@ class Api:
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
+        self._watching: asyncio.Task[None] | None = None
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
 
     async def begin(self) -> None:
         """Listens to what happens. Called once, in the event loop that answers."""
         self.feed.listen(asyncio.get_running_loop())
+        if self.people is not None:
+            self.people.keys.start()
+        if self.telemetry is not None:
+            self._watching = asyncio.create_task(self.telemetry.watch_waiting(self.door))
         await self.read(self._attach)
 
     def _attach(self, view: ServiceView) -> None:
         view.listeners.append(self.keys.took)  # before the feed wakes those whom it concerns
+        if self.telemetry is not None:
+            self.telemetry.attach(view, lambda: self.following() is None)
         self.feed.attach(view)
 
     def stop(self) -> None:
         """Ends all streams."""
         self.stopping = True
+        if self.people is not None:
+            self.people.keys.stop()
+        if self._watching is not None:
+            self._watching.cancel()
         self.solving.close()
         self._fetching.shutdown(wait=False, cancel_futures=True)
         self.feed.wake_all()
@@ -148,7 +166,7 @@ class RequestContext:
     route: Route
     caller: Caller
     address: str
-    token: TokenRecord | None = None
+    holder: Holder | None = None
     done: bool = False  # something was changed
 
     @property
@@ -182,13 +200,18 @@ class RequestContext:
         except RefusalError:
             return None
 
+    def until_looked_up(self, seconds: float) -> float:
+        """After how many of these seconds an answer that goes on has to see whether it still may:
+        a token that is revoked wakes it, the end of a sign-in does not."""
+        return min(seconds, self.api.keys.left(self.holder))
+
     async def may_go_on(self) -> bool:
         """Whether an answer that goes on still may: the service does not stop, and the token is
         good."""
         if self.api.stopping:
             return False
         try:
-            return self.token is None or await self.api.keys.is_good(self.token)
+            return self.holder is None or await self.api.keys.is_good(self.holder)
         except MailboxClosedError:
             return False
 
@@ -210,12 +233,12 @@ class RequestContext:
 
     async def _slow_down_reading(self) -> None:
         wait = self.api.reading.debt(self.who, self.api.clock())
-        await _slow_down(self.api, wait, "of this sender take the loop's time")
+        await slow_down(self.api, wait, "of this sender take the loop's time")
 
     async def slow_down_heavy(self) -> None:
         """Raises RefusalError where too much that is heavy was asked."""
         wait = self.api.heavy.take(self.who, self.api.clock())
-        await _slow_down(self.api, wait, "of this kind are sent: each computes for long")
+        await slow_down(self.api, wait, "of this kind are sent: each computes for long")
 
     async def body(self) -> bytes:
         """The body, no longer and no slower than is allowed. Raises RefusalError."""
@@ -326,65 +349,7 @@ class _Ongoing(StreamingResponse):
             self._ended()
 
 
-async def enter(request: Request) -> RequestContext:
-    """The request, if it may be answered. Raises RefusalError."""
-    api: Api = request.app.state.api
-    route = BY_NAME[request.scope["route"].name]
-    address = neighbourhood(request.client.host if request.client else "")
-    now = api.clock()
-    # A neighbour behind the same address takes nothing from who has a token.
-    try:
-        token = await _token(api, request, route, address)
-    except RefusalError:
-        await _slow_down(api, api.by_address.take(address, now), "come from this address")
-        raise
-    caller = _caller(route, token)
-    if token is None:
-        await _slow_down(api, api.by_address.take(address, now), "come from this address")
-    else:
-        who = who_of(caller, address)
-        wait = api.by_token.take(who, now)
-        await _slow_down(api, wait, "are sent with this token or others of its tenant")
-        known = request.scope.get("state", {}).get(KNOWN)
-        if known is not None:
-            known(who)
-    if route.access is Access.ADMIN and caller.role is not Role.ADMIN:
-        raise RefusalError(ErrorKind.FORBIDDEN, "only an admin may do this")
-    if route.access is Access.OWN and caller.role is Role.VIEWER:
-        raise RefusalError(ErrorKind.FORBIDDEN, "a viewer may not do this")
-    for name in request.query_params:
-        if name not in route.query:
-            known = f"known are {', '.join(route.query)}" if route.query else "there is none here"
-            raise RefusalError(ErrorKind.INVALID, f"there is no parameter {name[:60]!r}", known)
-        if len(request.query_params.getlist(name)) > 1:
-            raise RefusalError(ErrorKind.INVALID, f"the parameter {name} is written twice")
-    if route.body is None and _has_body(request):
-        raise RefusalError(ErrorKind.BAD_REQUEST, "nothing is read of a body here", headers=CLOSE)
-    return RequestContext(api, request, route, caller, address, token)
-
-
-Enter = Annotated[RequestContext, Depends(enter)]
-"""Every handler's first parameter."""
-
-
-async def _token(api: Api, request: Request, route: Route, address: str) -> TokenRecord | None:
-    if route.access is Access.PUBLIC or api.no_auth:
-        return None
-    return await api.keys.token(token_text(request), address)
-
-
-def _caller(route: Route, token: TokenRecord | None) -> Caller:
-    if token is not None:
-        return Caller(token.name, token.role, token.tenant)
-    return GONE if route.access is Access.PUBLIC else NOBODY_ASKED
-
-
-def _has_body(request: Request) -> bool:
-    headers = request.headers
-    return "transfer-encoding" in headers or headers.get("content-length", "0").strip() != "0"
-
-
-async def _slow_down(api: Api, wait: float, whose: str) -> None:
+async def slow_down(api: Api, wait: float, whose: str) -> None:
     """Raises RefusalError where one has to wait; not at once, so that who asks again at once does
     no more than who waits."""
     if wait > 0:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -29,8 +30,12 @@ from fairlead.service.process.clock import wall_clock
 from fairlead.service.process.first_token import make_first
 from fairlead.service.process.private_file import write_private
 from fairlead.service.process.runner import Driven, Runner, explained
-from fairlead.service.process.troubles import Change
+from fairlead.service.process.troubles import Change, Part
 from fairlead.service.recovery.follower import Follower
+from fairlead.service.signin.settings import SignInSettings
+
+if TYPE_CHECKING:
+    from fairlead.service.telemetry.telemetry import Telemetry
 
 ADDRESS = "address"
 """The file in the state folder that says where the service listens, while it does."""
@@ -57,7 +62,8 @@ class Serving:
     ready yet, once; `troubles`: that the engine or the journal cannot be reached, or can again;
     `clock`: the loop's; `fault`: hears what the engine found that should not be there.
     `lead`: makes the service that goes on of a follower (`Runner`); `advertise`:
-    where others find it, if not where it listens; `address_file`: in the state folder."""
+    where others find it, if not where it listens; `address_file`: in the state folder; `sign_in`:
+    the issuer of people's JWTs."""
 
     service: Driven
     state: Path
@@ -78,6 +84,8 @@ class Serving:
     address_file: str = ADDRESS
     clock: Callable[[], int] = wall_clock
     fault: Callable[[str], object] = lambda _: None
+    sign_in: SignInSettings | None = None
+    telemetry: Telemetry | None = None
 
 
 def check_listening(
@@ -169,6 +177,10 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
 
 def _gate(serving: Serving, door: Mailbox[Driven]) -> Middleware:
     metrics = serving.metrics
+
+    def say_issuer(why: str | None, seconds: float) -> None:
+        serving.troubles(Change(Part.ISSUER, why, int(seconds * 1e6)))
+
     return application(
         door,
         serving.api,
@@ -176,6 +188,9 @@ def _gate(serving: Serving, door: Mailbox[Driven]) -> Middleware:
         behind_proxy=serving.behind_proxy,
         tell_metrics=None if metrics is None else lambda: metrics(door),
         on_answer=serving.on_answer,
+        telemetry=serving.telemetry,
+        sign_in=serving.sign_in,
+        say_issuer=say_issuer,
     )
 
 

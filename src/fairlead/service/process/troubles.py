@@ -13,6 +13,8 @@ class Part(Enum):
 
     ENGINE = "engine"
     JOURNAL = "journal"
+    COLLECTOR = "collector"  # of telemetry
+    ISSUER = "issuer"  # of the JWTs of people who sign in
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Change:
         does = {
             Part.ENGINE: "tasks that run go on, and nothing new starts",
             Part.JOURNAL: "nothing is accepted",
+            Part.COLLECTOR: "spans are lost, and nothing else",
+            Part.ISSUER: "people sign in by its last keys, if there are any; tokens are good",
         }[self.part]
         return f"the {self.part.value} cannot be reached: {self.why}; until it answers, {does}"
 

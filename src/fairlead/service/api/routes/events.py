@@ -12,11 +12,12 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import Response
 
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.feed import Feed, GoneError, earlier
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import LAST
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter, RequestContext
+from fairlead.service.api.request_context import RequestContext
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.journal.entry import Entry
@@ -88,7 +89,7 @@ async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator
             return
         if not entries:
             before = feed.last
-            await feed.changed(at, context.api.settings.heartbeat_seconds)
+            await feed.changed(at, context.until_looked_up(context.api.settings.heartbeat_seconds))
             if feed.last == before:
                 yield b": still here\n\n"
             await asyncio.sleep(sent + APART - clock())

@@ -14,10 +14,10 @@ from fairlead.model.errors import InputError
 from fairlead.model.plain import job_of
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import LAST, Filter, JobName
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from fairlead.model.errors import Mistake
 from fairlead.model.plain import Plain, plain_job
 from fairlead.scheduling.transitions import TaskState
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import is_below, may_see
 from fairlead.service.api.queries import SCANNED, Cursor, Filter, JobName, Limit, page
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.submission import jobs_of, media_of

@@ -16,9 +16,9 @@ from fairlead.model.errors import Mistake
 from fairlead.model.machine import Machine
 from fairlead.model.quantity import written_plain
 from fairlead.model.values import FrozenMap
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.queries import Filter, Limit, Name, NameCursor, page
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.records.people import MachineRecord

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.metrics import CONTENT_TYPE
 from fairlead.wire.errors import ErrorKind
 

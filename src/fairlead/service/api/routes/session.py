@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import NOBODY_ASKED
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.routes.tokens import told_me
 from fairlead.service.api.session import begin, end, refuse_others, token_text
 from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.tokens import Session, SignIn
+from fairlead.wire.tokens import Session, SessionToken
 
 
 async def session(context: Enter) -> Response:
@@ -20,21 +20,21 @@ async def session(context: Enter) -> Response:
     if not context.api.no_auth:
         text = token_text(context.request)
         try:
-            token = await context.api.keys.token(text, context.address)
+            holder = await context.api.keys.holder(text, context.address)
         except RefusalError as error:
             if error.kind is not ErrorKind.UNAUTHENTICATED:
                 raise
             return context.answer(Session())
-        caller = Caller(token.name, token.role, token.tenant)
+        caller = Caller(holder.name, holder.role, holder.tenant)
     return context.answer(Session(me=await context.read(lambda view: told_me(view, caller))))
 
 
 async def sign_in(context: Enter) -> Response:
     """Gives the browser a cookie with the token."""
     refuse_others(context.request)
-    asked = await context.read_body(SignIn)
-    token = await context.api.keys.token(asked.token, context.address)
-    caller = Caller(token.name, token.role, token.tenant)
+    asked = await context.read_body(SessionToken)
+    holder = await context.api.keys.holder(asked.token, context.address)
+    caller = Caller(holder.name, holder.role, holder.tenant)
     told = await context.read(lambda view: told_me(view, caller))
     headers = begin(context.request, asked.token) | {"Cache-Control": "no-store"}
     return context.answer(told, headers)

@@ -6,8 +6,8 @@ import asyncio
 
 from starlette.responses import JSONResponse, Response
 
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.service_view import ServiceView
 from fairlead.version import __version__
 from fairlead.wire.status import Health, Ready, Version

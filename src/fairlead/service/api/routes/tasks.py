@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from fairlead.engines.interface import Attempt, EngineError, Output, Stream
 from fairlead.scheduling.transitions import TaskState as State
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.queries import LAST, SCANNED, Cursor, JobName, Limit, Number, page
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter, RequestContext
+from fairlead.service.api.request_context import RequestContext
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.service_view import Outputs, ServiceView
 from fairlead.service.records.tasks import AttemptRecord, Outcome, TaskRecord

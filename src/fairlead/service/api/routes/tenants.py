@@ -10,9 +10,9 @@ from fairlead.model.errors import Mistake
 from fairlead.model.names import compress
 from fairlead.model.quantity import written_plain
 from fairlead.model.tenant import Tenant
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.queries import Name
 from fairlead.service.api.refusal import RefusalError
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.strict import meant_by_all, refuse_names

@@ -1,4 +1,4 @@
-"""Tokens: list, make, revoke, and whose this one is."""
+"""Tokens: list, make, revoke, whose this one is, and where people sign in."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from starlette.responses import Response
 
 from fairlead.model.errors import InputError
 from fairlead.model.values import plain_name
+from fairlead.service.api.entering import Enter
 from fairlead.service.api.queries import Name
-from fairlead.service.api.request_context import Enter
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.records.people import TokenRecord
 from fairlead.service.requests import Caller, RevokeToken, Role
 from fairlead.service.requests import MakeToken as Make
 from fairlead.service.tokens import make
-from fairlead.wire.tokens import MadeToken, MakeToken, Me, TokenRow, Tokens
+from fairlead.wire.tokens import MadeToken, MakeToken, Me, SignIn, TokenRow, Tokens
 from fairlead.wire.tokens import Role as ToldRole
 
 
@@ -73,6 +73,22 @@ def told_me(view: ServiceView, caller: Caller) -> Me:
     if caller.role is not Role.ADMIN:
         tenants = [] if tenant is None else _below(view, tenant)
     return Me(name=caller.token, role=ToldRole(caller.role.value), tenant=tenant, tenants=tenants)
+
+
+async def signin(context: Enter) -> Response:
+    """Where people sign in."""
+    people = context.api.people
+    if people is None:
+        return context.answer(SignIn())
+    settings = people.settings
+    return context.answer(
+        SignIn(
+            issuer=settings.issuer,
+            audience=settings.audience,
+            client=settings.client,
+            scopes=list(settings.scopes),
+        )
+    )
 
 
 def _all(view: ServiceView) -> list[TokenRecord]:

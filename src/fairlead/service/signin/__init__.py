@@ -1,0 +1,1 @@
+"""Sign-in of people: the JWTs of an OpenID Connect issuer, checked and read."""
