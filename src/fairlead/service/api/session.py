@@ -17,8 +17,8 @@ READING = frozenset({"GET", "HEAD"})
 _PORT = re.compile(r":([0-9]{1,5})$")
 
 _KEPT = re.compile(r"[A-Za-z0-9._~+/=-]{1,3800}")
-"""What a cookie holds as it is, and browsers keep: of 4,096 bytes, its name and attributes are some.
-Tokens are such, and so are JWTs that are not too long."""
+"""What a cookie holds as it is, and browsers keep: of 4,096 bytes, its name and attributes are
+some. Tokens are such, and so are JWTs that are not too long."""
 
 
 def token_text(request: Request) -> str | None:
