@@ -23,9 +23,10 @@ NO_MORE = (
 """What a browser does of its own is no part of the page."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a window."""
+    """Debian's Chromium, without a window. It ends with its file of tests: while Playwright runs,
+    no other test of the process could run an event loop."""
     program = shutil.which("chromium")
     if program is None:
         sentence = "Chromium is not installed (Debian: apt-get install chromium)"

@@ -42,6 +42,8 @@ VIEWS = {
     "now": "tbody tr",
     "water": ".vessels svg",
     "bottlenecks": ".edges svg",
+    "time": "h1",
+    "what-if": "fieldset",
     "jobs?state=all": "tbody tr",
     "job/work": "tbody tr",
     "why/work": ".reasons",
@@ -167,6 +169,24 @@ def test_the_share_moves_as_a_job_comes_and_goes(
     expect(sales).not_to_contain_text("asks for nothing")
     place.client.cancel("one")
     expect(sales).to_contain_text("asks for nothing")
+
+
+def test_whether_a_job_could_run_is_asked_without_submitting_it(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in()
+    box = page.locator(".ask")
+    box.get_by_label("each with").fill("cpu 0, memory 1GiB")
+    box.get_by_label("each with").press("Enter")
+    expect(box.locator(".can-run")).to_contain_text("Yes: 1 task would start now, on a")
+    box.get_by_label("each with").fill("cpu 4")
+    box.get_by_label("where").fill("zone = west")
+    box.get_by_role("button", name="Ask").click()
+    expect(box.locator(".can-run")).to_contain_text("Not now: ")
+    box.get_by_label("each with").fill("much")
+    box.get_by_role("button", name="Ask").click()
+    expect(box.locator(".can-run")).to_contain_text("write as in cpu 8, memory 96GiB")
+    assert {job.name for job in place.client.jobs()} == {"work", "evaluate"}
 
 
 def test_what_is_below_a_tenant_is_opened_and_closed_by_keyboard_and_keeps_its_focus(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import pytest
+from starlette.requests import Request
 
+from fairlead.service.api.refusal import RefusalError
+from fairlead.service.api.session import begin
 from fairlead.wire.tokens import REQUEST_HEADER
 from tests.service.api.stage import Answer, Stage, job
 
@@ -67,6 +70,16 @@ def test_a_wrong_token_signs_nobody_in(stage: Stage, text: str) -> None:
     assert (answer.status, answer.kind) == (401, "unauthenticated")
     assert "set-cookie" not in answer.headers
     assert text.encode() not in answer.body
+
+
+@pytest.mark.parametrize(
+    "text", ["a; Domain=x", "a\r\nSet-Cookie: b=c", "a,b", "a b", "", "a" * 4000]
+)
+def test_nothing_that_is_more_than_a_cookie_becomes_one(text: str) -> None:
+    scope = {"type": "http", "scheme": "http", "headers": [(b"host", b"localhost:7370")]}
+    assert begin(Request(scope), "eyJ.a_b-c.d")["Set-Cookie"].startswith(f"{NAME}=eyJ.a_b-c.d; ")
+    with pytest.raises(RefusalError):
+        begin(Request(scope), text)
 
 
 @pytest.mark.parametrize("body", [{}, {"token": ""}, {"token": "a" * 4001}, {"token": 1}, []])

@@ -16,6 +16,10 @@ READING = frozenset({"GET", "HEAD"})
 
 _PORT = re.compile(r":([0-9]{1,5})$")
 
+_KEPT = re.compile(r"[A-Za-z0-9._~+/=-]{1,3800}")
+"""What a cookie holds as it is, and browsers keep: of 4,096 bytes, its name and attributes are
+some. Tokens are such, and so are JWTs that are not too long."""
+
 
 def token_text(request: Request) -> str | None:
     """The text of the token that a request shows: in the header Authorization, which alone counts
@@ -59,7 +63,14 @@ def is_origin(origin: str, host: str) -> bool:
 
 
 def begin(request: Request, text: str) -> dict[str, str]:
-    """The header that signs a browser in with this token, until the browser ends."""
+    """The header that signs a browser in with this token, until the browser ends. Raises
+    RefusalError where no browser would keep it."""
+    if not _KEPT.fullmatch(text):
+        raise RefusalError(
+            ErrorKind.INVALID,
+            "this token cannot be kept in a cookie",
+            "sign in with one that the service made",
+        )
     return {"Set-Cookie": f"{cookie_name(request)}={text}{_attributes(request)}"}
 
 

@@ -6,6 +6,7 @@ import { read } from "./ask.js";
 import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
 import { counted, share } from "../numbers.js";
+import { canRun } from "./can_run.js";
 import { paints } from "./paints.js";
 import { table } from "./table.js";
 import { clock } from "./times.js";
@@ -31,8 +32,8 @@ const BEHIND = 2;
 const SHORT = 5;
 const QUIET = 30;
 
-/** @returns {import("./main.js").View} */
-export function now() {
+/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+export function now(page) {
   const headline = html("p", { class: "headline" });
   const remark = html("p", { class: "soft" });
   /** @type {Set<string>} */
@@ -82,6 +83,7 @@ export function now() {
     element: html(
       "section",
       { class: "now" },
+      canRun(page),
       html("h1", {}, "Now"),
       headline,
       html(

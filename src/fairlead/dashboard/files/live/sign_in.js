@@ -17,7 +17,7 @@ export function signIn(signedIn, reason = "") {
     autocapitalize: "off",
     spellcheck: "false",
     required: true,
-    maxlength: 256,
+    maxlength: 8192, // a token has 60 letters, a JWT has thousands
     placeholder: "fl_…",
     "aria-describedby": "told",
   });
