@@ -316,6 +316,8 @@ def test_the_page_recovers_when_the_service_was_killed(
     state = page.get_by_role("status")
     expect(state).to_contain_text(re.compile(r"The service is away; trying again in \d+ s\."))
     expect(page.get_by_role("rowheader", name="work")).to_be_visible()  # what was known stays
+    page.get_by_role("button", name="Sign out").click()
+    expect(state).to_contain_text("still signed in")
     place.start()
     expect(state).to_be_hidden()
     place.submit("after", "sales")

@@ -98,7 +98,11 @@ function ask(reason) {
 }
 
 async function signOut() {
-  await request("DELETE", "/v1/session");
+  try {
+    await request("DELETE", "/v1/session");
+  } catch {
+    return say("The service does not answer: you are still signed in here.", true);
+  }
   ask("You are signed out.");
 }
 
