@@ -29,6 +29,7 @@ OTHERS = (
         "no_auth",
         "log",
         "standby",
+        "telemetry",
         "advertise",
     ),
     *("clock_is_right", "begin_anew"),
