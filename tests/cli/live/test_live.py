@@ -234,7 +234,7 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["token", "create", "Bob B", "--role", "viewer"], "Bob B"),
         (["token", "create", "x", "--tenant", "nobody"], "nobody"),
         (["token", "revoke", "nobody"], "nobody"),
-        (["token"], "required: create|list|revoke"),
+        (["token"], "needs create, list or revoke"),
         (["tenants", "--apply", "nowhere.yaml"], "no such file: nowhere.yaml"),
         (["jobs", "--url", "localhost"], "is not the address of a service"),
     ],
