@@ -1,20 +1,20 @@
 // @ts-check
 /** The dashboard: who is signed in, which view is shown, and when it is read again. */
 
-import { bottlenecksView, waterView } from "./allocation.js";
+import { bottlenecksView, waterView } from "../views/allocation.js";
 import { Away, Refused, answered, read, request } from "./ask.js";
 import { html } from "../draw.js";
-import { events } from "./events.js";
-import { job } from "./job.js";
-import { jobs } from "./jobs.js";
+import { events } from "../views/events.js";
+import { job } from "../views/job.js";
+import { jobs } from "../views/jobs.js";
 import { follow } from "./stream.js";
-import { machines } from "./machines.js";
-import { now } from "./now.js";
+import { machines } from "../views/machines.js";
+import { now } from "../views/now.js";
 import { signIn } from "./sign_in.js";
-import { tenants } from "./tenants.js";
-import { time } from "./time.js";
-import { whatIf } from "./what_if.js";
-import { why } from "./why.js";
+import { tenants } from "../views/tenants.js";
+import { time } from "../views/time.js";
+import { whatIf } from "../views/what_if.js";
+import { why } from "../views/why.js";
 
 /**
  * A view: `read` asks for what it shows and returns in how many seconds to look again though nothing

@@ -4,19 +4,19 @@
 import { bottlenecks } from "../bottlenecks.js";
 import { html } from "../draw.js";
 import { water } from "../water.js";
-import { read } from "./ask.js";
-import { paints } from "./paints.js";
-import { clock } from "./times.js";
+import { read } from "../live/ask.js";
+import { paints } from "../live/paints.js";
+import { clock } from "../live/times.js";
 
 /** Seconds between looks: an answer shares the whole cluster anew. */
 const APART = 10;
 
-/** @returns {import("./main.js").View} */
+/** @returns {import("../live/main.js").View} */
 export function waterView() {
   return drawn("Water", (picture) => water(picture, paints(picture.drawn).paint));
 }
 
-/** @returns {import("./main.js").View} */
+/** @returns {import("../live/main.js").View} */
 export function bottlenecksView() {
   return drawn("Bottlenecks", (picture) => {
     const { paint, colour } = paints(picture.drawn);
@@ -27,7 +27,7 @@ export function bottlenecksView() {
 /**
  * @param {string} title
  * @param {(picture: import("../picture.js").Picture) => HTMLElement} draw
- * @returns {import("./main.js").View}
+ * @returns {import("../live/main.js").View}
  */
 function drawn(title, draw) {
   const drawing = html("div", { class: "drawing" }, html("h2", {}, title));

@@ -1,12 +1,12 @@
 // @ts-check
 /** One job with its tasks and what they wrote. */
 
-import { Refused, address, read, request } from "./ask.js";
+import { Refused, address, read, request } from "../live/ask.js";
 import { html } from "../draw.js";
-import { filters } from "./filters.js";
+import { filters } from "../live/filters.js";
 import { QUIET, tenant } from "./jobs.js";
-import { table } from "./table.js";
-import { clock, lasting } from "./times.js";
+import { table } from "../live/table.js";
+import { clock, lasting } from "../live/times.js";
 
 /**
  * @typedef {{number: number, machine: string | null, launched: number | null, started: number | null,
@@ -19,7 +19,7 @@ const PAGE = 100;
 /** Bytes of an output that are shown, from its end. */
 const TAIL = 64 * 1024;
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function job(page) {
   const name = page.words[0] ?? "";
   const facts = html("dl", { class: "facts" });

@@ -1,18 +1,18 @@
 // @ts-check
 /** Tenants: what each is given, and by whom it is above. */
 
-import { read } from "./ask.js";
+import { read } from "../live/ask.js";
 import { html } from "../draw.js";
 import { QUIET, tenant } from "./jobs.js";
 import { pairs } from "./machines.js";
-import { table } from "./table.js";
+import { table } from "../live/table.js";
 
 /**
  * @typedef {{name: string, parent: string | null, weight: string | null, pool: string[] | null,
  *   limit: Record<string, string>, user: string | null, jobs: number}} TenantRow
  */
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function tenants(page) {
   const shown = table(
     "Tenants",

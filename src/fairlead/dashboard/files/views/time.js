@@ -4,9 +4,9 @@
 
 import { fitted, html, svg } from "../draw.js";
 import { share } from "../numbers.js";
-import { read } from "./ask.js";
-import { paints } from "./paints.js";
-import { clock, lasting } from "./times.js";
+import { read } from "../live/ask.js";
+import { paints } from "../live/paints.js";
+import { clock, lasting } from "../live/times.js";
 
 /** @typedef {{time: number, share: number | null, fair: number | null, running: number, waiting: number}} Point */
 /** @typedef {{name: string, points: Point[]}} Past */
@@ -38,7 +38,7 @@ const MARKS = new Map([
   ["tenant_changed", "tenants changed"],
 ]);
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function time(page) {
   const span = html(
     "select",
@@ -110,7 +110,7 @@ export function time(page) {
 /**
  * @param {Past} past
  * @param {{since: number, until: number, most: number, width: number, colour: string, chosen: number | null,
- *   marks: import("./stream.js").ServerEvent[]}} frame
+ *   marks: import("../live/stream.js").ServerEvent[]}} frame
  * @param {(when: number) => void} choose
  */
 function drawn(past, { since, until, most, width, colour, chosen, marks }, choose) {

@@ -3,10 +3,10 @@
 
 import { html } from "../draw.js";
 import { tenant } from "./jobs.js";
-import { table } from "./table.js";
-import { clock } from "./times.js";
+import { table } from "../live/table.js";
+import { clock } from "../live/times.js";
 
-/** @typedef {import("./stream.js").ServerEvent} ServerEvent */
+/** @typedef {import("../live/stream.js").ServerEvent} ServerEvent */
 
 /** The kinds, as people say them. */
 export const WORDS = {
@@ -35,7 +35,7 @@ export const WORDS = {
   engine_gone: "engine gone",
 };
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function events(page) {
   const shown = table(
     "Events",

@@ -1,13 +1,13 @@
 // @ts-check
 /** Jobs: a table that the service filters, sorts and parts into pages. */
 
-import { read } from "./ask.js";
+import { read } from "../live/ask.js";
 import { swatch } from "../colours.js";
 import { html } from "../draw.js";
-import { filters } from "./filters.js";
-import { paints } from "./paints.js";
-import { table } from "./table.js";
-import { clock } from "./times.js";
+import { filters } from "../live/filters.js";
+import { paints } from "../live/paints.js";
+import { table } from "../live/table.js";
+import { clock } from "../live/times.js";
 
 /**
  * @typedef {{waiting: number, launched: number, running: number, stopping: number,
@@ -21,7 +21,7 @@ const PAGE = 100;
 /** Seconds after which a list is read again though nothing was heard. */
 export const QUIET = 30;
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function jobs(page) {
   const list = filters(page, [
     { name: "prefix", label: "name begins with" },
@@ -71,7 +71,7 @@ export function jobs(page) {
   };
 }
 
-/** @type {import("./table.js").Column<JobRow>[]} */
+/** @type {import("../live/table.js").Column<JobRow>[]} */
 const counts = [
   { name: "waits", kind: "number", cell: (row) => (row.tasks.waiting >= 1e9 ? "∞" : row.tasks.waiting) },
   { name: "runs", kind: "number", cell: (row) => row.tasks.launched + row.tasks.running + row.tasks.stopping },

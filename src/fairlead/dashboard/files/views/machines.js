@@ -1,13 +1,13 @@
 // @ts-check
 /** Machines: what each has and what of it is free. */
 
-import { read } from "./ask.js";
+import { read } from "../live/ask.js";
 import { html } from "../draw.js";
-import { filters } from "./filters.js";
+import { filters } from "../live/filters.js";
 import { QUIET } from "./jobs.js";
 import { amount } from "../numbers.js";
-import { table } from "./table.js";
-import { clock } from "./times.js";
+import { table } from "../live/table.js";
+import { clock } from "../live/times.js";
 
 /**
  * @typedef {{name: string, state: string, capacity: Record<string, string>, free: Record<string, string>,
@@ -17,7 +17,7 @@ import { clock } from "./times.js";
 
 const PAGE = 200;
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function machines(page) {
   const list = filters(page, [{ name: "prefix", label: "name begins with" }]);
   const shown = table(

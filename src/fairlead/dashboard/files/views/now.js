@@ -2,14 +2,14 @@
 /** Now: a row for each tenant with what it holds beside what is fair, who is short first, and what
  * stops it. */
 
-import { read } from "./ask.js";
+import { read } from "../live/ask.js";
 import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
 import { counted, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
-import { paints } from "./paints.js";
-import { table } from "./table.js";
-import { clock } from "./times.js";
+import { paints } from "../live/paints.js";
+import { table } from "../live/table.js";
+import { clock } from "../live/times.js";
 
 /**
  * @typedef {{name: string, parent?: string | null, running: number, waiting: number,
@@ -32,7 +32,7 @@ const BEHIND = 2;
 const SHORT = 5;
 const QUIET = 30;
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function now(page) {
   const headline = html("p", { class: "headline" });
   const remark = html("p", { class: "soft" });

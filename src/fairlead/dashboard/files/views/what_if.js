@@ -4,7 +4,7 @@
 
 import { html } from "../draw.js";
 import { amount, share } from "../numbers.js";
-import { read, request } from "./ask.js";
+import { read, request } from "../live/ask.js";
 
 /** The changes, in the words of `fairlead whatif`. */
 const FIELDS = /** @type {const} */ ([
@@ -18,7 +18,7 @@ const FIELDS = /** @type {const} */ ([
 const MOST_TENANTS = 12;
 const MOST_JOBS = 30;
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function whatIf(page) {
   const weights = html("fieldset", { hidden: true }, html("legend", {}, "Weights"));
   const inputs = FIELDS.map(([name, label, example]) => {

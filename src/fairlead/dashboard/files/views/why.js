@@ -2,11 +2,11 @@
 /** Why a job waits: its sentences, its reasons with their counts, the changes that were tried, and
  * when it is expected to start. */
 
-import { address, read } from "./ask.js";
+import { address, read } from "../live/ask.js";
 import { html } from "../draw.js";
 import { tenant } from "./jobs.js";
-import { table } from "./table.js";
-import { clock, lasting } from "./times.js";
+import { table } from "../live/table.js";
+import { clock, lasting } from "../live/times.js";
 
 /** Jobs that are offered. */
 const OFFERED = 20;
@@ -14,7 +14,7 @@ const OFFERED = 20;
 /** Seconds between looks: an answer computes for long. */
 const AGAIN = 10;
 
-/** @param {import("./main.js").Page} page @returns {import("./main.js").View} */
+/** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function why(page) {
   const name = page.words[0] ?? "";
   const field = html("input", {

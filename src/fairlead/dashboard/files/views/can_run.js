@@ -2,9 +2,9 @@
 /** Can I run? A job that nobody submitted is tried by the service: now, or why not, and when. */
 
 import { html } from "../draw.js";
-import { request } from "./ask.js";
+import { request } from "../live/ask.js";
 
-/** @param {import("./main.js").Page} page */
+/** @param {import("../live/main.js").Page} page */
 export function canRun(page) {
   const tasks = field("tasks", { type: "number", min: 1, max: 1e9, value: 1, size: 5 });
   const demand = field("each with", { placeholder: "cpu 8, memory 96GiB, gpu 1", required: true, size: 26 });
