@@ -351,7 +351,7 @@ def test_every_view_can_be_used_by_everybody(
 
 
 def test_every_kind_of_event_has_its_words() -> None:
-    text = (FOLDER / "live" / "events.js").read_text(encoding="utf-8")
+    text = (FOLDER / "views" / "events.js").read_text(encoding="utf-8")
     words = text[text.index("WORDS = {") : text.index("};")]
     assert set(re.findall(r"^  (\w+):", words, re.MULTILINE)) == {kind.value for kind in EventKind}
 
