@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 
 import pytest
 
-from fairlead.children import unwinding
+from fairlead.children import Terminated, holding, unwinding
 
 
 class Finalized:
@@ -38,3 +39,14 @@ def test_a_signal_that_comes_while_an_object_is_finalized_is_not_lost(
     finally:
         signal.signal(signal.SIGHUP, before)
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_signal_waits_until_a_process_is_known() -> None:
+    began, known = [], []
+    with pytest.raises(Terminated), unwinding():  # noqa: PT012 - where it is raised is the question
+        with holding():
+            began.append(True)
+            os.kill(os.getpid(), signal.SIGTERM)
+            known.append(True)
+        began.append(False)
+    assert (began, known) == ([True], [True])

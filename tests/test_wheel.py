@@ -26,9 +26,10 @@ jobs:
 
 EVERY_MODULE = """\
 import importlib, pkgutil, fairlead
-# What is only for an extra is neither imported nor walked into without it: Ray, PostgreSQL.
+# What is only for an extra is neither imported nor walked into without it.
 for module in pkgutil.walk_packages(fairlead.__path__, "fairlead.", lambda name: None):
-    extras = ("fairlead.ray", "fairlead.engines.ray.", "fairlead.service.journal.postgres")
+    extras = ("fairlead.ray", "fairlead.engines.ray.", "fairlead.service.journal.postgres",
+              "fairlead.service.signin.people", "fairlead.service.telemetry.")
     if not module.name.startswith(extras) and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 """

@@ -56,6 +56,28 @@ def unwinding() -> Iterator[None]:
             signal.signal(each, handler)
 
 
+@contextmanager
+def holding() -> Iterator[None]:
+    """Within, Ctrl-C and the like wait till the end: a process that is started within is known to
+    who started it before anything is raised. In a thread that hears no signals nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {
+        each: signal.signal(each, lambda number, _frame: came.append(number))
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if callable(signal.getsignal(each))  # the system's own way of it, or none, stays
+    }
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
 def _unraisable(lost: sys.UnraisableHookArgs) -> None:
     """Sends a signal again that came while an object was finalized: Python drops what is raised
     there."""

@@ -158,6 +158,7 @@ def detach(plan: Plan, words: list[str]) -> int:
     import subprocess
     import time
 
+    from fairlead.children import holding
     from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, running
     from fairlead.client.places import ADDRESS, STANDBY_ADDRESS
 
@@ -171,23 +172,24 @@ def detach(plan: Plan, words: list[str]) -> int:
         )
     log = plan.state / ("standby.log" if beside else "service.log")
     address = plan.state / (STANDBY_ADDRESS if beside else ADDRESS)
+    process = None
     try:
-        plan.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        address.unlink(missing_ok=True)
-        with log.open("ab") as out:
-            start = out.tell()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "fairlead", *words],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                start_new_session=True,
-            )
-    except OSError as error:
-        raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
-    begun, told = time.monotonic(), not sys.stderr.isatty()
-    until = begun + START_PATIENCE
-    try:
+        try:
+            plan.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+            address.unlink(missing_ok=True)
+            with log.open("ab") as out, holding():
+                start = out.tell()
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "fairlead", *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=out,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
+        begun, told = time.monotonic(), not sys.stderr.isatty()
+        until = begun + START_PATIENCE
         while not address.exists():
             if not told and time.monotonic() > begun + SILENT:
                 told = True
@@ -201,8 +203,9 @@ def detach(plan: Plan, words: list[str]) -> int:
                 return code or 70
             time.sleep(0.05)
     except KeyboardInterrupt:  # nobody was told where it serves: it does not go on unseen
-        process.terminate()
-        process.wait()
+        if process is not None:
+            process.terminate()
+            process.wait()
         raise
     with log.open("rb") as out:
         out.seek(start)
