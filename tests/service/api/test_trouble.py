@@ -124,3 +124,18 @@ def test_an_error_of_ours_is_told_without_what_it_was(stage: Stage) -> None:
     answer = stage.run(call(stage.app, "GET", "/v1/jobs", headers, [], quiet=True))
     assert (answer.status, answer.kind) == (500, "internal")
     assert b"hunter2" not in answer.body
+
+
+def test_a_stream_of_what_a_journal_tells_that_is_away_ends_for_its_reader_to_come_back(
+    stage: Stage,
+) -> None:
+    stage.submit("before", "vision")
+    store: Any = stage.service.store
+
+    def away(_after: int = 0) -> None:
+        raise JournalError("the database does not answer")
+
+    read, store.read = store.read, away
+    cut = stage.get("/v1/events?since=0", "vision")
+    assert (cut.status, cut.body) == (200, b"")
+    store.read = read

@@ -29,6 +29,7 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
+from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError
 from fairlead.service.requests import Caller, Done, Refused
@@ -152,6 +153,10 @@ class Api:
                 "the service does not answer in time; what was asked may still be done",
                 "ask again later, a submission with the same Idempotency-Key",
                 retry=10,
+            ) from error
+        except JournalError as error:  # what is asked about is read from it, and it is away
+            raise RefusalError(
+                ErrorKind.UNAVAILABLE, str(error), "ask again later", retry=10
             ) from error
         except MailboxClosedError as error:
             raise RefusalError(ErrorKind.UNAVAILABLE, str(error), retry=10) from error
