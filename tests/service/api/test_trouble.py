@@ -137,5 +137,6 @@ def test_a_stream_of_what_a_journal_tells_that_is_away_ends_for_its_reader_to_co
 
     read, store.read = store.read, away
     cut = stage.get("/v1/events?since=0", "vision")
-    assert (cut.status, cut.body) == (200, b"")
+    assert cut.status == 200
+    assert b"data:" not in cut.body  # the head of the stream, and no event
     store.read = read
