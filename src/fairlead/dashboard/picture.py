@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from fairlead.dashboard.rising import Rising, rising
 from fairlead.model.allocation import Allocation
@@ -33,7 +33,7 @@ OTHERS = None
 
 
 def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tree:
-    """The tree that the views `water`, `bottlenecks` and `tenants` take. It names no job but in
+    """The tree that the views of fair shares, water and bottlenecks take. It names no job but in
     what stops somebody."""
     machine = {one.name: one for one in cluster.machines}
     groups = {
@@ -66,10 +66,6 @@ def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tr
 
 def _class(ranges: Ranges, group: MachineClass, machines: Sequence[Machine]) -> Tree:
     """A class: its machines, what they have together, and the labels that all of them have."""
-    total: dict[str, float] = {}
-    for one in machines:
-        for name, amount in one.capacity.items():
-            total[name] = total.get(name, 0.0) + float(amount)
     names = ranges([group.index])
     first, *others = machines
     alike = [
@@ -80,7 +76,7 @@ def _class(ranges: Ranges, group: MachineClass, machines: Sequence[Machine]) -> 
     return {
         "machines": names if len(names) <= LONGEST else f"{group.machines[0]} and others",
         "count": len(machines),
-        "capacity": total,
+        "capacity": _total(machines),
         "labels": [f"{key} {value}" for key, value in alike[:FEW_LABELS]],
     }
 
@@ -107,10 +103,7 @@ def _drawn(
 ) -> dict[str, None]:
     """The tenants that are drawn by themselves, in the order of the input: with the greatest parts
     of what there is."""
-    total: dict[str, float] = {}
-    for one in cluster.machines:
-        for name, amount in one.capacity.items():
-            total[name] = total.get(name, 0.0) + float(amount)
+    total = _total(cluster.machines)
     part = {
         job.name: max(
             (float(d) / total[r] for r, d in job.demand.items() if total.get(r)), default=0
@@ -211,6 +204,15 @@ def _eligible(
 def _first(pair: tuple[int, str | None]) -> tuple[int, bool, str]:
     """Sorts by class, then by tenant; the others come last."""
     return pair[0], pair[1] is OTHERS, pair[1] or ""
+
+
+def _total(machines: Iterable[Machine]) -> dict[str, float]:
+    """What the machines have together of each resource."""
+    total: dict[str, float] = {}
+    for one in machines:
+        for name, amount in one.capacity.items():
+            total[name] = total.get(name, 0.0) + float(amount)
+    return total
 
 
 def _cut(text: str) -> str:

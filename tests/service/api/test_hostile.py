@@ -414,6 +414,16 @@ def test_fuzzed_addresses_are_answered(lasting_stage: Stage, text: str) -> None:
             assert answer.status in (200, 404, 422), (path, answer)
 
 
+@pytest.mark.parametrize("key", ["machines", "exclude"])
+def test_names_of_a_job_that_is_asked_about_are_counted_before_they_are_written_out(
+    stage: Stage, key: str
+) -> None:
+    asked = {"demand": {"cpu": 1}, key: [f"{letter}[0-9999]" for letter in "abcdef"]}
+    answer = stage.ask("POST", "/v1/can-run", "vision", asked)
+    assert answer.status == 422
+    assert "more than 50000 names" in answer.messages[0]
+
+
 @given(text=st.text("a[]-,0123456789", max_size=30))
 @settings(max_examples=500)
 def test_no_range_means_more_names_than_it_is_taken_for(text: str) -> None:

@@ -11,7 +11,7 @@ from fairlead.cli.common.inputs import close_match, close_option
 from fairlead.model.errors import InputError
 from fairlead.model.words import listing
 
-KINDS = {"int": "a whole number", "float": "a number"}
+KINDS = {"int": "a whole number"}
 """What a value must be, by the name of the function that reads it."""
 
 

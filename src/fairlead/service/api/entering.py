@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
-from fairlead.service.api.keys import NOBODY_ASKED
+from fairlead.service.api.keys import NOBODY_ASKED, caller_of
 from fairlead.service.api.limits import neighbourhood
 from fairlead.service.api.places import KNOWN, who_of
 from fairlead.service.api.refusal import RefusalError
@@ -76,7 +76,7 @@ async def _holder(api: Api, request: Request, route: Route, address: str) -> Hol
 
 def _caller(route: Route, holder: Holder | None) -> Caller:
     if holder is not None:
-        return Caller(holder.name, holder.role, holder.tenant)
+        return caller_of(holder)
     return GONE if route.access is Access.PUBLIC else NOBODY_ASKED
 
 

@@ -142,6 +142,11 @@ class Keys:
             )
 
 
+def caller_of(holder: Holder) -> Caller:
+    """Who sends a request with this token, or signed in."""
+    return Caller(holder.name, holder.role, holder.tenant)
+
+
 def _tokens(view: ServiceView) -> dict[str, TokenRecord]:
     return dict(view.records.tokens)
 

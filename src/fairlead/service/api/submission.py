@@ -20,7 +20,9 @@ from fairlead.service.api.strict import (
     refuse_names,
     text_of,
 )
+from fairlead.service.why.trial import STAND_IN
 from fairlead.wire.errors import ErrorKind
+from fairlead.wire.fairness import CanRunAsked
 
 
 class Media(Enum):
@@ -63,6 +65,16 @@ def jobs_of(body: bytes, media: Media, settings: ApiSettings) -> tuple[Job, ...]
     if len(jobs) > settings.batch_jobs:
         raise _too_many(len(jobs), settings)
     return jobs
+
+
+def job_tried(asked: CanRunAsked, tenant: str | None, settings: ApiSettings) -> Job:
+    """The job of which it is asked whether it could run: of the tenant, where it names none.
+    Raises InputError."""
+    tree = {"name": STAND_IN, "tenant": tenant, "tasks": asked.tasks}
+    tree |= asked.model_dump(exclude_defaults=True)
+    if count_names(tree) > settings.listed_names:
+        raise refuse_names(settings.listed_names)
+    return job_of(tree)
 
 
 def _from_json(body: bytes, settings: ApiSettings) -> tuple[Job, ...]:

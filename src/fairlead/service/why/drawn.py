@@ -12,14 +12,18 @@ from fairlead.wire.fairness import LiveAllocation
 
 
 def draw_present(time: int, given: Input, policy: str) -> LiveAllocation:
-    """Shares what is present and draws it. Warnings are left out: they quote constraints, which are
-    their owners' business. Raises InputError where the policy refuses.
+    """Shares what is present and draws it. Warnings are left out, and what is wrong with a job:
+    they quote constraints and demands, which are their owners' business. Raises InputError where
+    the policy refuses.
 
     It touches nothing that the loop owns."""
     if policy == FIFO:
         raise InputError("fifo has no shares to draw", "choose the policy tsf, or another one")
     whole = in_whole_tasks(given)
-    allocation = allocate(whole.cluster, whole.jobs, policy)
+    try:
+        allocation = allocate(whole.cluster, whole.jobs, policy)
+    except InputError as error:
+        raise InputError(f"what is present cannot be shared out by {policy}") from error
     return LiveAllocation(
         time=time, picture=picture(whole.cluster, whole.jobs, allocation) | {"warnings": []}
     )

@@ -11,7 +11,7 @@ from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.model.errors import InputError
-from fairlead.model.plain import job_of
+from fairlead.model.job import Job
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.service.api.entering import Enter
@@ -21,6 +21,7 @@ from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of
+from fairlead.service.api.submission import job_tried
 from fairlead.service.fairness import to_wire
 from fairlead.service.fairness.causes import CauseKind, Told
 from fairlead.service.records.lookup import find, told, told_otherwise
@@ -30,7 +31,6 @@ from fairlead.service.why.answer import Taken, explained, take
 from fairlead.service.why.can_run import can_run as try_job
 from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
-from fairlead.service.why.trial import STAND_IN
 from fairlead.service.why.whatif import Present, answer_what_if, input_of, take_present
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.fairness import (
@@ -126,20 +126,8 @@ async def can_run(context: Enter) -> Response:
     await context.slow_down_heavy()
     asked = await context.read_body(CanRunAsked)
     async with context.api.heavy_places.place(context.who):
-        await context.read(lambda view: _check_tenant(view, context.caller, asked))
-        tree = {"name": STAND_IN, "tasks": asked.tasks} | asked.model_dump(exclude_defaults=True)
-        if asked.tenant is None and context.caller.tenant is not None:
-            tree["tenant"] = context.caller.tenant
-        job = job_of(tree)
-
-        def look(view: ServiceView) -> tuple[FrozenCore, Told]:
-            core = _core(view)
-            if job.tenant is not None and job.tenant not in view.records.tenants:
-                raise InputError(f'there is no tenant "{job.tenant}"')
-            otherwise = told_otherwise(view.records, context.caller)
-            return freeze(core), lambda name: otherwise.get(name, name)
-
-        copy, told = await context.read(look)
+        job = job_tried(asked, context.caller.tenant, context.api.settings)
+        copy, told = await context.read(lambda view: _get_copy(view, context.caller, job))
         if context.api.settings.threads:
             found = await asyncio.to_thread(try_job, copy, job, told)
         else:
@@ -176,11 +164,16 @@ async def audit(context: Enter) -> Response:
     return context.answer(await context.read(lambda view: _audit(view, context.caller, now)))
 
 
-def _check_tenant(view: ServiceView, caller: Caller, asked: CanRunAsked) -> None:
-    """Raises RefusalError where the caller may not ask for the tenant: the answer tells of its
-    limits and its jobs."""
-    if asked.tenant is not None and not may_see(view, caller, asked.tenant):
+def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, Told]:
+    """A copy of the core to try the job on, and what the caller is told of jobs' names. Raises
+    RefusalError where the caller may not ask for the tenant, of whose limits the answer tells."""
+    core, tenant = _core(view), job.tenant
+    if tenant is not None and not may_see(view, caller, tenant):
         raise RefusalError(ErrorKind.FORBIDDEN, "this token may not ask for that tenant")
+    if tenant is not None and tenant not in view.records.tenants:
+        raise InputError(f'there is no tenant "{tenant}"')
+    otherwise = told_otherwise(view.records, caller)  # the records go on, and this is for a thread
+    return freeze(core), lambda name: otherwise.get(name, name)
 
 
 def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:

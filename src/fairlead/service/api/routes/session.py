@@ -5,11 +5,10 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from fairlead.service.api.entering import Enter
-from fairlead.service.api.keys import NOBODY_ASKED
+from fairlead.service.api.keys import NOBODY_ASKED, caller_of
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.routes.tokens import told_me
 from fairlead.service.api.session import begin, end, refuse_others, token_text
-from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.tokens import Session, SessionToken
 
@@ -25,7 +24,7 @@ async def session(context: Enter) -> Response:
             if error.kind is not ErrorKind.UNAUTHENTICATED:
                 raise
             return context.answer(Session())
-        caller = Caller(holder.name, holder.role, holder.tenant)
+        caller = caller_of(holder)
     return context.answer(Session(me=await context.read(lambda view: told_me(view, caller))))
 
 
@@ -34,7 +33,7 @@ async def sign_in(context: Enter) -> Response:
     refuse_others(context.request)
     asked = await context.read_body(SessionToken)
     holder = await context.api.keys.holder(asked.token, context.address)
-    caller = Caller(holder.name, holder.role, holder.tenant)
+    caller = caller_of(holder)
     told = await context.read(lambda view: told_me(view, caller))
     headers = begin(context.request, asked.token) | {"Cache-Control": "no-store"}
     return context.answer(told, headers)
