@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-class Quiet(BaseHTTPRequestHandler):
-    """Answers without a word on the terminal."""
+class Quiet:
+    """Of a handler: it answers without a word on the terminal."""
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
 
 
 @contextmanager
-def serving_http(handler: type[Quiet]) -> Iterator[str]:
+def serving_http(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """The address at which the handler answers."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True

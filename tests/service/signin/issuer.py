@@ -10,6 +10,7 @@ from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -145,7 +146,7 @@ def issuing() -> Iterator[Issuer]:
     """An issuer that listens."""
     issuer = Issuer()
 
-    class Handler(Quiet):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         """One connection."""
 
         def do_GET(self) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -89,7 +90,7 @@ def collecting() -> Iterator[Collector]:
     """A collector that listens."""
     collector = Collector()
 
-    class Handler(Quiet):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         """One connection."""
 
         protocol_version = "HTTP/1.1"
