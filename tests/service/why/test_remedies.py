@@ -133,6 +133,13 @@ def test_one_more_machine() -> None:
     )
 
 
+def test_a_machine_is_described_in_units_that_people_read() -> None:
+    core = core_of({"vm": {"cpu": 2, "memory": 25276063744}})
+    submit(core, Job("a", {"cpu": 1, "memory": 2**20}, tasks=9))
+    said = changes(core, "a")[ChangeKind.MACHINE].sentence
+    assert said.endswith("with one more machine like vm (2 cpu, 23.54Gi memory)")
+
+
 def test_a_machine_that_drains() -> None:
     core = core_of({"m1": {"cpu": 2}, "m2": {"cpu": 2}}, TWO)
     core.apply(MachineDrained(0, "m2"))

@@ -14,6 +14,7 @@ from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.quantity import written
 from fairlead.model.values import FrozenMap
+from fairlead.model.words import amount
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.events import (
     Event,
@@ -314,10 +315,10 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
         new = Machine(name, like.capacity, like.labels)
         starts = trials.happen([MachineJoined(core.now, new)])
         if starts:
+            size = ", ".join(amount(float(a), name, 4) for name, a in like.capacity.items())
             yield Change(
                 ChangeKind.MACHINE,
-                f"{_count(starts)} would start now with one more machine like {like.name}"
-                f" ({_write_amounts(like.capacity)})",
+                f"{_count(starts)} would start now with one more machine like {like.name} ({size})",
                 starts,
                 part=like.name,
                 amounts=like.capacity,
@@ -347,6 +348,7 @@ def _machine(trials: Trials, why: Why) -> Iterator[Change]:
 
 
 def _write_amounts(amounts: FrozenMap[Fraction]) -> str:
+    """Exactly: what is asked for has to be enough."""
     return ", ".join(f"{written(amount)} {name}" for name, amount in amounts.items())
 
 
