@@ -174,9 +174,8 @@ function rowsOf(shares, audit, turned) {
   const rank = (each) => {
     const known = ranks.get(each.name);
     if (known) return known;
-    const mine = [each.shortfall ?? 0, (each.fair ?? 0) - (each.share ?? 0), each.waiting ? 1 : 0];
     const theirs = (below.get(each.name) ?? []).map(rank);
-    const found = theirs.reduce((most, one) => (compared(one, most) < 0 ? one : most), mine);
+    const found = theirs.reduce((most, one) => (compared(one, most) < 0 ? one : most), mineOnly(each));
     ranks.set(each.name, found);
     return found;
   };
@@ -199,7 +198,7 @@ function rowsOf(shares, audit, turned) {
   return { rows: rows.slice(0, MOST), hidden };
 }
 
-/** @param {Held} each */
+/** How short it is itself: of what is guaranteed, of what is fair, and whether it waits. @param {Held} each */
 function mineOnly(each) {
   return [each.shortfall ?? 0, (each.fair ?? 0) - (each.share ?? 0), each.waiting ? 1 : 0];
 }
