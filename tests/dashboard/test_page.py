@@ -54,6 +54,15 @@ def test_the_water_rises_level_by_level(generations: str, open_page: Opened) -> 
     assert "cpu" in (shown.locator(".vessels svg").get_attribute("aria-label") or "")
 
 
+def test_an_answer_without_levels_is_drawn(tmp_path: Path, open_page: Opened) -> None:
+    file = tmp_path / "market.html"
+    words = ["--policy", "market", "--quiet", "--html", str(file)]
+    assert main(["allocate", *GENERATIONS, *words]) == Exit.OK
+    shown = open_page(file.as_uri())
+    assert shown.locator(".vessels .segment").count() > 3
+    assert "It stops nobody" in shown.locator(".detail").inner_text()
+
+
 def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) -> None:
     shown = open_page(generations)
     assert "language" in shown.locator(".detail").inner_text()
