@@ -1,0 +1,1 @@
+"""Studies of what the papers did not do."""
