@@ -50,10 +50,7 @@ def run(_: Setting) -> Findings:
                 ),
             ),
         ),
-        notes=(
-            "The marks on the machines (1/2 and 1 on m1 for u1, and so on) are inside of the"
-            " mechanism and are not compared; what it gives is.",
-        ),
+        notes=("The marks on the machines are inside of the mechanism and are not compared.",),
     )
 
 

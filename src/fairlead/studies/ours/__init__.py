@@ -1,1 +1,0 @@
-"""Studies of what the papers did not do."""
