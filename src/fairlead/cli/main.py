@@ -49,6 +49,7 @@ SHARING = {
     "verify": "check the proof of an allocation from the input alone",
     "trace": "describe a trace, or convert it to Fairlead's own format",
     "report": "the results of a study: a page with plots, and a table",
+    "study": "figures and tables of the papers, made again",
     "simulate": "replay a trace or a drawn workload under policies",
     "policies": "list the policies and their parameters",
     "demo": "a cluster of three GPU generations, shared and explained",

@@ -64,11 +64,17 @@ class Plot:
     svg: str
 
 
-def draw_plot(name: str, title: str, caption: str, draw: Callable[[Figure], None]) -> Plot:
-    """The plot, drawn for the screen and for print."""
+def draw_plot(
+    name: str,
+    title: str,
+    caption: str,
+    draw: Callable[[Figure], None],
+    size: tuple[float, float] = (WIDTH, HEIGHT),
+) -> Plot:
+    """The plot, drawn for the screen and for print; its size in inches."""
     # A salt of its own: plots stand in one page, and what they refer to by a name must not mix.
     with mpl.rc_context({**STYLE, "svg.hashsalt": f"fairlead {name}"}):
-        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure)
         figure.draw_without_rendering()  # finds the places of all, once for both files

@@ -1,0 +1,93 @@
+"""A study's page, and the page of all studies, in Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from fairlead.simulation.report.words import duration
+from fairlead.studies.claims import Row, Verdict
+from fairlead.studies.study import Findings, Study
+from fairlead.version import __version__
+
+PAGE = "index.md"
+
+WORDS = {
+    Verdict.AGREES: "agrees",
+    Verdict.DIFFERS: "differs",
+    Verdict.CONTRADICTION: "the paper contradicts itself",
+    Verdict.IMPOSSIBLE: "cannot be repeated",
+}
+
+
+def page(study: Study, found: Findings, *, quick: bool, seconds: float) -> str:
+    """The page of one study."""
+    lines = [f"# {heading(study)}", "", study.shows, ""]
+    for picture in found.pictures:
+        lines += [f"![{picture.title}]({picture.name}.png)", "", f"*{picture.caption}*", ""]
+    lines += ["| claim | the paper | here | verdict |", "|---|---|---|---|"]
+    lines += [_line(row) for row in found.rows]
+    assumes = (*study.assumes, *found.notes)
+    if assumes:
+        lines += ["", "## Assumptions", "", *(f"- {sentence}" for sentence in assumes)]
+    lines += ["", "## This run", ""]
+    lines += [f"- {sentence}" for sentence in _about(study, found, quick, seconds)]
+    return "\n".join(lines) + "\n"
+
+
+def heading(study: Study) -> str:
+    """The study's title with its place in the paper."""
+    return f"{study.paper}, {study.figure}: {study.title}" if study.figure else study.title
+
+
+def _line(row: Row) -> str:
+    verdict = WORDS[row.verdict]
+    if row.because:
+        colon = {Verdict.DIFFERS: " because ", Verdict.IMPOSSIBLE: " because "}
+        verdict += colon.get(row.verdict, ": ") + row.because
+    elif row.how:
+        verdict += f" {row.how}"
+    return f"| {_cell(row.claim)} | {_cell(row.paper)} | {_cell(row.ours)} | {_cell(verdict)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _about(study: Study, found: Findings, quick: bool, seconds: float) -> Iterator[str]:
+    option = " --quick" if quick else ""
+    yield f"`fairlead study {study.name}{option}`, Fairlead {__version__}"
+    if quick:
+        yield "quick: less is drawn than in a full run, where anything is"
+    if found.seeds:
+        one = len(found.seeds) == 1
+        yield f"seed {found.seeds[0]}" if one else f"seeds {found.seeds[0]} to {found.seeds[-1]}"
+    else:
+        yield "nothing is drawn: no seed"
+    yield f"took {duration(seconds)}"
+    if found.tables:
+        files = ", ".join(f"[{table.name}.csv]({table.name}.csv)" for table in found.tables)
+        yield f"data: {files}"
+
+
+def index(done: Sequence[tuple[Study, Sequence[Row]]], missing: Sequence[tuple[Study, str]]) -> str:
+    """The page of all studies: the verdicts of each, and those that could not be made."""
+    counts = Counter(row.verdict for _, rows in done for row in rows)
+    verdicts = (
+        f"Figures and tables of the papers, made again by Fairlead {__version__}. Of"
+        f" {sum(counts.values())} claims {counts[Verdict.AGREES]} agree,"
+        f" {counts[Verdict.DIFFERS]} differ, {counts[Verdict.CONTRADICTION]} contradict"
+        f" something else in their paper, and {counts[Verdict.IMPOSSIBLE]} cannot be repeated."
+    )
+    lines = ["# Studies", "", verdicts, ""]
+    lines += ["| study | | agree | differ | contradict | cannot |", "|---|---|---|---|---|---|"]
+    for study, rows in done:
+        of = Counter(row.verdict for row in rows)
+        numbers = " | ".join(str(of[verdict]) if of[verdict] else "" for verdict in Verdict)
+        link = f"[{study.name}]({study.name}/{PAGE})"
+        lines.append(f"| {link} | {_cell(heading(study))} | {numbers} |")
+    lines += [
+        f"| {study.name} | {_cell(heading(study))}: {_cell(why)} | | | | |"
+        for study, why in missing
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""Pictures of studies: kinds of charts, and how they are drawn."""

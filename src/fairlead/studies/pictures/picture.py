@@ -1,0 +1,71 @@
+"""A picture of a study: panels that know how to draw themselves once Matplotlib is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from fairlead.simulation.report.plots import Plot
+
+WIDTH, HEIGHT = 4.4, 3.3
+"""Inches of a panel; one alone is a third wider."""
+ABREAST = 3
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a picture with axes of its own."""
+
+    title: str
+    draw: Callable[[Axes], None]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Panels beside each other; `name` is the files', without an ending, `caption` says what is
+    seen."""
+
+    name: str
+    title: str
+    caption: str
+    panels: tuple[Panel, ...]
+    height: float = HEIGHT
+
+
+def drawn(picture: Picture) -> Plot:
+    """The picture as PNG and SVG: the same picture gives the same bytes. One legend below holds
+    what the panels name."""
+    from matplotlib.figure import Figure
+
+    from fairlead.simulation.report.plots import draw_plot
+
+    count = len(picture.panels)
+    wide = min(count, 2 if count == 4 else ABREAST)
+    down = -(-count // ABREAST)
+    size = (WIDTH * (wide if wide > 1 else 4 / 3), picture.height * down)
+
+    def draw(figure: Figure) -> None:
+        handles: dict[str, Artist] = {}
+        for number, panel in enumerate(picture.panels, 1):
+            axes = figure.add_subplot(down, wide, number)
+            panel.draw(axes)
+            axes.set_title(panel.title or picture.title)
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        if handles:
+            longest = max(map(len, handles))
+            figure.legend(
+                list(handles.values()),
+                list(handles),
+                loc="outside lower left",
+                ncols=max(1, min(len(handles), int(11 * size[0]) // (longest + 6))),
+                handlelength=2.2,
+                columnspacing=1.2,
+            )
+
+    return draw_plot(picture.name, picture.title, picture.caption, draw, size)

@@ -1,0 +1,36 @@
+"""The studies that there are, by name: `tsf-fig2` is the module `tsf.fig2`."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+
+from fairlead.model.errors import InputError
+from fairlead.studies.study import Study
+
+STUDIES = {
+    "tsf": ("fig2", "fig3", "fig4"),
+    "choosy": ("fig1", "fig2", "fig3", "fig4", "fig5"),
+    "drf": ("fig3", "alternatives"),
+}
+"""The studies of each paper: the modules in its folder."""
+
+NAMES = tuple(f"{paper}-{name}" for paper, names in STUDIES.items() for name in names)
+
+
+def study_of(name: str) -> Study:
+    """The study of this name. Raises InputError where there is none."""
+    if name not in NAMES:
+        close = get_close_matches(name, NAMES, n=1)
+        raise InputError(
+            f"there is no study {name!r}",
+            f"did you mean {close[0]}?" if close else f"there are {', '.join(NAMES)}",
+        )
+    paper, _, module = name.partition("-")
+    study: Study = import_module(f"fairlead.studies.{paper}.{module.replace('-', '_')}").STUDY
+    return study
+
+
+def every() -> tuple[Study, ...]:
+    """All studies, in the order of the papers."""
+    return tuple(map(study_of, NAMES))

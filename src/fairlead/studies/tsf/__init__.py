@@ -1,0 +1,1 @@
+"""Studies of the TSF paper (Wang, Li, Liang, Li)."""

@@ -1,0 +1,80 @@
+"""Every study runs quickly, and what is exact in it is what it was."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fairlead.model.errors import InputError
+from fairlead.studies.claims import Row, Verdict
+from fairlead.studies.page import page
+from fairlead.studies.registry import NAMES, study_of
+from fairlead.studies.study import Findings, Setting
+
+EXACT: dict[str, dict[str, list[float]]] = {
+    "tsf-fig2": {
+        "constrained CDRF: tasks of u1 and u2": [12, 4],
+        "u2 claims m1, too: tasks of u1 and u2": [9, 6],
+        "TSF: tasks of u1 and u2, u2 lying": [9, 6],
+    },
+    "tsf-fig3": {"constrained CDRF: tasks of u1 … u7": [1, 3, 1, 1, 1, 1, 1]},
+    "tsf-fig4": {"tasks": [6, 1, 3], "tasks that each could run alone": [14, 7, 7]},
+    "choosy-fig1": {"machines that u1 … u4 can use": [2, 2, 5, 6]},
+    "choosy-fig2": {"machines of u1 … u4": [4 / 3, 5 / 6, 17 / 6, 5]},
+    "choosy-fig3": {"machines of u1 and u2": [3, 7]},
+    "choosy-fig4": {"machines of u1 … u4, divided": [1.5, 1.5, 3, 4]},
+    "choosy-fig5": {"levels of the rounds": [2, 3, 4]},
+    "drf-fig3": {"tasks of A and B": [3, 2]},
+    "drf-alternatives": {"asset fairness: tasks of A and B": [2.52, 2.16]},
+}
+"""Numbers of rows, by study and claim."""
+
+
+@cache
+def found(name: str) -> Findings:
+    return study_of(name).run(Setting(quick=True))
+
+
+def findings(name: str) -> Findings:
+    """What the study finds; the test is left out where its data is not there."""
+    try:
+        return found(name)
+    except InputError as error:
+        if "FAIRLEAD_DATA" not in str(error):
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_study_has_rows_data_and_a_page(name: str) -> None:
+    study, result = study_of(name), findings(name)
+    assert study.name == name
+    assert result.rows
+    assert result.tables
+    assert result.pictures
+    for row in result.rows:
+        # Whatever does not agree says why.
+        assert (row.verdict is Verdict.AGREES) == (not row.because), row
+    for table in result.tables:
+        assert len({len(column) for column in table.columns.values()}) == 1
+    text = page(study, result, quick=True, seconds=1.0)
+    assert text.count("\n| ") == len(result.rows) + 1
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_numbers_are_what_they_were(name: str) -> None:
+    rows: dict[str, Row] = {row.claim: row for row in findings(name).rows}
+    for claim, numbers in EXACT[name].items():
+        assert list(rows[claim].numbers) == pytest.approx(numbers, rel=1e-9), claim
+
+
+def test_every_module_of_a_paper_is_a_study() -> None:
+    root = Path(study_of.__code__.co_filename).parent
+    names = {
+        f"{path.parent.name}-{path.stem.replace('_', '-')}"
+        for path in root.glob("*/*.py")
+        if "STUDY = " in path.read_text(encoding="utf-8")
+    }
+    assert names == set(NAMES)
