@@ -47,21 +47,21 @@ def main() -> None:
     running: dict[str, int] = {}
     try:
         for line in sys.stdin:
-            match json.loads(line):
-                case ["start", name, arguments]:
-                    process = subprocess.Popen(
-                        arguments,
-                        stdin=subprocess.DEVNULL,
-                        stdout=subprocess.DEVNULL,
-                        stderr=subprocess.DEVNULL,  # they have their logs
-                        start_new_session=True,
-                    )
-                    answer = running[name] = process.pid
-                case ["kill", name, number]:
-                    answer = running.pop(name)
-                    os.kill(answer, number)
-                    with contextlib.suppress(ChildProcessError):
-                        os.waitpid(answer, 0)
+            method, name, how = json.loads(line)
+            if method == "start":
+                process = subprocess.Popen(
+                    how,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,  # they have their logs
+                    start_new_session=True,
+                )
+                answer = running[name] = process.pid
+            else:
+                answer = running.pop(name)
+                os.kill(answer, how)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(answer, 0)
             sys.stdout.write(f"{answer}\n")
             sys.stdout.flush()
     finally:

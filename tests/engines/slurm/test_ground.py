@@ -28,8 +28,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_job_gets_what_it_asks_for(slurm: Ground) -> None:
-    wanted = "sbatch --wait --parsable -C a100 --gres=gpu:a100:2 -o /dev/null --wrap=true".split()
-    shown = slurm.run("scontrol", "-d", "-o", "show", "job", slurm.run(*wanted).strip())
+    asked = ("--constraint=a100", "--gres=gpu:a100:2", "--output=/dev/null", "--wrap=true")
+    number = slurm.run("sbatch", "--wait", "--parsable", *asked)
+    shown = slurm.run("scontrol", "-d", "-o", "show", "job", number.strip())
     assert "JobState=COMPLETED" in shown
     assert "GRES=gpu:a100:2" in shown
     assert " NodeList=a" in shown
