@@ -36,12 +36,13 @@ EXAMPLES = 50
 """Examples of a property test that asks for no number of its own, at `--cases 1`."""
 
 WAITING = (
-    ("tests/engines/ray/", "tests/engines/"),
+    ("tests/engines/ray/", "tests/engines/slurm/", "tests/engines/"),
     ("tests/service/", "tests/client/"),
     ("tests/cli/live/", "tests/dashboard/"),
 )
 """Folders whose tests wait for other processes much of the time, in their order: each row is what
-one process of the pool does first. Ray's cluster is set up in that one alone."""
+one process of the pool does first. Ray's and
+Slurm's clusters are set up in that one alone."""
 
 LONG = ("tests/vopr/", "tests/test_docs.py")
 """What takes long and computes, as do those that are marked `slow`: one more process begins with
