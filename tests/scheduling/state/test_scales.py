@@ -25,9 +25,7 @@ ROWS = st.tuples(st.integers(0, 9), st.integers(0, 3))
 Jobs = tuple[Ints, Words, Bools]
 ALL = [each.spec for claims in POLICIES.values() for each in claims]
 SEEING_LESS = [
-    spec
-    for spec in ALL
-    if isinstance(found := parse(spec), Policy) and found.sees is not Sees.EACH
+    spec for spec in ALL if isinstance(found := parse(spec), Policy) and found.sees is not Sees.EACH
 ]
 
 
