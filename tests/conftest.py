@@ -41,8 +41,7 @@ WAITING = (
     ("tests/cli/live/", "tests/dashboard/"),
 )
 """Folders whose tests wait for other processes much of the time, in their order: each row is what
-one process of the pool does first. Ray's and
-Slurm's clusters are set up in that one alone."""
+one process of the pool does first. Ray's and Slurm's clusters are set up in that one alone."""
 
 LONG = ("tests/vopr/", "tests/test_docs.py")
 """What takes long and computes, as do those that are marked `slow`: one more process begins with
