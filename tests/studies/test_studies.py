@@ -19,6 +19,15 @@ EXACT: dict[str, dict[str, list[float]]] = {
         "u2 claims m1, too: tasks of u1 and u2": [9, 6],
         "TSF: tasks of u1 and u2, u2 lying": [9, 6],
     },
+    "tsf-fig3": {"constrained CDRF: tasks of u1 … u7": [1, 3, 1, 1, 1, 1, 1]},
+    "tsf-fig4": {"tasks": [6, 1, 3], "tasks that each could run alone": [14, 7, 7]},
+    "choosy-fig1": {"machines that u1 … u4 can use": [2, 2, 5, 6]},
+    "choosy-fig2": {"machines of u1 … u4": [4 / 3, 5 / 6, 17 / 6, 5]},
+    "choosy-fig3": {"machines of u1 and u2": [3, 7]},
+    "choosy-fig4": {"machines of u1 … u4, divided": [1.5, 1.5, 3, 4]},
+    "choosy-fig5": {"levels of the rounds": [2, 3, 4]},
+    "drf-fig3": {"tasks of A and B": [3, 2]},
+    "drf-alternatives": {"asset fairness: tasks of A and B": [2.52, 2.16]},
 }
 """Numbers of rows, by study and claim."""
 

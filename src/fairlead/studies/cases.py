@@ -54,6 +54,30 @@ def shares(found: Allocation) -> list[float]:
     return [tenant.share for tenant in found.tenants]
 
 
+def alone(found: Allocation) -> list[float]:
+    """The tasks that each job could run alone, in order."""
+    return [float(job.alone or 0.0) for job in found.jobs]
+
+
+def parts_of(
+    found: Allocation, where: Iterable[Machine], jobs: Sequence[Job], resource: str
+) -> dict[str, dict[str, float]]:
+    """For each machine the part of the resource that each job has there, for a picture."""
+    mine = placed(found)
+    parts = {}
+    for machine in where:
+        room = float(machine.capacity.get(resource, 0))
+        parts[machine.name] = {
+            job.name: mine[job.name].get(machine.name, 0.0)
+            * float(job.demand.get(resource, 0))
+            / room
+            if room
+            else 0.0
+            for job in jobs
+        }
+    return parts
+
+
 def placed(found: Allocation) -> dict[str, dict[str, float]]:
     """The tasks of each job on each machine. Machines that no job can tell apart have the same
     part of what their class has."""

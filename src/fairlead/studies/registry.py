@@ -9,7 +9,9 @@ from fairlead.model.errors import InputError
 from fairlead.studies.study import Study
 
 STUDIES = {
-    "tsf": ("fig2",),
+    "tsf": ("fig2", "fig3", "fig4"),
+    "choosy": ("fig1", "fig2", "fig3", "fig4", "fig5"),
+    "drf": ("fig3", "alternatives"),
 }
 """The studies of each paper: the modules in its folder."""
 
