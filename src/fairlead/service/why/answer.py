@@ -78,7 +78,9 @@ class Fair:
         if tasks == str(whole):
             return f"{share}, guaranteed"
         if whole > self.exact.tasks:
-            return f"{share}; {whole} {_are(whole)} guaranteed, as its tenant's other jobs leave more"
+            return (
+                f"{share}; {whole} {_are(whole)} guaranteed, as its tenant's other jobs leave more"
+            )
         return f"{share}, of which {whole} {_are(whole)} guaranteed"
 
 
