@@ -8,6 +8,7 @@ from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.quantity import Amount
+from fairlead.model.shares import Tasks as Kind
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 
@@ -38,10 +39,16 @@ def job(
 
 
 def share(
-    where: Iterable[Machine], jobs: Sequence[Job], policy: str, tenants: Iterable[Tenant] = ()
+    where: Iterable[Machine],
+    jobs: Sequence[Job],
+    policy: str,
+    tenants: Iterable[Tenant] = (),
+    *,
+    whole: bool = False,
 ) -> Allocation:
-    """The checked allocation."""
-    return allocate(Cluster(where, tenants), jobs, policy)
+    """The checked allocation, in whole tasks if so."""
+    kind = Kind.WHOLE if whole else Kind.DIVISIBLE
+    return allocate(Cluster(where, tenants), jobs, policy, kind)
 
 
 def tasks(found: Allocation) -> list[float]:
