@@ -263,7 +263,7 @@ def test_the_audit_says_of_each_who_is_short_what_the_service_says(
 ) -> None:
     page = signed_in("audit")
     told = place.client.audit()
-    named = {one.tenant for one in (*told.shortfalls, *told.below_fair)}
+    named = {short.tenant for short in told.shortfalls} | {low.tenant for low in told.below_fair}
     verdict = page.locator(".headline")
     expect(verdict).to_contain_text("guaranteed")
     for tenant in named:
