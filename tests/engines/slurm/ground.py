@@ -71,10 +71,15 @@ function slurm_job_submit(job, partition, uid)
   return slurm.SUCCESS
 end
 function slurm_job_modify(job, record, partition, uid)
+  if uid ~= 0 and record.partition == "fair" then
+    if job.priority ~= nil and job.priority ~= slurm.NO_VAL then return slurm.ERROR end
+    if job.partition ~= nil then return slurm.ERROR end
+  end
   return slurm.SUCCESS
 end
 """
-"""An administrator's hold of all that is submitted to the partition that Fairlead has."""
+"""A hold of all that is submitted to the partition "fair", which only root lifts. That the priority
+is 0 at submission is not enough: Slurm takes it for the owner's own hold, who may release it."""
 
 
 def missing_programs() -> list[str]:
