@@ -52,6 +52,7 @@ export function water(picture, paint) {
     slider.setAttribute("aria-valuetext", told(picture, level));
     story.replaceChildren(...sentence(picture, level));
     vessels.replaceChildren(drawn(picture, resource, level, paint, width));
+    if (!picture.levels.length) return; // of a mechanism
     scale.replaceChildren(
       ruler(picture, level, width, (chosen) => {
         level = chosen;
