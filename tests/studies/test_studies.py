@@ -22,11 +22,19 @@ EXACT: dict[str, dict[str, list[float]]] = {
     },
     "tsf-fig3": {"constrained CDRF: tasks of u1 … u7": [1, 3, 1, 1, 1, 1, 1]},
     "tsf-fig4": {"tasks": [6, 1, 3], "tasks that each could run alone": [14, 7, 7]},
+    "tsf-fig5": {"task share of job 1 while it is alone": [1]},
+    "tsf-fig6": {
+        "exact shares: tasks of each job, against 10, 30, 20 and 30 in its pool": [10, 30, 20, 30]
+    },
+    "tsf-fig7": {"nodes that mouse 1 can use": [11]},
     "choosy-fig1": {"machines that u1 … u4 can use": [2, 2, 5, 6]},
     "choosy-fig2": {"machines of u1 … u4": [4 / 3, 5 / 6, 17 / 6, 5]},
     "choosy-fig3": {"machines of u1 and u2": [3, 7]},
     "choosy-fig4": {"machines of u1 … u4, divided": [1.5, 1.5, 3, 4]},
     "choosy-fig5": {"levels of the rounds": [2, 3, 4]},
+    "choosy-fig6": {
+        "α = 3, pickiness 0.85: wait ÷ mean task time, by the formula": [2 / 3 * 0.45**-0.5]
+    },
     "kdf-table3": {"Table 3, II, 2-DF: unused, the sum over eight types ÷ nine": [802]},
     "kdf-fig4": {"DRF: tasks of u1 and u2": [2.5, 12.5]},
     "cdrf-fig1": {"whole tasks of u1 and u2 in their containers": [1, 3]},

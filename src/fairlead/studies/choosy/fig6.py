@@ -88,8 +88,8 @@ def run(setting: Setting) -> Findings:
                 f"{shown}: the simulation confirms the formula (within {CLOSE:.0%}, pickiness"
                 " 0.2 to 0.8)",
                 apart <= CLOSE,
-                "the formula is of a cluster that has run for ever and has many machines; the heavier"
-                " the tail, the longer tasks that run are younger than in the limit",
+                "the formula is of a cluster that has run for ever and has many machines; the"
+                " heavier the tail, the longer tasks that run are younger than in the limit",
                 shown=f"at most {apart:.1%} apart",
             )
         )
@@ -101,8 +101,8 @@ def run(setting: Setting) -> Findings:
             Picture(
                 "choosy-fig6",
                 "The wait for one's machines, by pickiness",
-                "A line for the formula and one for the mean of the runs; the band is from the least"
-                " to the most of them.",
+                "A line for the formula and one for the mean of the runs; the band is from the"
+                " least to the most of them.",
                 tuple(panels),
             ),
         ),
@@ -188,8 +188,11 @@ STUDY = Study(
     " For α above 1.9 and a pickiness up to 0.85 that is less than twice the mean task time; a"
     " simulation confirms the derivation.",
     assumes=(
-        f"The user may use all {MACHINES} machines (the paper does not say how many), and its"
-        " weight makes what it wants its fair share, so that it gets each machine that comes free.",
+        (
+            f"The user may use all {MACHINES} machines (the paper does not say how many), and"
+            " its weight makes what it wants its fair share, so that it gets each machine that comes"
+            " free."
+        ),
         f"It joins {WARM} mean task times after the cluster was empty.",
     ),
     run=run,

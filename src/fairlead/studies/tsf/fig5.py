@@ -63,8 +63,11 @@ def run(setting: Setting) -> Findings:
             ),
         ),
         notes=(
-            "The exact optimum for jobs 3 and 4 is 8/35 each: tasks that go to machines one after"
-            " the other, and stay, lose places where one of job 4 fills a node of one CPU.",
+            (
+                "The exact optimum for jobs 3 and 4 is 8/35 each: tasks that go to machines one"
+                " after the other, and stay, lose places where one of job 4 fills a node of"
+                " one CPU."
+            ),
         ),
         seeds=seeds,
     )
@@ -102,8 +105,8 @@ def _rows(runs: Sequence[Shares]) -> tuple[Row, ...]:
         whether(
             "job 4 is over before job 3",
             all(end[3] < end[2] for end in ends),
-            "with equal shares job 3 has less to do: 100 tasks of 21.3 s on 20 places, job 4 has 100"
-            " of 55.6 s on 15; the paper's text seems to have the two names swapped",
+            "with equal shares job 3 has less to do: 100 tasks of 21.3 s on 20 places, job 4 has"
+            " 100 of 55.6 s on 15; the paper's text seems to have the two names swapped",
             shown=f"job 3 after {_range(ends, 2)} s, job 4 after {_range(ends, 3)} s",
         ),
         whether(
@@ -156,8 +159,10 @@ STUDY = Study(
     " 2/3 beside job 2, which has 1/2 of what it could run alone, the most that its nodes give it;"
     " beside jobs 3 and 4 job 1 has 3/5 and they 1/5 each.",
     assumes=(
-        "Task times are drawn evenly within 20% of the mean; the paper says that they fluctuate by"
-        " up to 20%.",
+        (
+            "Task times are drawn evenly within 20% of the mean; the paper says that they fluctuate"
+            " by up to 20%."
+        ),
         "Tasks are placed by the rule that the simulator uses unless told otherwise.",
         "Simulated: no task takes time to start, and no offer waits.",
     ),

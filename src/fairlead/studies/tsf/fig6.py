@@ -138,9 +138,9 @@ def _rows(variant: Variant, sooner: list[float]) -> list[Row]:
         whether(
             f"{variant.name}: no job is slower under TSF than in its pool",
             least >= -NOISE,
-            "Theorem 1 is of exact shares. Here tasks are placed one after the other and stay:"
-            " tasks that could run anywhere take places on nodes 1–25, which jobs 1 and 2 get back"
-            " only as those end",
+            "Theorem 1 is of exact shares. Here nothing that runs is stopped: a job whose places"
+            " others have taken, because they came first or can run anywhere, gets them back only"
+            " as their tasks end",
             shown=f"sooner by {shown}",
         ),
         compare(
@@ -184,13 +184,17 @@ STUDY = Study(
     " 36–50. Then they share all nodes under TSF, where jobs 1 and 2 can run on nodes 1–25, jobs 3"
     " and 4 on all. With TSF no job is slower, and one is faster by 22% (Theorem 1).",
     assumes=(
-        "The paper says that demands and task times follow Table II, not how many tasks the jobs"
-        " have, nor when they come: so there are variants. Table II's tasks and times; Table"
-        " II's tasks, all at once; as many tasks as keep each pool busy for"
-        f" {ROUNDS} rounds, all at once, with tasks placed by the rule scarce-last, as in the"
-        " others, and by worst-fit.",
-        "A job's weight under TSF is k/h: the tasks that its pool runs, by those that the cluster"
-        " without constraints would.",
+        (
+            "The paper says that demands and task times follow Table II, not how many tasks the"
+            " jobs have, nor when they come: so there are variants. Table II's tasks and times;"
+            " Table II's tasks, all at once; as many tasks as keep each pool busy for"
+            f" {ROUNDS} rounds, all at once, with tasks placed by the rule scarce-last, as in the"
+            " others, and by worst-fit."
+        ),
+        (
+            "A job's weight under TSF is k/h: the tasks that its pool runs, by those that the"
+            " cluster without constraints would."
+        ),
         f"Slower means by more than {NOISE:.0%} in the mean of the runs.",
     ),
     run=run,

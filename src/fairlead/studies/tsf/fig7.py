@@ -51,8 +51,8 @@ def run(setting: Setting) -> Findings:
                 whether(
                     f"{mouse} is not affected (by more than {CLOSE:.0%})",
                     later[mouse] <= 1 + CLOSE,
-                    "with four jobs more each job's fair share is smaller; what a mouse keeps is its"
-                    " share, not its time",
+                    "with four jobs more each job's fair share is smaller; what a mouse keeps is"
+                    " its share, not its time",
                     shown=f"×{later[mouse]:.2f}",
                 )
                 for mouse in MICE
@@ -118,9 +118,11 @@ STUDY = Study(
     " nodes 1–5 and 25–30 only, mouse 2 has 10 tasks for any node. Then four elephants of 250 tasks"
     " more come, which can run anywhere: the two elephants are much delayed, the mice are not.",
     assumes=(
-        "Demands and task times follow Table II (the paper: “the previous setup”): elephant 1 has"
-        " those of job 1, mouse 1 of job 2, mouse 2 of job 3, elephant 2 of job 4; elephants 3 to 6"
-        " have those of jobs 4, 1, 2 and 3.",
+        (
+            "Demands and task times follow Table II (the paper: “the previous setup”): elephant 1"
+            " has those of job 1, mouse 1 of job 2, mouse 2 of job 3, elephant 2 of job 4;"
+            " elephants 3 to 6 have those of jobs 4, 1, 2 and 3."
+        ),
         "All jobs come at once, with the same weight.",
     ),
     run=run,
