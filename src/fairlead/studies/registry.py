@@ -10,7 +10,7 @@ from fairlead.studies.study import Study
 
 STUDIES = {
     "tsf": ("fig2", "fig3", "fig4", "fig5", "fig6", "fig7"),
-    "choosy": ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6"),
+    "choosy": ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "schedulers"),
     "drf": ("fig3", "alternatives"),
     "kdf": ("table1", "fig9", "fairness", "fig4", "table3"),
     "cdrf": ("fig1", "fig2", "fig3", "section3"),

@@ -190,8 +190,8 @@ STUDY = Study(
     assumes=(
         (
             f"The user may use all {MACHINES} machines (the paper does not say how many), and"
-            " its weight makes what it wants its fair share, so that it gets each machine that comes"
-            " free."
+            " its weight makes what it wants its fair share, so that it gets each machine that"
+            " comes free."
         ),
         f"It joins {WARM} mean task times after the cluster was empty.",
     ),
