@@ -115,7 +115,7 @@ def waited(alpha: float, pickiness: float) -> float:
     the tasks that run when the user joins."""
     if pickiness <= (alpha - 1) / alpha:
         return pickiness
-    return (alpha - 1) / alpha * (alpha * (1 - pickiness)) ** (1 / (1 - alpha))
+    return float((alpha - 1) / alpha * (alpha * (1 - pickiness)) ** (1 / (1 - alpha)))
 
 
 def ramp_up(case: Case) -> Floats:

@@ -37,7 +37,7 @@ def run(setting: Setting) -> Findings:
     seconds = list(range(len(first[TASKS])))
     shown = [
         lines(
-            [Line(job, seconds, first[kind][:, at]) for at, job in enumerate(JOBS)],
+            [Line(job, seconds, first[kind][:, at].tolist()) for at, job in enumerate(JOBS)],
             "seconds",
             f"part of the {kind}" if kind != TASKS else kind,
             title=kind,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
+from fairlead.simulation.workloads.table_ii import NODES
+from fairlead.studies.cases import job, machines, share, shares
 from fairlead.studies.claims import contradiction, whether
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
@@ -26,6 +30,7 @@ def run(setting: Setting) -> Findings:
     """Runs the four jobs alone, and beside four elephants more."""
     seeds = FEW if setting.quick else SEEDS
     runs = setting.spread(both, seeds)
+    fair = fair_share()
     few, many = [one for one, _ in runs], [one for _, one in runs]
     took = {
         FEW_WORDS: [by_name(few, name) for name in NAMES],
@@ -51,7 +56,7 @@ def run(setting: Setting) -> Findings:
                 whether(
                     f"{mouse} is not affected (by more than {CLOSE:.0%})",
                     later[mouse] <= 1 + CLOSE,
-                    "with four jobs more each job's fair share is smaller; what a mouse keeps is"
+                    f"its exact share is {fair[0]:.2f}, then {fair[1]:.2f}; what a mouse keeps is"
                     " its share, not its time",
                     shown=f"×{later[mouse]:.2f}",
                 )
@@ -88,8 +93,41 @@ def run(setting: Setting) -> Findings:
     )
 
 
+def fair_share() -> tuple[float, float]:
+    """The exact share of mouse 1 among two elephants, and among six."""
+    found = []
+    where = machines(*[(1, 1)] * 25, *[(2, 1)] * 25)
+    jobs, more = _jobs()
+    for some in (jobs, jobs + more):
+        exact = share(
+            where,
+            [
+                job(
+                    one.name.replace(" ", "-"),
+                    Fraction(one.demand[0], 2),
+                    Fraction(one.demand[1], 2),
+                    on=None if one.on is None else [NODES.index(node) + 1 for node in one.on],
+                    tasks=one.tasks,
+                )
+                for one in some
+            ],
+            "tsf",
+        )
+        found.append(shares(exact)[NAMES.index("mouse 1")])
+    return found[0], found[1]
+
+
 def both(seed: int) -> tuple[dict[str, float], dict[str, float]]:
     """Seconds to completion of each job, among two elephants and among six."""
+    jobs, more = _jobs()
+    return (
+        completions(on_fifty("mice", jobs, seed)),
+        completions(on_fifty("more", jobs + more, seed)),
+    )
+
+
+def _jobs() -> tuple[list[Load], list[Load]]:
+    """The four jobs, and the elephants that come beside them."""
     jobs = [
         _job("elephant 1", 250, 0, (1, 40)),
         _job("elephant 2", 250, 3, (11, 50)),
@@ -97,10 +135,7 @@ def both(seed: int) -> tuple[dict[str, float], dict[str, float]]:
         _job("mouse 2", 10, 2),
     ]
     more = [_job(f"elephant {number}", 250, number % 4, (1, 50)) for number in range(3, 3 + MORE)]
-    return (
-        completions(on_fifty("mice", jobs, seed)),
-        completions(on_fifty("more", jobs + more, seed)),
-    )
+    return jobs, more
 
 
 def _job(name: str, tasks: int, kind: int, *ranges: tuple[int, int]) -> Load:
