@@ -79,6 +79,9 @@ class Way:
         self._listener.listen(64)
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def _waits(self) -> bool:
+        return self.stalled
+
     def _accept(self) -> None:
         while True:
             client, _ = self._listener.accept()
@@ -89,12 +92,12 @@ class Way:
 
     def _carry(self, client: socket.socket) -> None:
         with client, socket.socket(socket.AF_UNIX) as server, suppress(OSError):
-            while self.stalled:
+            while self._waits():
                 time.sleep(0.02)
             server.connect(self._server)
             other = {client: server, server: client}
             while not self.closed:
-                if self.stalled:
+                if self._waits():
                     time.sleep(0.02)
                     continue
                 for end in select.select([client, server], [], [], 0.05)[0]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from random import Random
 
-from fairlead.engines.interface import EngineError
+from fairlead.engines.interface import Assignment, Attempt, EngineError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.service.journal.codec import from_text
@@ -32,7 +32,7 @@ from tests.vopr.ledger import Ledger
 
 START = 1_800_000_000 * SECOND
 LASTS = 90 * SECOND  # with troubles
-CALM = 900 * SECOND  # within which all is done after them
+CALM = 1800 * SECOND  # within which all is done after them
 POLL = SECOND // 4
 MOST = 10 * SECOND
 """Somebody leads by then, where a service is there that can."""
@@ -99,8 +99,10 @@ class Writing(MemoryStore):
 
     def __init__(self, computer: Computer, place: Place, after: Standing | None = None) -> None:
         computer.reach()
-        computer.world.taking_over(after)
+        before = place.standing()
+        over = computer.world.session_over(before.epoch)
         super().__init__(place, after)
+        computer.world.taken_over(before, after, over)
         self._computer, self.leader = computer, computer.name
         computer.world.moved, computer.world.writer = computer.world.now, computer
 
@@ -151,9 +153,9 @@ class Launcher(SimEngine):
     mine = 0
     world: Leaders
 
-    def reconcile(self, expected: Sequence[object], owner: int = 0) -> Sequence[object]:  # type: ignore[override]
+    def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
         self.mine = owner
-        return super().reconcile(expected, owner)  # type: ignore[arg-type]
+        return super().reconcile(expected, owner)
 
     def _ready(self, call: str) -> None:
         super()._ready(call)
@@ -181,7 +183,7 @@ class Leaders:
         self.moved = START  # when the journal or its beat last went on
         self.by_session = False  # the last change of leaders was since a session was over
         self.over: tuple[int, int] = (0, 0)  # an epoch whose session the database calls over: since
-        self.lie = 0  # of the database's clock
+        self.lie = (0.0, START, 1.0)  # the database's clock: what it said then, and its rate since
         self.troubled = True
         self.met: Counter[str] = Counter()
         self.computers = [Computer(self, f"http://{name}") for name in "abc"[: 2 + seed % 2]]
@@ -195,7 +197,8 @@ class Leaders:
 
     def database_clock(self) -> float:
         """Seconds, as the database says. Nothing may depend on it."""
-        return (self.now - START + self.lie) / SECOND
+        said, since, rate = self.lie
+        return said + rate * (self.now - since) / SECOND
 
     def _ask(self, number: int) -> tuple[int, SubmitJobs]:
         draws = self.draws
@@ -207,13 +210,12 @@ class Leaders:
 
     # What is checked
 
-    def taking_over(self, after: Standing | None) -> None:
-        """Somebody raises the epoch: only where the one before let go, or is silent."""
-        now = self.place.standing()
-        if after is None or after != now or not now.held:
+    def taken_over(self, before: Standing, after: Standing | None, over: bool) -> None:
+        """Somebody raised the epoch: only where the one before let go, or was silent."""
+        if after is None or after.epoch != before.epoch or not before.held:
             return
         quiet = (self.now - self.moved) / SECOND
-        self.by_session = self.over[0] == now.epoch or self._is_gone()
+        self.by_session = over
         wanted = (GRACE if self.by_session else RUN_OUT) / max(RATES) - 1e-6
         if quiet < wanted:
             raise BrokenPromiseError("nobody is overtaken who beats", f"{quiet} s after a beat")
@@ -274,7 +276,8 @@ class Leaders:
         elif which == "session lost":
             self.over = (self.place.epoch, self.now)
         elif which == "clock lies":
-            self.lie += draws.choice((-3600, -5, 5, 60, 86400)) * SECOND
+            jump = draws.choice((-3600.0, -5.0, 0.0, 1.0, 86400.0))
+            self.lie = self.database_clock() + jump, self.now, draws.choice((0.2, 1.0, 3.5))
         else:
             computer.wall += draws.choice((-600, -3, 3, 600)) * SECOND
 
