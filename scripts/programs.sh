@@ -1,7 +1,7 @@
 # Programs that the tests start, and no part of Fairlead: sourced by ./check.
 #
 # need_programs   installs Debian's packages of those that are missing, where it may (as root):
-#                 PostgreSQL for the journal, Chromium for the dashboard.
+#                 PostgreSQL for the journal, Chromium for the dashboard, Slurm for its engine.
 # need_node       installs what tests/dashboard/node locks: the compiler that checks the types of
 #                 the dashboard's modules, and the rules of accessibility.
 #
@@ -17,11 +17,19 @@ has_postgres() {
 
 has_chromium() { command -v chromium >/dev/null; }
 
+has_slurm() {
+  local program
+  for program in munged slurmctld slurmd sbatch; do
+    PATH="$PATH:/usr/sbin" command -v "$program" >/dev/null || return 1
+  done
+}
+
 need_programs() {
   local log conf=/etc/postgresql-common/createcluster.conf
   local names=() packages=()
   has_postgres || { names+=(PostgreSQL) && packages+=(postgresql); }
   has_chromium || { names+=(Chromium) && packages+=(chromium); }
+  has_slurm || { names+=(Slurm) && packages+=(slurmctld slurmd slurm-client munge); }
   [ ${#packages[@]} -eq 0 ] && return
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     say "Not installed: ${names[*]} (Debian: apt-get install ${packages[*]}); their tests are left out."

@@ -37,6 +37,7 @@ EXAMPLES = 50
 
 FIRST = (
     "tests/engines/ray/",
+    "tests/engines/slurm/",
     "tests/engines/",
     "tests/service/",
     "tests/cli/live/",
@@ -44,8 +45,8 @@ FIRST = (
     "tests/vopr/",
 )
 """Folders whose tests come first, in this order: they wait for other processes most of the time, or
-take long, so that one process of the pool does them while the others compute. Ray's cluster is set
-up in that one alone."""
+take long, so that one process of the pool does them while the others compute. Ray's and
+Slurm's clusters are set up in that one alone."""
 
 
 def in_ci() -> bool:

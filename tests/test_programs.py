@@ -10,10 +10,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-MISSING = "has_postgres() { return 1; }; has_chromium() { return 1; }"
+PROGRAMS = ("postgres", "chromium", "slurm")
+
+MISSING = "; ".join(f"has_{each}() {{ return 1; }}" for each in PROGRAMS)
 """As on a machine without the programs."""
 
-THERE = "has_postgres() { return 0; }; has_chromium() { return 0; }"
+THERE = "; ".join(f"has_{each}() {{ return 0; }}" for each in PROGRAMS)
 
 
 def need(before: str, tmp_path: Path, apt: str) -> tuple[list[str], str]:
@@ -42,7 +44,7 @@ def test_nothing_is_said_where_it_is_there(tmp_path: Path) -> None:
 
 def test_who_is_not_root_is_told_what_to_install(tmp_path: Path) -> None:
     said, asked = need(f"{MISSING}; id() {{ echo 1000; }}", tmp_path, "exit 1")
-    assert "apt-get install postgresql chromium" in said[0]
+    assert "apt-get install postgresql chromium slurmctld slurmd slurm-client munge" in said[0]
     assert asked == ""
 
 
@@ -51,7 +53,7 @@ def test_root_installs_it_and_goes_on_where_that_fails(
     tmp_path: Path, apt: str, lines: int
 ) -> None:
     said, asked = need(f"{MISSING}; id() {{ echo 0; }}", tmp_path, apt)
-    assert said[0].startswith("Installing PostgreSQL Chromium")
+    assert said[0].startswith("Installing PostgreSQL Chromium Slurm")
     assert len(said) == lines
     assert asked.startswith("update\n")
     assert ("install --yes" in asked) is (apt == "exit 0")

@@ -9,6 +9,7 @@ import pytest
 
 from fairlead.model.errors import InputError
 from fairlead.studies.claims import Row, Verdict
+from fairlead.studies.kdf.combinations import cases
 from fairlead.studies.page import page
 from fairlead.studies.registry import NAMES, study_of
 from fairlead.studies.study import Findings, Setting
@@ -19,6 +20,21 @@ EXACT: dict[str, dict[str, list[float]]] = {
         "u2 claims m1, too: tasks of u1 and u2": [9, 6],
         "TSF: tasks of u1 and u2, u2 lying": [9, 6],
     },
+    "tsf-fig3": {"constrained CDRF: tasks of u1 … u7": [1, 3, 1, 1, 1, 1, 1]},
+    "tsf-fig4": {"tasks": [6, 1, 3], "tasks that each could run alone": [14, 7, 7]},
+    "choosy-fig1": {"machines that u1 … u4 can use": [2, 2, 5, 6]},
+    "choosy-fig2": {"machines of u1 … u4": [4 / 3, 5 / 6, 17 / 6, 5]},
+    "choosy-fig3": {"machines of u1 and u2": [3, 7]},
+    "choosy-fig4": {"machines of u1 … u4, divided": [1.5, 1.5, 3, 4]},
+    "choosy-fig5": {"levels of the rounds": [2, 3, 4]},
+    "kdf-table3": {"Table 3, II, 2-DF: unused, the sum over eight types ÷ nine": [802]},
+    "kdf-fig4": {"DRF: tasks of u1 and u2": [2.5, 12.5]},
+    "cdrf-fig1": {"whole tasks of u1 and u2 in their containers": [1, 3]},
+    "cdrf-fig2": {"whole tasks that each could run alone": [3, 6, 6]},
+    "cdrf-fig3": {"tasks of u1 and u2 in expectation": [12 / 7, 16 / 7]},
+    "cdrf-section3": {"DRFH with a useless machine (16, 0), too": [12, 6]},
+    "drf-fig3": {"tasks of A and B": [3, 2]},
+    "drf-alternatives": {"asset fairness: tasks of A and B": [2.52, 2.16]},
 }
 """Numbers of rows, by study and claim."""
 
@@ -59,6 +75,29 @@ def test_exact_numbers_are_what_they_were(name: str) -> None:
     rows: dict[str, Row] = {row.claim: row for row in findings(name).rows}
     for claim, numbers in EXACT[name].items():
         assert list(rows[claim].numbers) == pytest.approx(numbers, rel=1e-9), claim
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "ours", "digits"),
+    [
+        ("kdf-table1", "C = 3, NFC: mean tasks", 1.626, 3),
+        ("kdf-table1", "C = 3, DRF: mean tasks", 1.3428, 4),
+        ("kdf-table1", "C = 3, 2-DF: mean tasks", 1.3872, 4),
+        ("kdf-table1", "C = 3: 2-DF completes more than DRF", 0.513, 3),
+        ("kdf-fairness", "C = 3: envy-free cases", 0.640, 3),
+        ("kdf-fairness", "C = 3: … where 2-DF wins", 0.367, 3),
+        ("kdf-fairness", "C = 3: tasks gained where the sharing incentive holds", 0.016, 3),
+    ],
+)
+def test_enumerations_are_what_another_way_of_counting_gives(
+    name: str, claim: str, ours: float, digits: int
+) -> None:
+    (row,) = [row for row in findings(name).rows if row.claim == claim]
+    assert round(row.numbers[0], digits) == ours
+
+
+def test_combinations_are_complete() -> None:
+    assert sum(cases(3).values()) == 3**9
 
 
 def test_every_module_of_a_paper_is_a_study() -> None:

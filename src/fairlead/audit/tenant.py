@@ -96,7 +96,8 @@ def explain_tenant(outcome: Outcome, name: str, *, tried: bool) -> TenantExplana
 
 
 def _with_changes(outcome: Outcome, tenant: TenantShare, waiting: list[Job]) -> list[Try]:
-    """What may raise the tenant, each change once: a higher weight, and what its jobs point to."""
+    """The changes that may raise the tenant, each once: a higher weight, and what its jobs point
+    to."""
     if not waiting:
         return []
     given, allocation = outcome.input, outcome.allocation

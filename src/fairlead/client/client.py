@@ -254,7 +254,7 @@ class Client(Fairness):
         return self._ask(Me, "GET", "/v1/me")
 
     def signin(self) -> SignIn:
-        """Where people sign in whose JWTs this service takes."""
+        """The issuer's address, at which people sign in whose JWTs this service takes."""
         return self._ask(SignIn, "GET", "/v1/signin")
 
     def version(self) -> Version:

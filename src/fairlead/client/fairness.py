@@ -1,4 +1,4 @@
-"""What a client asks about fairness: shares, reasons, changes that are tried, the audit."""
+"""A client's questions about fairness: shares, reasons, changes that are tried, the audit."""
 
 from __future__ import annotations
 

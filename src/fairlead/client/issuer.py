@@ -35,7 +35,7 @@ class IssuerAnswerError(FairleadError):
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where an issuer is asked. `device`: None where it knows no sign-in by code."""
+    """The addresses of an issuer. `device`: None where it knows no sign-in by code."""
 
     token: str
     device: str | None
@@ -43,7 +43,7 @@ class Endpoints:
 
 @dataclass(frozen=True)
 class Code:
-    """What a person types at the issuer's page. `whole`: the page with the code in it."""
+    """The code that a person types at the issuer's page. `whole`: the page with the code in it."""
 
     page: str
     user_code: str

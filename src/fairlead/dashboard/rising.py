@@ -72,7 +72,7 @@ def _shares(allocation: Allocation, shown: Sequence[int]) -> dict[str, list[floa
 
 
 class _Tree:
-    """Who is below whom, and how fast jobs rise: a tenant at the top by its weight; below, a
+    """The tree of tenants, and how fast jobs rise: a tenant at the top by its weight; below, a
     tenant's rise is split among its active children by their weights, jobs counting 1."""
 
     def __init__(self, allocation: Allocation) -> None:

@@ -17,7 +17,7 @@ not there get a sentence each."""
 
 
 class Slips:
-    """What these machines have, looked up once for all jobs that are compared with it."""
+    """The names that these machines have, looked up once for all jobs that are compared with it."""
 
     def __init__(self, machines: Iterable[Machine]) -> None:
         names: set[str] = set()
@@ -33,7 +33,7 @@ class Slips:
         self._keys = Names(self._values)
 
     def of(self, job: Job) -> Iterator[str]:
-        """What the job names that no machine has, with the nearest name or with those that there
+        """The names in the job that no machine has, with the nearest name or with those that there
         are."""
         for name in job.demand:
             if job.demand[name] and name not in self._resources:
@@ -80,7 +80,7 @@ class Names:
 
 
 def machine_slips(names: Names, listed: Iterable[str], which: str = "") -> Iterator[str]:
-    """What a list of machines names that is not among these, in the words that say `which`."""
+    """The names in a list of machines that are not among these, in the words that say `which`."""
     missing = [name for name in listed if name not in names]
     for name in missing[:NAMED]:
         yield names.slip(f'there is no machine "{name}"{which}', name)

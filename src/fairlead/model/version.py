@@ -35,8 +35,8 @@ MOST = 200
 
 @lru_cache(maxsize=65536)
 def version(text: str) -> Version | None:
-    """What the text compares as; None where it is neither a whole number nor a version. Zeros at
-    the end, and before `~`, `-` and `^`, do not count, so that 5 is 5.0."""
+    """The parts by which the text is compared; None where it is neither a whole number nor a
+    version. Zeros at the end, and before `~`, `-` and `^`, do not count, so that 5 is 5.0."""
     if _WHOLE.fullmatch(text):
         return _number(0), _number(int(text)), (_END, 0, "")
     found = _VERSION.fullmatch(text) if len(text) <= MOST else None

@@ -1,4 +1,4 @@
-"""What each event changes. One that is not legal is refused, and nothing is changed then."""
+"""Events applied to the state. An illegal one is refused, and nothing is changed then."""
 
 from __future__ import annotations
 

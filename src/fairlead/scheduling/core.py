@@ -47,7 +47,7 @@ class Core(SlotCore):
 
     @property
     def ids(self) -> Ids:
-        """What every slot is called."""
+        """The names of all slots."""
         return self.book.ids
 
     def apply(self, event: Event) -> None:
@@ -97,7 +97,7 @@ class Core(SlotCore):
         return applying.job_mistakes(self.book, jobs)
 
     def decide(self) -> list[Decision]:
-        """What is to be done now, in the order in which it was decided."""
+        """Decides what is to be done now; decisions come in the order in which they were made."""
         self.book.refresh()
         decisions = self.pending
         self.pending = []

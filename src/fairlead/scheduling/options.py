@@ -1,4 +1,4 @@
-"""What can be chosen about the online core beside the policy and the placement rule."""
+"""Options of the online core, beside the policy and the placement rule."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def _end() -> list[Event]:
 
 
 def _give_advice(core: Core) -> None:
-    """What a rule that follows advice decides by; one that does not hears of it, too."""
+    """Gives advice: a rule that follows it decides by it, and others hear of it, too."""
     target = events.Advice("long", ("one",), 0, 1_000_000)
     core.handle(events.AdviceChanged(11, (target,)))
 

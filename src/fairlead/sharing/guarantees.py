@@ -1,4 +1,4 @@
-"""What tenants are guaranteed of an exact allocation, in whole tasks.
+"""Guarantees of tenants: whole tasks of an exact allocation.
 
 The exact allocation is divisible. A tenant holds parts of each class of machines by it, and is
 guaranteed the whole tasks that its jobs together could be given of these parts: forty jobs with

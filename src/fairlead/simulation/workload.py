@@ -42,7 +42,7 @@ class Resource:
 
 
 class MachineEvent(IntEnum):
-    """What happens to a machine. The values are those of Google's traces."""
+    """Events of a machine. The values are those of Google's traces."""
 
     ADD = 0
     REMOVE = 1
@@ -122,7 +122,7 @@ class JobBatch:
 
 @dataclass(frozen=True)
 class Workload:
-    """What a run needs. `batches()` starts the stream of jobs anew each time.
+    """The input of a run. `batches()` starts the stream of jobs anew each time.
 
     `notes` say what was found, what was missing and what was assumed (option = value), one
     sentence each: nothing is invented silently.

@@ -8,6 +8,7 @@ from fairlead.model.allocation import Allocation
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.quantity import Amount
+from fairlead.model.shares import Tasks as Kind
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.allocate import allocate
 
@@ -38,10 +39,16 @@ def job(
 
 
 def share(
-    where: Iterable[Machine], jobs: Sequence[Job], policy: str, tenants: Iterable[Tenant] = ()
+    where: Iterable[Machine],
+    jobs: Sequence[Job],
+    policy: str,
+    tenants: Iterable[Tenant] = (),
+    *,
+    whole: bool = False,
 ) -> Allocation:
-    """The checked allocation."""
-    return allocate(Cluster(where, tenants), jobs, policy)
+    """The checked allocation, in whole tasks if so."""
+    kind = Kind.WHOLE if whole else Kind.DIVISIBLE
+    return allocate(Cluster(where, tenants), jobs, policy, kind)
 
 
 def tasks(found: Allocation) -> list[float]:
@@ -52,6 +59,30 @@ def tasks(found: Allocation) -> list[float]:
 def shares(found: Allocation) -> list[float]:
     """The share of each tenant, in order."""
     return [tenant.share for tenant in found.tenants]
+
+
+def alone(found: Allocation) -> list[float]:
+    """The tasks that each job could run alone, in order."""
+    return [float(job.alone or 0.0) for job in found.jobs]
+
+
+def parts_of(
+    found: Allocation, where: Iterable[Machine], jobs: Sequence[Job], resource: str
+) -> dict[str, dict[str, float]]:
+    """For each machine the part of the resource that each job has there, for a picture."""
+    mine = placed(found)
+    parts = {}
+    for machine in where:
+        room = float(machine.capacity.get(resource, 0))
+        parts[machine.name] = {
+            job.name: mine[job.name].get(machine.name, 0.0)
+            * float(job.demand.get(resource, 0))
+            / room
+            if room
+            else 0.0
+            for job in jobs
+        }
+    return parts
 
 
 def placed(found: Allocation) -> dict[str, dict[str, float]]:

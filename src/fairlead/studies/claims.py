@@ -140,8 +140,8 @@ def compare(
     because: str = "",
     within: float | None = None,
 ) -> Row:
-    """The row of a claim about numbers: it agrees if each of ours is the paper's, to the digits that
-    are printed, or `within` this part of it. `because` is said where it differs."""
+    """The row of a claim about numbers: it agrees if each of ours is the paper's, to the digits
+    that are printed, or `within` this part of it. `because` is said where it differs."""
     theirs = printed(paper)
     mine = tuple(ours) if isinstance(ours, Sequence) else (ours,)
     if len(theirs) != len(mine):

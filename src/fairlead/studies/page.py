@@ -73,20 +73,21 @@ def _about(study: Study, found: Findings, quick: bool, seconds: float) -> Iterat
 def index(done: Sequence[tuple[Study, Sequence[Row]]], missing: Sequence[tuple[Study, str]]) -> str:
     """The page of all studies: the verdicts of each, and those that could not be made."""
     counts = Counter(row.verdict for _, rows in done for row in rows)
-    lines = ["# Studies", ""]
-    lines += [
+    verdicts = (
         f"Figures and tables of the papers, made again by Fairlead {__version__}. Of"
         f" {sum(counts.values())} claims {counts[Verdict.AGREES]} agree,"
         f" {counts[Verdict.DIFFERS]} differ, {counts[Verdict.CONTRADICTION]} contradict"
-        f" something else in their paper, and {counts[Verdict.IMPOSSIBLE]} cannot be repeated.",
-        "",
-    ]
+        f" something else in their paper, and {counts[Verdict.IMPOSSIBLE]} cannot be repeated."
+    )
+    lines = ["# Studies", "", verdicts, ""]
     lines += ["| study | | agree | differ | contradict | cannot |", "|---|---|---|---|---|---|"]
     for study, rows in done:
         of = Counter(row.verdict for row in rows)
         numbers = " | ".join(str(of[verdict]) if of[verdict] else "" for verdict in Verdict)
         link = f"[{study.name}]({study.name}/{PAGE})"
         lines.append(f"| {link} | {_cell(heading(study))} | {numbers} |")
-    for study, why in missing:
-        lines.append(f"| {study.name} | {_cell(heading(study))}: {_cell(why)} | | | | |")
+    lines += [
+        f"| {study.name} | {_cell(heading(study))}: {_cell(why)} | | | | |"
+        for study, why in missing
+    ]
     return "\n".join(lines) + "\n"

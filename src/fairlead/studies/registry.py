@@ -9,7 +9,11 @@ from fairlead.model.errors import InputError
 from fairlead.studies.study import Study
 
 STUDIES = {
-    "tsf": ("fig2",),
+    "tsf": ("fig2", "fig3", "fig4"),
+    "choosy": ("fig1", "fig2", "fig3", "fig4", "fig5"),
+    "drf": ("fig3", "alternatives"),
+    "kdf": ("table1", "fig9", "fairness", "fig4", "table3"),
+    "cdrf": ("fig1", "fig2", "fig3", "section3"),
 }
 """The studies of each paper: the modules in its folder."""
 

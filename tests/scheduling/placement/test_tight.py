@@ -6,6 +6,7 @@ import importlib
 import inspect
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from fairlead.model.job import Job
@@ -13,12 +14,15 @@ from fairlead.model.machine import Machine
 from fairlead.scheduling import events
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.decisions import Launch
+from fairlead.scheduling.kernels.memory.state import State
 from fairlead.scheduling.kernels.room.choice import FEW
+from fairlead.scheduling.kernels.room.rules import score_of
 from fairlead.scheduling.placement.registry import BUILT_IN, find
 from fairlead.scheduling.state.ids import Unit
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.workloads.registry import generate
 
+ROUNDING = 1e-12
 TIGHT = [name for name in BUILT_IN if find(name).tight]
 
 
@@ -44,6 +48,32 @@ def in_full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def test_best_fit_and_scarce_last_are_tight() -> None:
     assert TIGHT == ["best-fit", "scarce-last"]
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_a_tight_rule_keeps_what_it_says(name: str, cases: int) -> None:
+    """No score is less than what would be left of any one resource, nor, of a rule that says so,
+    than the scarcity; and a task on a machine makes no score there larger."""
+    rule, random = find(name).rule, np.random.default_rng(1)
+    page = importlib.import_module(f"fairlead.scheduling.placement.{BUILT_IN[name]}")
+    scarce = getattr(page, "SCARCE", False)
+    for resources in (1, 2, 4):
+        state = State([0] * resources)
+        for _ in range(200 * cases):
+            need = random.integers(0, 4, resources) * random.integers(1, 9)
+            need[random.integers(resources)] += 1
+            capacity = 2 * need + random.integers(0, 60, resources)
+            free = 2 * need + random.integers(0, capacity - 2 * need + 1)
+            scarcity = int(random.integers(0, 3))
+            state.demand[0], state.capacity[0], state.free[0] = need, capacity, free
+            state.scarcity[0] = scarcity
+            score = score_of(state.handle, rule, 0, 0)
+            asks = need > 0
+            assert score >= ((free - need)[asks] / capacity[asks]).max() - ROUNDING
+            if scarce:
+                assert score >= 2 * resources * scarcity - ROUNDING
+            state.free[0] = free - need
+            assert score_of(state.handle, rule, 0, 0) <= score + ROUNDING
 
 
 @pytest.mark.parametrize("rule", TIGHT)

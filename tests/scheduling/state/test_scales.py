@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -11,21 +14,26 @@ from fairlead.scheduling.kernels.memory.state import Ints, Words
 from fairlead.scheduling.state import scales
 from fairlead.scheduling.state.distinct_rows import alike
 from fairlead.scheduling.state.scales import Classes, Scaler
-from fairlead.sharing.policy import Policy, View
+from fairlead.sharing.policy import Policy, Sees
 from fairlead.sharing.problem.problem import Bools
 from fairlead.sharing.rules.registry import parse
+from tests.sharing.policies.claims import POLICIES
 
-RESOURCES = ("cpu", "memory")
+RESOURCES = ("r0", "r1", "r2")  # as `claims` names them
 WORDS = st.integers(0, 7) | st.just(1 << 63)
 ROWS = st.tuples(st.integers(0, 9), st.integers(0, 3))
 Jobs = tuple[Ints, Words, Bools]
+ALL = [each.spec for claims in POLICIES.values() for each in claims]
+SEEING_LESS = [
+    spec for spec in ALL if isinstance(found := parse(spec), Policy) and found.sees is not Sees.EACH
+]
 
 
 @st.composite
 def machines(draw: st.DrawFn) -> Classes:
     """Machines of few capacities and terms, several of each."""
     count = draw(st.integers(1, 8))
-    capacity = draw(arrays(np.int64, (count, 2), elements=st.integers(0, 6)))
+    capacity = draw(arrays(np.int64, (count, 3), elements=st.integers(0, 6)))
     terms = draw(arrays(np.uint64, (count, 2), elements=WORDS))
     several = draw(arrays(np.int64, count, elements=st.integers(1, 3)))
     return Classes(capacity, terms, several, np.arange(count))
@@ -35,7 +43,7 @@ def machines(draw: st.DrawFn) -> Classes:
 def jobs(draw: st.DrawFn) -> Jobs:
     """Demands, needed terms, and who spreads."""
     count = draw(st.integers(0, 6))
-    demand = draw(arrays(np.int64, (count, 2), elements=st.integers(1, 3)))
+    demand = draw(arrays(np.int64, (count, 3), elements=st.integers(1, 3)))
     needs = draw(arrays(np.uint64, (count, 2), elements=WORDS))
     return demand, needs, draw(arrays(np.bool_, count))
 
@@ -71,18 +79,23 @@ def test_machines_are_counted_by_capacity_where_they_satisfy_all_terms(
     assert total.tolist() == [int(there.count[of == kind].sum()) for kind in range(len(kinds))]
 
 
+@pytest.mark.parametrize("spec", SEEING_LESS)
 @given(machines(), jobs(), st.booleans())
-def test_a_policy_that_adds_up_machines_says_the_same_of_them_one_by_one(
-    there: Classes, drawn: Jobs, whole: bool
+def test_a_policy_says_the_same_where_it_sees_each_machine(
+    spec: str, there: Classes, drawn: Jobs, whole: bool
 ) -> None:
-    """`cdrf` is asked once for all jobs; a policy that is not known is asked for each set of needs,
-    and sees the machines as they are."""
-    cdrf = parse("cdrf")
-    assert isinstance(cdrf, Policy)
-    unknown = Policy("unknown", View.MACHINES, cdrf.scale)
+    """What `@policy` says that a scale sees spares work: the same scale without that is asked for
+    each set of needs, and sees the machines as they are."""
+    known = parse(spec)
+    assert isinstance(known, Policy)
+    unknown = replace(known, sees=Sees.EACH)
     demand, needs, spread = drawn
-    pieces = np.zeros(2, np.int64)
-    once = Scaler("cdrf", RESOURCES, pieces, whole).scales(demand, needs, spread, there)
+    pieces = np.zeros(3, np.int64)
+    less = Scaler(known, RESOURCES, pieces, whole).scales(demand, needs, spread, there)
     each = Scaler(unknown, RESOURCES, pieces, whole).scales(demand, needs, spread, there)
-    np.testing.assert_allclose(once.scale, each.scale, rtol=1e-12)
-    assert (once.usable == each.usable).all()
+    np.testing.assert_allclose(less.scale, each.scale, rtol=1e-12)
+    assert (less.usable == each.usable).all()
+
+
+def test_only_policies_of_which_each_machine_counts_see_each() -> None:
+    assert set(ALL) - set(SEEING_LESS) == {"per-machine-drf"}

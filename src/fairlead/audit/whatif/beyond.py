@@ -1,4 +1,4 @@
-"""Who gains by no purchase at all: tenants that have all their tasks, or that limits stop."""
+"""Tenants that no purchase helps: they have all their tasks, or limits stop them."""
 
 from __future__ import annotations
 

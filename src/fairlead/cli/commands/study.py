@@ -6,7 +6,7 @@ import argparse
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.common.inputs import say, say_result
+from fairlead.cli.common.inputs import say_result
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:

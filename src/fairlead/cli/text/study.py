@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fairlead.cli.common.screen import Screen, table, wrapped
-from fairlead.model.words import counted
 from fairlead.studies.claims import Verdict
 from fairlead.studies.kept import SCHEMA
 from fairlead.studies.kept import tree as study_tree
@@ -58,7 +57,7 @@ def lines(outcomes: Sequence[Outcome], out: Path, screen: Screen) -> Iterator[st
             yield from wrapped(f"{one.study.name} is left out: {one.refused}", screen)
     yield ""
     made = sum(not one.again and not one.refused for one in outcomes)
-    yield f"{counted(made, 'study')} made, {sum(one.again for one in outcomes)} were there"
+    yield f"made {made} of {len(outcomes)}; {sum(one.again for one in outcomes)} were there"
     yield f"Written: {out / PAGE}"
 
 

@@ -70,7 +70,7 @@ def _jobs(why: TenantExplanation, screen: Screen) -> list[str]:
 
 
 def _own(why: TenantExplanation) -> str:
-    """What it could have in its pool or its part of each machine, and whether it has that."""
+    """Sentences on what it could have in its pool or its part of each machine."""
     assert why.own is not None
     if len(why.jobs) > 1 and why.own.before <= why.own.after:
         whose = "its pool" if why.pooled else "its part of each machine, by the weights"

@@ -1,1 +1,1 @@
-"""What the exact allocation of the present jobs says to the core, and how the core takes it."""
+"""Advice: the exact allocation of the present jobs in integers, and how the core follows it."""

@@ -35,7 +35,7 @@ class Ranks:
 
 
 def advice_of(exact: Exact, jobs: Sequence[str], machines: Sequence[str]) -> tuple[Advice, ...]:
-    """What the exact allocation of a moment says of each of its jobs on each kind of machine."""
+    """The advice for each job of a moment on each kind of machine, from the exact allocation."""
     found = ranks(exact.filled)
     kinds: list[list[str]] = [[] for _ in range(found.rank.shape[1])]
     for name, kind in zip(machines, exact.machine_class.tolist(), strict=True):

@@ -102,7 +102,7 @@ class Stopping:
 
 
 def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
-    """What any core does on the event, whether it follows guarantees or not."""
+    """Updates the core on the event, whether it follows guarantees or not."""
     for name, tasks in event.guarantees.items():
         if tasks < 0:
             raise InputError(
@@ -115,7 +115,7 @@ def guarantees_changed(book: Book, event: GuaranteesChanged) -> None:
 
 
 def held(book: Book, only: Sequence[int] | None) -> Held:
-    """What is held, on these machines or on all, as `Preemption` asks for it."""
+    """The tasks held, on these machines or on all, as `Preemption` asks for it."""
     state = book.state
     header = state.header[0]
     up = np.flatnonzero(state.machine["state"][: int(header["machines"])] == MachineState.UP)

@@ -1,4 +1,4 @@
-"""What runs where, as plain values: what a plan of stops and starts is made from."""
+"""A picture of the tasks that run, as plain values: a plan of stops and starts is made from it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Held:
 
 
 class Room:
-    """What is free on a machine, as tasks come and go."""
+    """The free resources of a machine, as tasks come and go."""
 
     def __init__(self, held: Held, machine: HeldMachine) -> None:
         self._unit = held.piece or (0,) * len(machine.free)

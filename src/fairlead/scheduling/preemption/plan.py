@@ -46,14 +46,14 @@ class _Way:
     moved: tuple[HeldTask, ...]
 
     def cost(self) -> tuple[int, int, int, int]:
-        """What is lost: first by how many tasks, then by how long they have run."""
+        """The loss: first by how many tasks, then by how long they have run."""
         gone = self.stops + self.moved
         oldest = min((task.launched for task in gone), default=0)
         return len(self.moved), len(gone), -oldest, self.machine
 
 
 class _Draft:
-    """What a plan has changed so far. A copy changes by itself."""
+    """The changes of a plan so far. A copy changes by itself."""
 
     def __init__(self) -> None:
         self.rooms: dict[int, Room] = {}
@@ -174,7 +174,7 @@ class _Search:
                 yield way
 
     def _way(self, draft: _Draft, job: HeldJob, machine: HeldMachine, moves: int) -> _Way | None:
-        """What must go from this machine for a task of the job; None if that is too much."""
+        """The tasks that must go from this machine for one of the job; None if that is too much."""
         if job.spread and self._is_on(draft, job, machine.seq):
             return None
         room = self._room(draft, machine.seq)
@@ -238,8 +238,8 @@ class _Search:
         return on or (job.seq, machine) in draft.starts
 
     def _room(self, draft: _Draft, machine: int) -> Room:
-        """What is free there after what the draft has changed, and once all that was told to stop
-        before has stopped."""
+        """The free resources there after the changes of the draft, and once all that was told to
+        stop before has stopped."""
         if machine not in draft.rooms:
             room = Room(self.held, self.machines[machine])
             for task in self.tasks.get(machine, ()):

@@ -23,7 +23,7 @@ tasks there, or to which they are pledged (None: all that can run and have tasks
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What the core is to do: end the pledges of these machines, stop these tasks (job, number),
+    """Orders to the core: end the pledges of these machines, stop these tasks (job, number),
     and pledge machines to jobs (machine, job)."""
 
     released: tuple[int, ...] = ()
@@ -67,7 +67,7 @@ class Preemption:
     def orders(
         self, now: int, standing: Standing, launches: Sequence[tuple[int, int]], look: Look
     ) -> Orders:
-        """What to do after these launches (job, machine) of this moment. To be asked again after
+        """The orders after these launches (job, machine) of this moment. To be asked again after
         it was done and what could be launched then was launched, until there is nothing to do."""
         self._now = now
         released = self._kept(launches)

@@ -1,4 +1,4 @@
-"""Which machines could run a job, what is free on them, and what runs there."""
+"""Machines that could run a job, what is free on them, and what runs there."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ class Tasks:
 
     @property
     def number(self) -> Ints:
-        """Which task of its job each is."""
+        """The number of each task within its job."""
         return self._column("number")
 
     @property
@@ -226,7 +226,7 @@ class Tasks:
 
     @property
     def attempt(self) -> Ints:
-        """Which attempt at it is under way."""
+        """The number of the attempt at each task that is under way."""
         return self._column("attempt")
 
     @property

@@ -127,7 +127,7 @@ class Book:
         self.stale = self.pools_changed = True
 
     def forget_sums(self) -> None:
-        """What is kept to be looked up is made anew when it is needed, in tables of one's own."""
+        """Drops the sums that are kept: they are made anew, in one's own tables, when needed."""
         self._classes, self._fitted, self._labels = None, {}, None
 
     def room_for(self, full: Full, slots: int = 1) -> None:
@@ -153,7 +153,7 @@ class Book:
         return words
 
     def holders(self, terms: Iterable[Term]) -> dict[Term, Bools]:
-        """Which machines satisfy each of the terms that nobody has needed so far."""
+        """The machines that satisfy each of the terms that nobody has needed so far."""
         ids, found = self.ids, dict[Term, Bools]()
         for term in dict.fromkeys(terms):
             if term in ids.terms:
@@ -228,7 +228,7 @@ class Book:
         return self.scaler.scales(demand, needs, spread, self.classes(), tuple(names))
 
     def terms_of(self, job: Job) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-        """What the job needs, and what it prefers."""
+        """The terms that the job needs, and those that it prefers."""
         return needed_by(job), terms_of(job.prefer, None, ())
 
     def refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""Which rows of a table are equal."""
+"""Equal rows of a table, found."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fairlead.scheduling.kernels.memory.state import Ints
 
 
 def alike(rows: Any) -> tuple[Ints, Ints]:
-    """Where each of the different rows of an array (N, C) is first, in ascending order of the
-    rows, and which of them each row is (N,). As `np.unique` by rows has it, in a third of the
-    time."""
+    """The index at which each of the different rows of an array (N, C) is first, in ascending order
+    of the rows, and which of them each row is (N,). As `np.unique` by rows has it, in a third of
+    the time."""
     order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
     ordered = rows[order]
     new = np.ones(len(rows), bool)

@@ -30,7 +30,7 @@ class Unit:
 
 @dataclass
 class Ids:
-    """What every slot is called, and what was said of it."""
+    """The name of every slot, and what was said of it."""
 
     units: tuple[Unit, ...]
     machines: dict[str, int] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Ids:
         return counts
 
     def demand(self, job: Job) -> list[int]:
-        """What a task takes in units: of a device a part, or whole ones."""
+        """A task's demand in units: of a device a part, or whole ones."""
         about: About = ("job", job.name, "demand")
         counts = self.amounts(about, job.demand)
         for unit, count in zip(self.units, counts, strict=True):

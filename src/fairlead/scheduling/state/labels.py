@@ -16,7 +16,7 @@ STEPS = 16
 
 @dataclass
 class Labels:
-    """What machines are labelled with. `numbers`, from 1 on, are those of pairs of a key and a
+    """The labels of machines. `numbers`, from 1 on, are those of pairs of a key and a
     value; `table` (slots and more, most labels of one) has those of each machine, then 0."""
 
     numbers: dict[tuple[str, Label], int] = field(default_factory=dict)

@@ -190,7 +190,7 @@ class Scaler:
         eligible: Bools,
         names: Names,
     ) -> Floats:
-        """What the policy says of these jobs, a machine of each capacity holding so many tasks of
+        """The policy's scales of these jobs, a machine of each capacity holding so many tasks of
         them (jobs, C)."""
         if self.policy is None or not jobs.size:
             return np.zeros(jobs.size)

@@ -291,7 +291,7 @@ class _Look:
         return float(level(self.state.handle, slot))
 
     def _behind(self) -> list[Reason]:
-        """Who comes first, of those that could use a machine which this job could use."""
+        """The jobs that come first, of those that could use a machine which this job could use."""
         if not self.job["active"]:
             return []
         own = (self.level(self.slot), int(self.job["seq"]))

@@ -34,8 +34,9 @@ MOST = 1 << 32
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a job wants: `demand` of a task, so many tasks that start together (`size`), one on each
-    machine (`spread`); the slot of its tenant, and the machines that satisfy each of its terms."""
+    """The wishes of a job: `demand` of a task, so many tasks that start together (`size`), one on
+    each machine (`spread`); the slot of its tenant, and the machines that satisfy each of its
+    terms."""
 
     job: Job
     demand: Ints
@@ -45,7 +46,7 @@ class Wanted:
     holders: Mapping[Term, Bools]
 
     def allowed(self, machines: Ints) -> Bools:
-        """Which of these machines, those of its holders, satisfy the whole constraint."""
+        """Those of these machines, its holders', that satisfy the whole constraint."""
         allowed = np.ones(len(machines), bool)
         for holds in self.holders.values():
             allowed &= holds
@@ -177,7 +178,7 @@ def over_limit(state: State, ids: Ids, wanted: Wanted) -> tuple[Reason, ...]:
 
 
 def slips_of(ids: Ids, machines: Ints) -> Slips:
-    """What the machines in these slots have, by name."""
+    """The names of what the machines in these slots have."""
     return Slips(ids.machine_at[m] for m in machines.tolist() if m in ids.machine_at)
 
 

@@ -1,4 +1,4 @@
-"""Which jobs could use a machine that another one could use: those it has to wait for."""
+"""Rivals of a job: jobs that could use a machine that it could use, and that come first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stops jobs, in few words: `gpu on a[01-10]`, `limit of vision (gpu)`."""
+"""Names of what stops jobs, in few words: `gpu on a[01-10]`, `limit of vision (gpu)`."""
 
 from __future__ import annotations
 

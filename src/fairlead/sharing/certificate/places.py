@@ -92,7 +92,7 @@ def _used_up(filling: Filling, full: Sequence[Row]) -> set[Row]:
 
 
 def check_numbers(rows: Rows, tasks: Sequence[fmpq]) -> None:
-    """That nobody has more tasks than there are, and no limit is passed."""
+    """Checks that nobody has more tasks than there are, and that no limit is passed."""
     for job, number in enumerate(rows.number):
         if number is not None and tasks[job] > number:
             raise CertificateError(

@@ -1,4 +1,4 @@
-"""What happens to machines in a run: the workload's events, random failures, and evictions."""
+"""Changes to machines in a run: the workload's events, random failures, and evictions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADD, REMOVE = int(MachineEvent.ADD), int(MachineEvent.REMOVE)
 
 
 class Kind(Enum):
-    """What happens."""
+    """The kinds of changes."""
 
     JOIN = "join"
     LEAVE = "leave"
@@ -28,7 +28,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to a machine, by its index in the workload. `capacity` where it is told."""
+    """A change to a machine, by its index in the workload. `capacity` where it is told."""
 
     kind: Kind
     machine: int
@@ -36,7 +36,7 @@ class Change:
 
 
 class Drawn(Enum):
-    """What is drawn for a machine."""
+    """The random draws for a machine."""
 
     FAILURE = 0
     REPAIR = 1
@@ -93,7 +93,7 @@ class Changes:
                 yield from self._of_draw(machine, Drawn(what), time, failing)
 
     def _of_workload(self, row: int, time: int) -> Change | None:
-        """What an event of the workload does; None where its machine is broken."""
+        """The change that an event of the workload makes; None where its machine is broken."""
         _, machine, kind = self._events[row]
         capacity = self._table.capacity[row]
         if (kind == ADD) == (machine in self._there):

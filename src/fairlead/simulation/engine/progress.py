@@ -13,7 +13,7 @@ LINE_EVERY = 30.0
 
 
 class Bar(Protocol):
-    """What is told how far a run is."""
+    """A bar that is told how far a run is."""
 
     def update(self, n: float) -> object:
         """So many more are done."""

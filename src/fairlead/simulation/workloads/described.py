@@ -93,7 +93,7 @@ def read_described(words: Sequence[str], given: Mapping[str, str], seed: int) ->
 
 
 def _mistakes(cluster: Cluster, jobs: Sequence[Job], given: Mapping[str, str]) -> Iterator[Mistake]:
-    """What a simulation needs to know and nobody says, and amounts that it cannot count."""
+    """Mistakes: facts that a simulation needs and nobody says, and uncountable amounts."""
     for job in jobs:
         about = ("job", job.name)
         if job.tasks is None and not given["tasks"]:

@@ -77,7 +77,7 @@ def counts() -> Counts:
 
 
 def draw_jobs(jobs: int, trace: str, seed: int) -> Drawn:
-    """That many jobs: from the file where one is named, else from the published counts.
+    """Draws that many jobs: from the file where one is named, else from the published counts.
 
     Sizes are the middles of even steps of their distribution, so that 4,616 jobs have just the
     sizes of the trace, and the largest job is among them from 2,308 jobs on.

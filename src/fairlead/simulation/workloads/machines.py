@@ -69,7 +69,7 @@ class Sample(NamedTuple):
 
 
 def sample(machines: int, nodes: str, seed: int) -> Sample:
-    """That many machines, drawn with replacement from a file of nodes, or from Google's."""
+    """Draws that many machines, with replacement from a file of nodes, or from Google's."""
     if machines < 1:
         raise InputError(f"{machines} machines", "write at least 1")
     found = read_nodes(nodes) if nodes else GOOGLE

@@ -38,8 +38,8 @@ class Picture:
 
 
 def drawn(picture: Picture) -> Plot:
-    """The picture as PNG and SVG: the same picture gives the same bytes. One legend below holds what
-    the panels name."""
+    """The picture as PNG and SVG: the same picture gives the same bytes. One legend below holds
+    what the panels name."""
     from matplotlib.figure import Figure
 
     from fairlead.simulation.report.plots import draw_plot

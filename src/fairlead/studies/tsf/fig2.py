@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.studies.cases import job, machines, placed, share, shares, tasks
+from fairlead.studies.cases import job, machines, parts_of, share, shares, tasks
 from fairlead.studies.claims import compare, whether
 from fairlead.studies.pictures.charts import holdings
 from fairlead.studies.pictures.picture import Picture
@@ -20,9 +20,7 @@ def run(_: Setting) -> Findings:
     names = [f"{policy}, u2 {'lies' if second is LIAR else 'truthful'}" for policy, second in CASES]
     panels = []
     for name, allocation in zip(names, found, strict=True):
-        memory = {"u1": 2 / 18, "u2": 3 / 18}
-        where = placed(allocation)
-        parts = {m: {u: where[u].get(m, 0.0) * memory[u] for u in memory} for m in ("m1", "m2")}
+        parts = parts_of(allocation, WHERE, (U1, U2), "memory")
         panels.append(holdings(parts, "part of the memory", title=name, order=("u1", "u2")))
     return Findings(
         rows=(
@@ -63,7 +61,7 @@ STUDY = Study(
     figure="Figure 2",
     title="a lie about constraints",
     shows="Two machines of 18 CPUs and 18 GB. u1 needs (1, 2) a task and can run on both, u2 needs"
-    " (1, 3) and can run on m2 only. Under constrained CDRF u2 gets more by claiming that it can run"
-    " on m1, too; under TSF it does not.",
+    " (1, 3) and can run on m2 only. Under constrained CDRF u2 gets more by claiming that it can"
+    " run on m1, too; under TSF it does not.",
     run=run,
 )

@@ -1,0 +1,1 @@
+"""Studies of the CDRF paper (Friedman, Ghodsi, Psomas, EC 2014)."""

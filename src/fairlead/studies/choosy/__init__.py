@@ -1,0 +1,1 @@
+"""Studies of the Choosy paper (Ghodsi, Zaharia, Shenker, Stoica, EuroSys 2013)."""

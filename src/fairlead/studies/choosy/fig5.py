@@ -1,0 +1,54 @@
+"""Choosy, Figure 5: the rounds of the offline algorithm."""
+
+from __future__ import annotations
+
+from fairlead.studies.cases import parts_of, share, tasks
+from fairlead.studies.choosy.examples import CMMF, slots, users
+from fairlead.studies.claims import compare
+from fairlead.studies.pictures.charts import holdings
+from fairlead.studies.pictures.picture import Picture
+from fairlead.studies.study import Findings, Setting, Study, Table
+
+WHERE = slots(9)
+USERS = users((1, 2), range(2, 6), range(5, 10))
+
+
+def run(_: Setting) -> Findings:
+    """Shares nine machines by CMMF; the levels are the rounds."""
+    found = share(WHERE, USERS, CMMF)
+    parts = parts_of(found, WHERE, USERS, "slot")
+    names = [user.name for user in USERS]
+    return Findings(
+        rows=(
+            compare(
+                "levels of the rounds", "2, 3 and 4", [level.share * 9 for level in found.levels]
+            ),
+            compare("machines of u1, u2 and u3", "2, 3 and 4", tasks(found)),
+            compare(
+                "section 5's example of two users: levels",
+                "2 and 3",
+                [5 * level.share for level in share(WHERE[:5], USERS[:2], CMMF).levels],
+            ),
+        ),
+        tables=(Table("machines", {"user": names, "machines": tasks(found)}),),
+        pictures=(
+            Picture(
+                "choosy-fig5",
+                "Who has which machine",
+                "The allocation after the third round.",
+                (holdings(parts, "part of the machine", order=names),),
+            ),
+        ),
+    )
+
+
+STUDY = Study(
+    name="choosy-fig5",
+    paper="Choosy",
+    figure="Figure 5",
+    title="rounds of the offline algorithm",
+    shows="The offline algorithm of section 5 raises all users together and freezes those who can"
+    " have no more: u1 can use m1 and m2, u2 m2 to m5, u3 m5 to m9, and they freeze at 2, 3"
+    " and 4.",
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""Studies of the DRF paper (Ghodsi et al., NSDI 2011)."""

@@ -1,0 +1,1 @@
+"""Studies of the k-DF paper (Jiang, Wu)."""

@@ -1,0 +1,235 @@
+"""A Slurm cluster of twelve nodes of several kinds on this machine: its own folder, ports, key and
+configuration, without accounting; nothing of the machine's own Slurm is touched."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.ports import kept_port
+
+PATIENCE = 60.0
+"""Seconds until Slurm answers that was started, on a machine that is busy with other things."""
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "scontrol", "squeue", "sbatch", "scancel", "sinfo")
+"""The programs that a cluster needs (Debian: slurmctld, slurmd, slurm-client, munge)."""
+
+KINDS: tuple[tuple[str, int, str], ...] = (
+    ("c", 5, "CPUs=4 RealMemory=8000 Feature=old,intel"),
+    ("d", 3, "CPUs=8 RealMemory=16000 Feature=new,amd"),
+    ("v", 2, "CPUs=8 RealMemory=16000 Feature=old,intel,v100 Gres=gpu:v100:2"),
+    ("a", 2, "CPUs=16 RealMemory=32000 Feature=new,amd,a100 Gres=gpu:a100:4"),
+)
+"""The nodes: the letter of their names, how many there are, and what they have."""
+
+CONF = """\
+ClusterName=tests
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmctldLogFile={folder}/log/slurmctld
+SlurmdLogFile={folder}/log/%n
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,batch_sched_delay=0
+SlurmdParameters=config_overrides
+ReturnToService=2
+SlurmdTimeout=6
+KillWait=2
+DefMemPerCPU=100
+GresTypes=gpu
+JobSubmitPlugins=lua
+"""
+
+LUA = """\
+function slurm_job_submit(job, partition, uid)
+  if job.partition == "fair" then job.priority = 0 end
+  return slurm.SUCCESS
+end
+function slurm_job_modify(job, record, partition, uid)
+  if uid ~= 0 and record.partition == "fair" then
+    if job.priority ~= nil and job.priority ~= slurm.NO_VAL then return slurm.ERROR end
+    if job.partition ~= nil then return slurm.ERROR end
+  end
+  return slurm.SUCCESS
+end
+"""
+"""A hold of all that is submitted to the partition "fair", which only root lifts. That the priority
+is 0 at submission is not enough: Slurm takes it for the owner's own hold, who may release it."""
+
+
+def missing_programs() -> list[str]:
+    """The programs of a cluster that this machine lacks."""
+    return [name for name in PROGRAMS if shutil.which(name, path=path()) is None]
+
+
+def path() -> str:
+    """Where programs are looked for: daemons are not on everybody's path."""
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+
+
+class Ground:
+    """A cluster that runs until `down`, or until this process ends. `conf`: its slurm.conf."""
+
+    def __init__(self) -> None:
+        # Not tmp_path: other users must be able to pass through it.
+        self.folder = Path(tempfile.mkdtemp(prefix="fairlead-slurm-"))
+        self.folder.chmod(0o755)
+        self.conf = self.folder / "slurm.conf"
+        self.environment = {"PATH": path(), "SLURM_CONF": str(self.conf)}
+        self._held = ExitStack()  # the ports
+        self.nodes = [f"{kind}{i}" for kind, count, _ in KINDS for i in range(1, count + 1)]
+        self._write()
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-S", str(Path(__file__).with_name("keeper.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=self.environment,
+        )
+        try:
+            self._start_all()
+        except BaseException:
+            self.down()
+            raise
+
+    def run(self, *command: str, user: str | None = None, given: str | None = None) -> str:
+        """What a command of Slurm writes, as this user; it must succeed."""
+        done = subprocess.run(
+            command,
+            input=given,
+            env=self.environment,
+            user=user,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return done.stdout
+
+    def start(self, name: str) -> int:
+        """Starts a node or "slurmctld" again, and waits for its number only."""
+        if name == "slurmctld":
+            return self._tell("start", name, ["slurmctld", "-D"])
+        return self._tell("start", name, ["slurmd", "-D", "-N", name])
+
+    def kill(self, name: str, number: int = signal.SIGKILL) -> None:
+        """Kills a node's daemon or "slurmctld", and nothing that a node runs."""
+        self._tell("kill", name, number)
+
+    def wait_until_up(self) -> None:
+        """Waits until the controller answers."""
+        end = time.monotonic() + PATIENCE
+        while subprocess.run(
+            ["scontrol", "ping"], env=self.environment, capture_output=True, check=False
+        ).returncode:
+            assert time.monotonic() < end, self._log("slurmctld")
+            time.sleep(0.05)
+
+    def wait_until_idle(self, *names: str) -> None:
+        """Waits until these nodes, or all, are there and have nothing to do."""
+        end = time.monotonic() + PATIENCE
+        wanted = ",".join(names or self.nodes)
+        while set(self.run("sinfo", "-h", "-N", "-n", wanted, "-O", "StateCompact").split()) != {
+            "idle"
+        }:
+            assert time.monotonic() < end, self.run("sinfo", "-N", "-l")
+            time.sleep(0.05)
+
+    def down(self) -> None:
+        """Ends all of it."""
+        assert self._keeper.stdin is not None
+        assert self._keeper.stdout is not None
+        self._keeper.stdin.close()
+        self._keeper.wait()
+        self._keeper.stdout.close()
+        self._held.close()
+        shutil.rmtree(self.folder)
+
+    def _write(self) -> None:
+        for name in ("munge", "state", "spool", "log", "devices"):
+            (self.folder / name).mkdir()
+        key = self.folder / "munge" / "key"
+        key.write_bytes(secrets.token_bytes(128))
+        key.chmod(0o400)
+        lines, gres = [], []
+        for kind, count, has in KINDS:
+            for number in range(1, count + 1):
+                name, port = f"{kind}{number}", self._held.enter_context(kept_port())
+                lines.append(
+                    f"NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} {has}"
+                )
+                if "Gres=" not in has:
+                    continue
+                _, model, devices = has.partition("Gres=")[2].split(":")
+                # Without files of that number a node says that it has none of them.
+                for device in range(int(devices)):
+                    (self.folder / "devices" / f"{name}-{device}").touch()
+                file = f"{self.folder}/devices/{name}-[0-{int(devices) - 1}]"
+                gres.append(f"NodeName={name} Name=gpu Type={model} Count={devices} File={file}")
+        lines += [
+            "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
+            "PartitionName=gpu Nodes=v[1-2],a[1-2] MaxTime=1-00:00:00 State=UP",
+            "PartitionName=fair Nodes=ALL MaxTime=INFINITE State=UP",
+        ]
+        port, user = self._held.enter_context(kept_port()), getpass.getuser()
+        head = CONF.format(folder=self.folder, port=port, user=user)
+        self.conf.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+        (self.folder / "gres.conf").write_text("\n".join(gres) + "\n", encoding="utf-8")
+        (self.folder / "job_submit.lua").write_text(LUA, encoding="utf-8")
+
+    def _start_all(self) -> None:
+        munge = self.folder / "munge"
+        files = [
+            f"--{option}={munge / name}"
+            for option, name in (
+                *(("key-file", "key"), ("socket", "socket"), ("log-file", "log")),
+                *(("pid-file", "pid"), ("seed-file", "seed")),
+            )
+        ]
+        self._tell("start", "munged", ["munged", "--foreground", "--num-threads=2", *files])
+        end = time.monotonic() + PATIENCE
+        while not (munge / "socket").exists():
+            assert time.monotonic() < end, (munge / "log").read_text(encoding="utf-8")
+            time.sleep(0.01)
+        self.start("slurmctld")
+        self.wait_until_up()
+        for name in self.nodes:
+            self.start(name)
+        self.wait_until_idle()
+
+    def _tell(self, method: str, name: str, how: Sequence[str] | int) -> int:
+        assert self._keeper.stdin is not None
+        assert self._keeper.stdout is not None
+        self._keeper.stdin.write(json.dumps([method, name, how]) + "\n")
+        self._keeper.stdin.flush()
+        return int(self._keeper.stdout.readline())
+
+    def _log(self, name: str) -> str:
+        file = self.folder / "log" / name
+        return file.read_text(encoding="utf-8")[-2000:] if file.exists() else "it wrote no log"

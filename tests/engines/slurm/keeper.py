@@ -1,0 +1,72 @@
+"""Keeps the processes of a Slurm cluster of the tests: it starts and kills them as it is told on
+standard input, and ends with all of them when that ends, however its parent does.
+
+A line is a list in JSON: ["start", NAME, [ARGUMENTS]], answered by the process's number, or
+["kill", NAME, SIGNAL], answered once the process is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SUBREAPER = 36
+"""PR_SET_CHILD_SUBREAPER of Linux: what loses its parent below this process becomes its child, so
+that nothing leaves: not a job's processes when their slurmd is killed, nor who forks twice."""
+
+
+def children() -> list[int]:
+    """The children of this process now."""
+    path = Path(f"/proc/self/task/{os.getpid()}/children")
+    return [int(word) for word in path.read_text(encoding="ascii").split()]
+
+
+def end_all() -> None:
+    """Kills children until there are none: theirs become ours meanwhile."""
+    while left := children():
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(0.005)
+
+
+def main() -> None:
+    """Does what it is told until the input ends."""
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    running: dict[str, int] = {}
+    try:
+        for line in sys.stdin:
+            method, name, how = json.loads(line)
+            if method == "start":
+                process = subprocess.Popen(
+                    how,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,  # they have their logs
+                    start_new_session=True,
+                )
+                answer = running[name] = process.pid
+            else:
+                answer = running.pop(name)
+                os.kill(answer, how)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(answer, 0)
+            sys.stdout.write(f"{answer}\n")
+            sys.stdout.flush()
+    finally:
+        end_all()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Who may lift the hold of a job on a real Slurm: what placing by Fairlead stands on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.engines.slurm.ground import Ground
+
+pytestmark = pytest.mark.slow
+
+USER = "nobody"
+"""Somebody without any rights in Slurm."""
+
+SUBMIT = ("sbatch", "--parsable", "--output=/dev/null", "--wrap=true")
+
+
+@pytest.fixture(name="job")
+def fixture_job(slurm: Ground) -> Iterator[str]:
+    """The number of the user's job in the partition whose jobs are held."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can submit as another user")
+    number = slurm.run(*SUBMIT, "--partition=fair", user=USER).strip()
+    yield number
+    slurm.run("scancel", number)
+
+
+def priority(slurm: Ground, number: str) -> str:
+    return slurm.run("squeue", "--noheader", "--jobs", number, "--format=%T %Q %P").strip()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("release", "{}"),
+        ("update", "JobId={}", "Priority=100"),
+        ("update", "JobId={}", "Partition=main"),
+        ("update", "JobId={}", "Nice=-100"),
+        ("top", "{}"),
+    ],
+    ids=" ".join,
+)
+def test_a_user_cannot_jump_the_queue(slurm: Ground, job: str, words: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        ["scontrol", *(word.format(job) for word in words)],
+        user=USER, env=slurm.environment, cwd="/", capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert priority(slurm, job) == "PENDING 0 fair"
+
+
+def test_an_administrator_releases_it_to_the_node_that_was_chosen(slurm: Ground, job: str) -> None:
+    slurm.run("scontrol", given=f"update JobId={job} ReqNodeList=d2\nrelease {job}\n")
+    slurm.run("sbatch", "--wait", f"--dependency=afterany:{job}", *SUBMIT[2:])
+    shown = slurm.run("scontrol", "-o", "show", "job", job)
+    assert "JobState=COMPLETED" in shown
+    assert " NodeList=d2 " in shown
+
+
+def test_a_hold_of_the_owner_is_one_that_he_can_lift(slurm: Ground) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can submit as another user")
+    number = slurm.run(*SUBMIT, "--hold", "--partition=main", user=USER).strip()
+    assert priority(slurm, number) == "PENDING 0 main"
+    slurm.run("scontrol", "release", number, user=USER)
+    slurm.run("sbatch", "--wait", f"--dependency=afterany:{number}", *SUBMIT[2:])
+    assert "JobState=COMPLETED" in slurm.run("scontrol", "-o", "show", "job", number)
