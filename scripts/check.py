@@ -96,8 +96,8 @@ def places(parts: Sequence[str]) -> list[str]:
 
 def pool() -> tuple[str, ...]:
     """Says to pytest that tests run in so many processes, each of which takes work from the others
-    when it has none: one more than there are cores, since some tests wait most of the time."""
-    return (f"--numprocesses={(os.cpu_count() or 1) + 1}", "--dist=worksteal")
+    when it has none: two more than there are cores, since some tests wait most of the time."""
+    return (f"--numprocesses={(os.cpu_count() or 1) + 2}", "--dist=worksteal")
 
 
 def environment() -> dict[str, str]:

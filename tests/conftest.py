@@ -35,18 +35,17 @@ EXPECTED_SKIPS: dict[str, str] = {
 EXAMPLES = 50
 """Examples of a property test that asks for no number of its own, at `--cases 1`."""
 
-FIRST = (
-    "tests/engines/ray/",
-    "tests/engines/slurm/",
-    "tests/engines/",
-    "tests/service/",
-    "tests/cli/live/",
-    "tests/client/",
-    "tests/vopr/",
+WAITING = (
+    ("tests/engines/ray/", "tests/engines/slurm/", "tests/engines/"),
+    ("tests/service/", "tests/client/"),
+    ("tests/cli/live/", "tests/dashboard/"),
 )
-"""Folders whose tests come first, in this order: they wait for other processes most of the time, or
-take long, so that one process of the pool does them while the others compute. Ray's and
-Slurm's clusters are set up in that one alone."""
+"""Folders whose tests wait for other processes much of the time, in their order: each row is what
+one process of the pool does first. Ray's and Slurm's clusters are set up in that one alone."""
+
+LONG = ("tests/vopr/", "tests/test_docs.py")
+"""What takes long and computes, as do those that are marked `slow`: one more process begins with
+it."""
 
 
 def in_ci() -> bool:
@@ -113,20 +112,47 @@ def data_dir() -> Path:
     return directory
 
 
-def place(test: pytest.Item) -> int:
-    """When it is a test's turn: what waits or takes long is first."""
-    path = test.nodeid.partition("::")[0]
-    for number, folder in enumerate(FIRST):
-        if path.startswith(folder):
+def first_of(test: pytest.Item) -> int | None:
+    """Which row of what waits the test is of; what is long comes after those; None: any time."""
+    for number, folders in enumerate(WAITING):
+        if test.nodeid.startswith(folders):
             return number
-    return len(FIRST) + (test.get_closest_marker("slow") is None)
+    long = test.nodeid.startswith(LONG) or test.get_closest_marker("slow")
+    return len(WAITING) if long else None
+
+
+def when(test: pytest.Item) -> tuple[int, bool]:
+    """The order of those that one process does first: by their folders, the slow ones before."""
+    folders = [folder for row in WAITING for folder in row]
+    found = (n for n, each in enumerate(folders) if test.nodeid.startswith(each))
+    return next(found, len(folders)), test.get_closest_marker("slow") is None
+
+
+def dealt(tests: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:
+    """The tests in an order of which each process of the pool is given the same number, one after
+    the other: what waits or takes long is what one of them does first, so that all cores are busy
+    meanwhile, and no long one is left for the end, when what is short is taken from each other."""
+    firsts: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    others: list[pytest.Item] = []
+    for test in tests:
+        row = first_of(test)
+        (others if row is None else firsts[row % processes]).append(test)
+    order: list[pytest.Item] = []
+    for number, first in enumerate(firsts):
+        size = (len(tests) - len(order)) // (processes - number)
+        first.sort(key=when)
+        others[:0] = first[size:]
+        more = max(0, size - len(first))
+        order += first[:size] + others[:more]
+        del others[:more]
+    return order
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts the tests in order where a process of a pool collected them."""
     if hasattr(config, "workerinput"):
-        items.sort(key=place)
+        items[:] = dealt(items, config.workerinput["workercount"])
 
 
 class LeftOut:

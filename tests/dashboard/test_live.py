@@ -50,6 +50,7 @@ VIEWS = {
     "why": "tbody tr",
     "machines": "tbody tr",
     "tenants": "tbody tr",
+    "audit": ".headline:not(:empty)",
     "events": "tbody tr",
 }
 """All views, each with what is to be in it."""
@@ -257,6 +258,23 @@ def test_a_job_that_waits_is_found_and_explained(
     expect(page.locator(".answer")).to_contain_text(told[0].sentence.partition(" ")[0])
 
 
+def test_the_audit_says_of_each_who_is_short_what_the_service_says(
+    place: Place, signed_in: Callable[..., Page]
+) -> None:
+    page = signed_in("audit")
+    told = place.client.audit()
+    named = {short.tenant for short in told.shortfalls} | {low.tenant for low in told.below_fair}
+    verdict = page.locator(".headline")
+    expect(verdict).to_contain_text("guaranteed")
+    for tenant in named:
+        expect(page.get_by_role("rowheader", name=tenant).first).to_be_visible()
+    page.goto(f"{place.url}/#what-if")
+    page.get_by_label("Remove machines").fill("b1")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_role("region", name="tenants before and after")).to_contain_text("vision")
+    assert page.url.endswith("#what-if?remove=b1")
+
+
 def test_jobs_are_filtered_by_the_service_and_the_address_says_by_what(
     signed_in: Callable[..., Page],
 ) -> None:
@@ -268,6 +286,14 @@ def test_jobs_are_filtered_by_the_service_and_the_address_says_by_what(
     page.reload()
     expect(page.get_by_role("rowheader", name="work")).to_be_visible()
     expect(page.get_by_role("rowheader")).to_have_count(1)
+
+
+def test_a_moment_is_chosen_by_keyboard(signed_in: Callable[..., Page]) -> None:
+    page = signed_in("time")
+    expect(page.locator(".pasts figure").first).to_be_visible()
+    page.get_by_role("slider", name="moment").press("ArrowLeft")
+    table = page.get_by_role("region", name="tenants at that moment")
+    expect(table.get_by_role("rowheader", name="vision")).to_be_visible()
 
 
 def test_a_token_that_is_revoked_ends_the_session(

@@ -54,6 +54,15 @@ def test_the_water_rises_level_by_level(generations: str, open_page: Opened) -> 
     assert "cpu" in (shown.locator(".vessels svg").get_attribute("aria-label") or "")
 
 
+def test_an_answer_without_levels_is_drawn(tmp_path: Path, open_page: Opened) -> None:
+    file = tmp_path / "market.html"
+    words = ["--policy", "market", "--quiet", "--html", str(file)]
+    assert main(["allocate", *GENERATIONS, *words]) == Exit.OK
+    shown = open_page(file.as_uri())
+    assert shown.locator(".vessels .segment").count() > 3
+    assert "It stops nobody" in shown.locator(".detail").inner_text()
+
+
 def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) -> None:
     shown = open_page(generations)
     assert "language" in shown.locator(".detail").inner_text()
@@ -105,6 +114,21 @@ def test_names_are_never_markup(tmp_path: Path, open_page: Opened) -> None:
     assert shown.locator("img, script:not([type])").count() == 0
 
 
+@pytest.mark.parametrize("capacity", [{}, {"cpu": 0}])
+def test_machines_that_have_nothing_are_drawn(
+    capacity: dict[str, int], tmp_path: Path, open_page: Opened
+) -> None:
+    cluster, jobs = Cluster([Machine("m1", capacity)]), (Job("a", {"cpu": 1}),)
+    file = tmp_path / "nothing.html"
+    tree = picture(cluster, jobs, allocate(cluster, jobs))
+    file.write_text(page("nothing", "allocation_page", tree), encoding="utf-8")
+    shown = open_page(file.as_uri())
+    assert "can run nowhere" in shown.locator(".shares").inner_text()
+    shown.get_by_role("button", name="m1 · 1 machine").press("Enter")
+    assert "No machine has" in shown.locator(".vessels").inner_text()
+    assert "m1" in shown.locator(".detail").inner_text()
+
+
 def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -> None:
     names = [f"t{number:02}" for number in range(60)]
     machines = [Machine(f"m{number:02}", {"cpu": 2 + number % 5}) for number in range(40)]
@@ -125,9 +149,57 @@ def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -
     assert shown.locator(".edges text").filter(has_text="others").count() == 1
 
 
-def test_the_page_is_not_written_over_its_input(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["allocate", GENERATIONS[0], "--html", GENERATIONS[0]]) == Exit.BAD_INPUT
+@pytest.mark.parametrize("command", ["allocate", "compare", "audit"])
+def test_the_page_is_not_written_over_its_input(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    text = Path(GENERATIONS[0]).read_text(encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
+    assert main([command, str(file), GENERATIONS[1], "--html", str(file)]) == Exit.BAD_INPUT
     assert "--html" in capsys.readouterr().err
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_policies_are_drawn_side_by_side(tmp_path: Path, open_page: Opened) -> None:
+    file = tmp_path / "comparison.html"
+    words = ["--policies", "tsf,drf,market", "--html", str(file)]
+    assert main(["compare", *GENERATIONS, *words]) == Exit.OK
+    shown = open_page(file.as_uri(), width=360)
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 360
+    rows = shown.locator(".comparison tbody tr")
+    assert "pretrain" in rows.first.inner_text()  # under drf it changes most
+    assert "+42.1%" in rows.first.inner_text()
+    assert shown.locator(".water .story").inner_text().startswith("Level 4 of 4")
+    shown.get_by_label("Drawn").select_option(label="market")
+    assert shown.locator(".water .story").count() == 0  # a mechanism fills no levels
+    assert "Policy market" in shown.locator(".shares").inner_text()
+    assert judged(shown) == []
+
+
+def test_verdicts_are_drawn_with_what_shows_them(
+    tmp_path: Path, open_page: Opened, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "audit.html"
+    words = ["--policy", "tsf,drf", "--property", "dummy-machines,envy-freeness", "--json"]
+    assert main(["audit", *GENERATIONS, *words, "--html", str(file)]) == Exit.OK
+    results = json.loads(capsys.readouterr().out)["results"]
+    broken = [one for one in results if one["verdict"] == "violated"]
+    assert broken
+    shown = open_page(file.as_uri(), width=360)
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 360
+    assert shown.locator(".verdicts .stops").count() == len(broken)
+    assert shown.locator(".violations article").count() == len(broken)
+    assert broken[0]["sentence"] in shown.locator(".violations").inner_text()
+    assert judged(shown) == []
+
+
+@pytest.mark.parametrize("words", [["--table"], ["--replay", "witness.json"]])
+def test_only_verdicts_on_an_input_are_drawn(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", *words, "--html", "audit.html"]) == Exit.BAD_INPUT
+    assert "--html draws the verdicts on an input" in capsys.readouterr().err
 
 
 def test_modules_load_nothing_from_elsewhere_and_write_no_markup() -> None:

@@ -223,7 +223,7 @@ def test_the_same_key_submits_once(shell: Terminal) -> None:
         (["cancel"], "no job is named; name the jobs to cancel"),
         (["cancel", "x", "--all", "--tenant", "sales"], "both jobs and a tenant are named"),
         (["cancel", "--all"], "--all --tenant TENANT"),
-        (["drain", "nowhere"], "nowhere"),
+        (["drain", "nowhere"], 'there is no machine "nowhere"'),
         (["drain", "a[1-"], "a[1-"),
         (["jobs", "--state", "runing"], "a job is never 'runing'; did you mean 'running'?"),
         (["job", "x", "--tasks", "lost"], "a task is never 'lost'; "),

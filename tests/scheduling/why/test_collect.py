@@ -18,6 +18,7 @@ from fairlead.scheduling.events import (
     JobSubmitted,
     MachineDrained,
     MachineJoined,
+    TenantChanged,
     TimePassed,
 )
 from fairlead.scheduling.options import Options
@@ -160,6 +161,25 @@ def test_a_job_that_only_wants_machines_which_drain_is_behind_nobody() -> None:
     )
     assert not any(isinstance(each, Behind) for each in core.why("mine").reasons)
     assert any(isinstance(each, Draining) for each in core.why("mine").reasons)
+
+
+def test_jobs_that_can_never_run_come_before_nobody() -> None:
+    core = core_with(
+        TenantChanged(0, Tenant("all", limit={"cpu": 3})),
+        TenantChanged(0, Tenant("ops", parent="all")),
+        machine("m1", 4),
+        machine("m2", 4),
+        JobSubmitted(0, Job("full", {"cpu": 4}, tasks=2)),
+        JobSubmitted(0, Job("over", {"cpu": 4}, tenant="ops")),
+        JobSubmitted(0, Job("gang", {"cpu": 4}, tasks=3, gang=3)),
+        JobSubmitted(0, Job("spread", {"cpu": 1}, tasks=3, gang=3, spread=True)),
+        JobSubmitted(0, Job("pair", {"cpu": 4}, tasks=2, gang=2)),
+        JobSubmitted(0, Job("mine", {"cpu": 1})),
+    )
+    assert core.why("mine").reasons == (
+        NoRoom(2, (("cpu", 2),), 2),
+        Behind(0.0, 1, (("pair", 0.0),)),
+    )
 
 
 def test_a_gang_that_does_not_fit() -> None:

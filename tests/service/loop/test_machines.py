@@ -182,6 +182,13 @@ def test_a_short_trouble_loses_nothing() -> None:
     assert not record(stage).draining
 
 
+def test_a_machine_that_is_not_there_is_answered_with_the_nearest_name() -> None:
+    stage = Stage(machines=[Machine("node1", {"cpu": 2, "memory": 2**30})])
+    stage.step()
+    sentence = 'there is no machine "nod1"; did you mean "node1"?'
+    assert stage.refused(DrainMachine(ADMIN, "nod1")).what == sentence
+
+
 def test_a_drained_machine_gets_nothing_until_it_is_back() -> None:
     stage = Stage(machines=ONE)
     stage.step()

@@ -8,7 +8,9 @@ from fairlead.engines.interface import Cause
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.service.fairness.interface import JobShare
 from fairlead.service.records.jobs import JobState
+from fairlead.service.why.answer import Fair
 from fairlead.service.why.remedies import ChangeKind
 from fairlead.service.why.to_wire import to_wire
 from tests.engines.world import Fate
@@ -19,6 +21,16 @@ TENANTS = (Tenant("vision"), Tenant("language"))
 
 def machines(count: int = 2, **more: int) -> list[Machine]:
     return [Machine(f"m{i}", {"cpu": 4, "memory": 8, **more}) for i in range(1, count + 1)]
+
+
+def test_a_guarantee_above_the_divisible_share_is_no_part_of_it() -> None:
+    fair = Fair(JobShare(1.143, 2, 0.05, 0.05), 0, "tsf", 2, 0, None, None)
+    assert fair.sentence(0).endswith(
+        "its fair share is 1.143 tasks; 2 are guaranteed, as its tenant's other jobs leave more;"
+        " it runs 2"
+    )
+    less = Fair(JobShare(2.5, 2, 0.05, 0.05), 0, "tsf", 2, 0, None, None)
+    assert "2.5 tasks, of which 2 are guaranteed; it runs 2" in less.sentence(0)
 
 
 def test_a_job_that_waits() -> None:

@@ -7,18 +7,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import add_files, add_policy, as_csv, read, say
+from fairlead.cli.common.pages import add_html, check_target, write_page
 from fairlead.cli.common.patience import patience
 from fairlead.cli.common.screen import screen_of
 from fairlead.model.errors import InputError
-from fairlead.model.words import listing
 from fairlead.sharing.rules.whole_names import is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fairlead.model.allocation import Allocation
-    from fairlead.model.job import Job
-    from fairlead.model.machine import Cluster
 
 EPILOG = """\
 examples:
@@ -72,9 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--proof", metavar="FILE", help="write what proves the shares, for `fairlead verify`"
     )
-    parser.add_argument(
-        "--html", metavar="FILE", help="write a page that draws the shares, for a browser"
-    )
+    add_html(parser, "draws the shares")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,8 +85,7 @@ def run(args: argparse.Namespace) -> int:
         )
     cluster, jobs = read(args.files)
     for option in ("proof", "html"):
-        if getattr(args, option) is not None:
-            check_target(option, getattr(args, option), args.files)
+        check_target(option, getattr(args, option), args.files)
     if not jobs:
         print("warning: no jobs are described: give their file, too", file=sys.stderr)
     with patience():
@@ -102,7 +95,10 @@ def run(args: argparse.Namespace) -> int:
     if args.proof is not None:
         write_proof(args.proof, allocation)
     if args.html is not None:
-        write_page(args.html, args.files, cluster, jobs, allocation)
+        from fairlead.dashboard.picture import picture
+
+        data = picture(cluster, jobs, allocation)
+        write_page(args.html, "Fair shares", args.files, "allocation_page", data)
     if args.json:
         say([allocation.to_json(fractions=args.fractions)])
     elif args.csv:
@@ -132,16 +128,6 @@ def draw_from_lottery(allocation: Allocation, seed: int) -> Allocation:
     return replace(allocation, whole=replace(whole, drawn=(number, seed)))
 
 
-def check_target(option: str, file: str, inputs: list[str]) -> None:
-    """Raises InputError where what the option writes would replace the input."""
-    from pathlib import Path
-
-    target = Path(file)
-    for name in inputs:
-        if name == file or (target.exists() and Path(name).exists() and target.samefile(name)):
-            raise InputError(f"--{option} {file} would write over the input", "name another file")
-
-
 def write_proof(file: str, allocation: Allocation) -> None:
     """Writes the proof, whole or not at all."""
     from pathlib import Path
@@ -158,22 +144,3 @@ def write_proof(file: str, allocation: Allocation) -> None:
             right = "leave out --proof, or --tasks whole"
         raise InputError(what, right)
     write_whole(Path(file), proof_to_json(allocation.proof))
-
-
-def write_page(
-    file: str,
-    inputs: Sequence[str],
-    cluster: Cluster,
-    jobs: Sequence[Job],
-    allocation: Allocation,
-) -> None:
-    """Writes the page that draws the allocation."""
-    from pathlib import Path
-
-    from fairlead.dashboard.page import page
-    from fairlead.dashboard.picture import picture
-    from fairlead.whole_file import write_whole
-
-    title = f"Fair shares of {listing([Path(each).name for each in inputs])}"
-    data = picture(cluster, jobs, allocation)
-    write_whole(Path(file), page(title, "allocation_page", data))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import add_files, add_live, read_jobs, say, say_result
+from fairlead.cli.common.pages import add_html, check_target, write_page
 from fairlead.cli.main import Exit
 from fairlead.model.errors import InputError, Mistake, Mistakes
 from fairlead.model.words import number
@@ -24,6 +25,7 @@ examples:
   fairlead audit cluster.yaml jobs.yaml
   fairlead audit cluster.yaml jobs.yaml --policy tsf,cdrf --property envy-freeness
   fairlead audit cluster.yaml jobs.yaml --witness witnesses/
+  fairlead audit cluster.yaml jobs.yaml --html audit.html
   fairlead audit --replay witnesses/cdrf-envy-freeness.json
   fairlead audit --table --trials 100
   fairlead audit cluster.yaml jobs.yaml --tasks whole --policy tsf,cdrf-lottery,moving-knife
@@ -109,6 +111,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--witness", metavar="DIR", help="write a file for each violation into this directory"
     )
+    add_html(parser, "draws the verdicts with what shows each violation")
     parser.add_argument(
         "--shrink",
         type=int,
@@ -134,12 +137,15 @@ def run(args: argparse.Namespace) -> int:
     from fairlead.audit.finding import Verdict
     from fairlead.audit.outcome import Options
     from fairlead.audit.run import Refused, audit
-    from fairlead.cli.text.audit import lines, sentence_of, tree
+    from fairlead.cli.text.audit import lines, page_tree, sentence_of, tree
 
     if args.live:
         from fairlead.cli.commands.audit_live import run_live
 
         return run_live(args)
+    if args.html is not None and (args.table or args.replay is not None):
+        raise InputError("--html draws the verdicts on an input", "give its file")
+    check_target("html", args.html, args.files)
     if args.replay is not None:
         return _replay(args)
     if not args.files and not args.table:
@@ -168,6 +174,9 @@ def run(args: argparse.Namespace) -> int:
         # The sentences are about the input as it is, the witnesses about less of it.
         small = _smaller(found, given, args.shrink, tell) if args.json or args.witness else found
     _keep(args, ((one.policy, one.property + _moment(one), one.witness) for one in small))
+    if args.html is not None:
+        data = page_tree(found, refused, given, notes)
+        write_page(args.html, "Audit", args.files, "audit_page", data)
     say_result(
         args.json,
         lambda: tree(small, refused, notes, [sentence_of(one) for one in found]),

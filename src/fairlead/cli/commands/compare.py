@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import add_files, as_csv, read_jobs, say, say_result
+from fairlead.cli.common.pages import add_html, check_target, write_page
 from fairlead.cli.common.patience import patience
 from fairlead.cli.text.comparison import Outcome, lines
 from fairlead.model.errors import InputError, Mistake
@@ -20,6 +21,7 @@ EPILOG = """\
 examples:
   fairlead compare cluster.yaml
   fairlead compare cluster.yaml --policies "tsf, kdf(k=2), market"
+  fairlead compare cluster.yaml jobs.yaml --html comparison.html
 
 Shares mean something else under every policy, so what is compared is how many tasks each job
 runs. A policy that cannot be applied to the input (a scale that does not exist) is shown as
@@ -45,13 +47,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the comparison as JSON")
     form.add_argument("--csv", action="store_true", help="print a row per job and policy as CSV")
+    add_html(parser, "draws the policies side by side")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the comparison."""
+    check_target("html", args.html, args.files)
     cluster, jobs = read_jobs(args.files)
     with patience():
         outcomes = compare(cluster, jobs, args.policies)
+    if args.html is not None:
+        data = drawn(cluster, jobs, outcomes)
+        write_page(args.html, "Comparison", args.files, "comparison_page", data)
     if args.csv:
         say(as_csv(list(rows(outcomes)), CSV))
     else:
@@ -118,3 +125,14 @@ def tree(outcomes: Sequence[Outcome]) -> dict[str, object]:
             for row in rows(outcomes)
         ],
     }
+
+
+def drawn(cluster: Cluster, jobs: Sequence[Job], outcomes: Sequence[Outcome]) -> dict[str, object]:
+    """What the page of a comparison draws: the comparison, and a picture of each allocation."""
+    from fairlead.dashboard.picture import picture
+
+    pictures = [
+        None if one.allocation is None else picture(cluster, jobs, one.allocation)
+        for one in outcomes
+    ]
+    return tree(outcomes) | {"pictures": pictures}

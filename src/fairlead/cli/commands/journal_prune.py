@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from fairlead.cli.common.durations import duration_of
 from fairlead.cli.common.inputs import say
 from fairlead.model.report import json_text
-from fairlead.model.times import read_duration
 from fairlead.model.words import tally
 from fairlead.service.journal.places import open_reader, open_store
 from fairlead.service.process.clock import check_clock, wall_clock
@@ -21,7 +21,7 @@ MICROSECONDS = 10**6
 def prune(place: str | Path, head: Path | None, args: argparse.Namespace) -> None:
     """Removes what may go, and gives the room back. Raises JournalError, DisagreementError and
     InputError: nothing is removed then, or the rest the next time."""
-    keep = None if args.keep is None else round(read_duration(args.keep) * MICROSECONDS)
+    keep = None if args.keep is None else round(duration_of("--keep", args.keep) * MICROSECONDS)
     open_reader(place, head)  # a new one is not made for this
     store = open_store(place, head)
     try:

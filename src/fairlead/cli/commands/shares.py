@@ -51,11 +51,11 @@ def _over(args: argparse.Namespace) -> int:
     """Asks for the shares over time and prints them."""
     import time
 
+    from fairlead.cli.common.durations import duration_of
     from fairlead.cli.text.shares import over_lines
-    from fairlead.model.times import read_duration
 
     until = time.time_ns() // 1000
-    since = max(0, until - round(read_duration(args.over) * 10**6))
+    since = max(0, until - round(duration_of("--over", args.over) * 10**6))
     with service_of(args) as service:
         if args.tenant is not None:
             check_tenant(service, args.tenant)

@@ -120,15 +120,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Submits, says what was accepted, and waits if it is told to."""
+    from fairlead.cli.common.durations import duration_of
     from fairlead.cli.common.submit_job import job_of_command, jobs_of_files, rename_jobs
-    from fairlead.model.times import read_duration
 
     only_text(args)
     timeout = None
     if args.timeout is not None:
         if not args.wait:
             raise InputError("--timeout says how long to wait", "write --wait, too")
-        timeout = float(read_duration(args.timeout))
+        timeout = float(duration_of("--timeout", args.timeout))
     if args.follow and not args.wait:
         raise InputError("--follow shows the output while it is waited for", "write --wait, too")
     if args.follow and args.json:

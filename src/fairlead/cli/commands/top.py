@@ -51,10 +51,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Shows the service until it is enough."""
+    from fairlead.cli.common.durations import duration_of
     from fairlead.client.client import Client
-    from fairlead.model.times import read_duration
 
-    interval = float(read_duration(args.interval))
+    interval = float(duration_of("--interval", args.interval))
     if args.number is not None and args.number < 1:
         raise InputError(f"-n {args.number} shows nothing", "write 1 or more")
     if args.json and args.number not in (None, 1):

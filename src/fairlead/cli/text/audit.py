@@ -58,6 +58,35 @@ def finding_tree(finding: Finding) -> dict[str, object]:
     }
 
 
+def page_tree(
+    found: Sequence[Finding], refused: Sequence[Refused], given: Input, notes: Sequence[str]
+) -> dict[str, object]:
+    """What the page of an audit draws: of each property under each policy the verdict in a word,
+    and of a violation its sentence with the two numbers."""
+    return {
+        "jobs": len(given.jobs),
+        "machines": len(given.cluster.machines),
+        "tasks": found[0].tasks.value,
+        "findings": [
+            {
+                "policy": _column(one),
+                "property": one.property,
+                "verdict": one.verdict.value,
+                "cell": _cell(one),
+                "sentence": sentence_of(one),
+                "before": None if one.witness is None else one.witness.before,
+                "after": None if one.witness is None else one.witness.after,
+                "unit": None if one.witness is None else one.witness.unit,
+                "others": list(one.others),
+                "note": one.note,
+            }
+            for one in found
+        ],
+        "refused": [{"policy": one.policy, "reasons": list(one.reasons)} for one in refused],
+        "notes": list(notes),
+    }
+
+
 def lines(
     found: Sequence[Finding],
     refused: Sequence[Refused],

@@ -28,7 +28,7 @@ from fairlead.scheduling.why.never import (
     never,
     there,
 )
-from fairlead.scheduling.why.rivals import could_use
+from fairlead.scheduling.why.rivals import could_use, together
 from fairlead.scheduling.why.values import (
     Behind,
     Cap,
@@ -248,8 +248,7 @@ class _Look:
 
     def _together(self) -> int:
         """How many tasks start together next."""
-        gang = int(self.job["gang"])
-        return gang if self.unlimited or self.waiting >= gang else 1
+        return int(together(self.state.job[[self.slot]])[0])
 
     def _gang(self) -> list[Reason]:
         size = self._together()

@@ -4,29 +4,59 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairlead.scheduling.kernels.memory.state import State
+from fairlead.scheduling.kernels.memory.state import Records, State
+from fairlead.scheduling.kernels.memory.tables import UNLIMITED
 from fairlead.scheduling.state.distinct_rows import alike
-from fairlead.scheduling.why.never import counts
+from fairlead.scheduling.why.never import counts, fit_together, there
 from fairlead.sharing.problem.problem import Bools, Ints
 
 
 def could_use(state: State, jobs: Ints, machines: Ints) -> Bools:
-    """Of the jobs in these slots, which could run a task on one of the machines in those, were it
-    empty. Jobs that need the same, and machines that are alike, are looked at once."""
+    """Of the jobs in these slots, which could run a task on one of the machines in those, were all
+    empty. Whoever can never run, for its limit or its gang, could not. Jobs that need the same, and
+    machines that are alike, are looked at once."""
     if not len(jobs) or not len(machines):
         return np.zeros(len(jobs), bool)
-    offer = (state.satisfies[machines].view(np.int64), state.capacity[machines])
-    examples = machines[alike(np.hstack(offer))[0]]
+    every = there(state)
+    offer = (state.satisfies[every].view(np.int64), state.capacity[every])
+    examples, of = alike(np.hstack(offer))
+    many = np.bincount(of, minlength=len(examples))
+    mine = np.zeros(len(examples), bool)
+    mine[of[np.isin(every, machines)]] = True
+    examples = every[examples]
     satisfies = state.satisfies[examples]
-    needs, demand = state.needs[jobs], state.demand[jobs]
-    kinds, kind = alike(np.hstack((needs.view(np.int64), demand)))
-    large: dict[bytes, Bools] = {}
+    needs, demand, job = state.needs[jobs], state.demand[jobs], state.job[jobs]
+    size = together(job)
+    rest = np.stack((size, job["spread"], job["tenant"]), axis=1).astype(np.int64)
+    kinds, kind = alike(np.hstack((needs.view(np.int64), demand, rest)))
+    room: dict[bytes, Ints] = {}
     able = np.zeros(len(kinds), bool)
     for number, at in enumerate(kinds.tolist()):
         key = demand[at].tobytes()
-        if key not in large:
-            large[key] = counts(state, examples, demand[at], empty=True).min(axis=1) > 0
+        if key not in room:
+            room[key] = counts(state, examples, demand[at], empty=True).min(axis=1)
         allowed = ((satisfies & needs[at]) == needs[at]).all(axis=1)
-        able[number] = bool((allowed & large[key]).any())
+        able[number] = (
+            bool((allowed & mine & (room[key] > 0)).any())
+            and fit_together(room[key], bool(job["spread"][at]), many * allowed) >= size[at]
+            and not _over_limit(state, int(job["tenant"][at]), demand[at] * size[at])
+        )
     found: Bools = able[kind]
     return found
+
+
+def together(jobs: Records) -> Ints:
+    """How many tasks of each of these rows of jobs start together next."""
+    unlimited = (jobs["total"] == UNLIMITED) & (jobs["cancelled"] == 0)
+    size: Ints = np.where(unlimited | (jobs["waiting"] >= jobs["gang"]), jobs["gang"], 1)
+    return size
+
+
+def _over_limit(state: State, tenant: int, demand: Ints) -> bool:
+    """Does it exceed what the tenant, or one above it, may ever hold?"""
+    while tenant >= 0:
+        limit = state.limit[tenant]
+        if bool(((limit != UNLIMITED) & (demand > 0) & (demand > limit)).any()):
+            return True
+        tenant = int(state.tenant[tenant]["parent"])
+    return False

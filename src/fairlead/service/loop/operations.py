@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from fairlead.model.errors import About, InputError
+from fairlead.model.hints import Known
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import plain_name
 from fairlead.scheduling.events import JobCancelled, JobChanged, MachineDrained, TenantChanged
@@ -271,7 +272,8 @@ def _machine(step: Step, name: str) -> MachineRecord:
     state = machine_state(step.core, name)
     left = record is not None and record.machine is not None and state is MachineState.ABSENT
     if record is None or left or (record.machine is None and not record.drained):
-        refuse(Wrong.NOT_FOUND, f'there is no machine "{name}"')
+        known = Known(step.records.machines)
+        refuse(Wrong.NOT_FOUND, f'there is no machine "{name}"', known.hint(name))
     return record
 
 

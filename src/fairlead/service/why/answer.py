@@ -77,6 +77,10 @@ class Fair:
             return f"{share}, less than a whole one, so none is guaranteed"
         if tasks == str(whole):
             return f"{share}, guaranteed"
+        if whole > self.exact.tasks:
+            return (
+                f"{share}; {whole} {_are(whole)} guaranteed, as its tenant's other jobs leave more"
+            )
         return f"{share}, of which {whole} {_are(whole)} guaranteed"
 
 

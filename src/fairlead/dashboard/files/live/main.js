@@ -1,6 +1,7 @@
 // @ts-check
 /** The dashboard: who is signed in, which view is shown, and when it is read again. */
 
+import { audit } from "../views/audit.js";
 import { bottlenecksView, waterView } from "../views/allocation.js";
 import { Away, Refused, answered, read, request } from "./ask.js";
 import { html } from "../draw.js";
@@ -42,6 +43,7 @@ const VIEWS = {
   why: { make: why, shown: "Why" },
   machines: { make: machines, shown: "Machines" },
   tenants: { make: tenants, shown: "Tenants" },
+  audit: { make: audit, shown: "Audit" },
   events: { make: events, shown: "Events" },
 };
 

@@ -47,6 +47,15 @@ export function time(page) {
   );
   const field = html("input", { type: "search", "aria-label": "tenants", placeholder: "tenants", value: page.query.get("tenant") ?? "", oninput: () => changed() });
   const drawings = html("div", { class: "pasts" });
+  const slider = html("input", {
+    type: "range",
+    min: 0,
+    max: POINTS,
+    value: POINTS,
+    oninput: () => {
+      if (history) choose(history.since + ((history.until - history.since) * Number(slider.value)) / POINTS);
+    },
+  });
   const moment = html("div", { class: "moment", "aria-live": "polite" });
   /** @type {History | null} */
   let history = null;
@@ -78,6 +87,8 @@ export function time(page) {
   /** @param {number} when */
   function choose(when) {
     chosen = when;
+    if (history) slider.value = String(Math.round((POINTS * (when - history.since)) / (history.until - history.since || 1)));
+    slider.setAttribute("aria-valuetext", clock(when));
     redraw();
   }
 
@@ -87,6 +98,7 @@ export function time(page) {
     html("h1", {}, "Time"),
     html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Choose a moment for its numbers."),
     html("div", { class: "filters" }, span, field),
+    html("label", { class: "moments" }, "moment ", slider),
     moment,
     drawings,
   );

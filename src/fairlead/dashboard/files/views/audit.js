@@ -1,0 +1,84 @@
+// @ts-check
+/** The live audit: who has less than the exact allocation guarantees, since when, and who is in the
+ * way; and who is below a fair share that is no whole number of tasks. */
+
+import { read } from "../live/ask.js";
+import { html } from "../draw.js";
+import { counted, share } from "../numbers.js";
+import { table } from "../live/table.js";
+import { clock } from "../live/times.js";
+import { tenant } from "./jobs.js";
+
+/**
+ * @typedef {{tenant: string, guaranteed: number, has: number, shortfall: number, tasks: number,
+ *   job: string | null, since: number | null, counts: Record<string, number>, sentence: string}} Short
+ * @typedef {{tenant: string, fair: number, has: number, gap: number, job: string, sentence: string}} Below
+ */
+
+/** Seconds between looks while somebody is short, and else. */
+const SHORT = 5;
+const QUIET = 30;
+
+/** @returns {import("../live/main.js").View} */
+export function audit() {
+  const verdict = html("p", { class: "headline" });
+  const remark = html("p", { class: "soft" });
+  const short = table(
+    "Tenants that are short",
+    [
+      { name: "tenant", kind: "word", cell: (/** @type {Short} */ row) => tenant(row.tenant) },
+      { name: "guaranteed", kind: "number", cell: (row) => share(row.guaranteed) },
+      { name: "has", kind: "number", cell: (row) => share(row.has) },
+      { name: "short of", kind: "number", cell: (row) => html("b", { class: "stops" }, share(row.shortfall)) },
+      { name: "tasks", kind: "number extra", cell: (row) => row.tasks },
+      { name: "since", kind: "time extra", cell: (row) => clock(row.since) },
+      { name: "in the way", kind: "soft extra", cell: (row) => Object.entries(row.counts).map(([name, count]) => `${name} ${count}`).join(", ") || "–" },
+      { name: "why", kind: "why", cell: (row) => row.sentence },
+      { name: "", label: "reasons", cell: (row) => (row.job ? html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?") : null) },
+    ],
+    (row) => row.tenant,
+  );
+  const below = table(
+    "Tenants that are below their fair share",
+    [
+      { name: "tenant", kind: "word", cell: (/** @type {Below} */ row) => tenant(row.tenant) },
+      { name: "fair", kind: "number", cell: (row) => share(row.fair) },
+      { name: "has", kind: "number", cell: (row) => share(row.has) },
+      { name: "below", kind: "number", cell: (row) => share(row.gap) },
+      { name: "why", kind: "why", cell: (row) => row.sentence },
+      { name: "", label: "reasons", cell: (row) => html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?") },
+    ],
+    (row) => row.tenant,
+  );
+  return {
+    title: "Audit",
+    element: html(
+      "section",
+      {},
+      html("h1", {}, "Audit"),
+      verdict,
+      short.element,
+      html("h2", {}, "Below a fair share in parts of tasks"),
+      html("p", { class: "soft" }, "They have all that is guaranteed: the whole tasks of what is fair."),
+      below.element,
+      remark,
+    ),
+    async read(signal) {
+      const found = await read("/v1/audit", {}, signal);
+      const count = found.shortfalls.length + found.more;
+      verdict.textContent =
+        found.exact === null
+          ? "The exact fair shares are not known yet."
+          : count
+            ? `${counted(count, "tenant")} of ${found.tenants} ${count === 1 ? "has" : "have"} less than is guaranteed.`
+            : `${counted(found.tenants, "tenant")}, and nobody has less than is guaranteed.`;
+      short.show(found.shortfalls, "Nobody is short.");
+      below.show(found.below_fair, "Nobody is below.");
+      const rest = [found.more ? `${found.more} more are short` : "", found.below_fair_more ? `${found.below_fair_more} more are below` : ""].filter(Boolean);
+      remark.textContent = [`Policy ${found.policy}, exact shares of ${clock(found.exact)}.`, rest.length ? `${rest.join(", ")}.` : "", found.problem ?? ""].filter(Boolean).join(" ");
+      return count ? SHORT : QUIET;
+    },
+    /** The exact shares come a moment after what happened. */
+    after: 2,
+  };
+}
