@@ -33,6 +33,7 @@ EXACT: dict[str, dict[str, list[float]]] = {
     "cdrf-fig2": {"whole tasks that each could run alone": [3, 6, 6]},
     "cdrf-fig3": {"tasks of u1 and u2 in expectation": [12 / 7, 16 / 7]},
     "cdrf-section3": {"DRFH with a useless machine (16, 0), too": [12, 6]},
+    "cdrf-theorems": {"Theorem 4.3: each job is within √(12 n log n / m) of its mean": [1]},
     "drf-fig3": {"tasks of A and B": [3, 2]},
     "drf-alternatives": {"asset fairness: tasks of A and B": [2.52, 2.16]},
 }

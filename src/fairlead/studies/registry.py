@@ -13,7 +13,7 @@ STUDIES = {
     "choosy": ("fig1", "fig2", "fig3", "fig4", "fig5"),
     "drf": ("fig3", "alternatives"),
     "kdf": ("table1", "fig9", "fairness", "fig4", "table3"),
-    "cdrf": ("fig1", "fig2", "fig3", "section3"),
+    "cdrf": ("fig1", "fig2", "fig3", "section3", "theorems"),
 }
 """The studies of each paper: the modules in its folder."""
 
