@@ -114,6 +114,21 @@ def test_names_are_never_markup(tmp_path: Path, open_page: Opened) -> None:
     assert shown.locator("img, script:not([type])").count() == 0
 
 
+@pytest.mark.parametrize("capacity", [{}, {"cpu": 0}])
+def test_machines_that_have_nothing_are_drawn(
+    capacity: dict[str, int], tmp_path: Path, open_page: Opened
+) -> None:
+    cluster, jobs = Cluster([Machine("m1", capacity)]), (Job("a", {"cpu": 1}),)
+    file = tmp_path / "nothing.html"
+    tree = picture(cluster, jobs, allocate(cluster, jobs))
+    file.write_text(page("nothing", "allocation_page", tree), encoding="utf-8")
+    shown = open_page(file.as_uri())
+    assert "can run nowhere" in shown.locator(".shares").inner_text()
+    shown.get_by_role("button", name="m1 · 1 machine").press("Enter")
+    assert "No machine has" in shown.locator(".vessels").inner_text()
+    assert "m1" in shown.locator(".detail").inner_text()
+
+
 def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -> None:
     names = [f"t{number:02}" for number in range(60)]
     machines = [Machine(f"m{number:02}", {"cpu": 2 + number % 5}) for number in range(40)]

@@ -51,6 +51,7 @@ SHARING = {
     "report": "the results of a study: a page with plots, and a table",
     "study": "figures and tables of the papers, made again",
     "simulate": "replay a trace or a drawn workload under policies",
+    "import": "files of another scheduler's cluster, live or saved",
     "policies": "list the policies and their parameters",
     "demo": "a cluster of three GPU generations, shared and explained",
 }
@@ -83,9 +84,9 @@ SERVICE = {
 
 COMMANDS = {**SHARING, **SERVICE}
 
-FILES = {"undrain": "drain"}
+FILES = {"undrain": "drain", "import": "import_cluster"}
 """The files of commands that have not their own names."""
-"""Summary of each command. Its file in `commands` has its name; `undrain` is in that of `drain`."""
+"""Summary of each command. Its file in `commands` has its name, or the one that `FILES` says."""
 
 EPILOG = """\
 examples:

@@ -52,6 +52,11 @@ ENGINES = {
 }
 
 
+IMPORTERS = {"slurm": "fairlead.engines.slurm.importing"}
+"""Clusters that `fairlead import` makes files of: the module with `ask` (outputs of the live
+cluster), `load` (saved ones), `slim` (what is worth saving) and `translate`."""
+
+
 def open_engine(
     kind: EngineKind,
     state: Path,

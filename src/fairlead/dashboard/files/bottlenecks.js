@@ -153,7 +153,7 @@ function told(picture, dear, index) {
     html(
       "p",
       {},
-      `${amount(size)} ${resource}: `,
+      resource ? `${amount(size)} ${resource}: ` : "Nothing to share: ",
       held.length ? held.map(({ tenant, has }) => `${called(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
       none.length ? `; ${none.slice(0, 12).map(called).join(", ")} could run here and ${none.length === 1 ? "has" : "have"} nothing` : "",
       ".",

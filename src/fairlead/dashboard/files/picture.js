@@ -21,7 +21,8 @@ export function called(tenant) {
 }
 
 /**
- * The resource to begin with: the one that most of what is full is full of; else the first.
+ * The resource to begin with: the one that most of what is full is full of; else the first, and none
+ * where there are no machines.
  * @param {Picture} picture
  */
 export function scarcest(picture) {
@@ -30,7 +31,7 @@ export function scarcest(picture) {
   for (const level of picture.levels) {
     for (const { resource } of level.full) found.set(resource, (found.get(resource) ?? 0) + 1);
   }
-  return [...found].reduce((best, each) => (each[1] > best[1] ? each : best))[0];
+  return [...found].reduce((best, each) => (each[1] > best[1] ? each : best), [picture.resources[0] ?? "", 0])[0];
 }
 
 /**

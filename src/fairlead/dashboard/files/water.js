@@ -122,7 +122,7 @@ function drawn(picture, resource, level, paint, width) {
   const there = picture.classes
     .map((each, index) => ({ index, each, size: each.capacity[resource] ?? 0 }))
     .filter(({ size }) => size > 0);
-  if (!there.length) return html("p", { class: "soft" }, `No machine has ${resource}.`);
+  if (!there.length) return html("p", { class: "soft" }, `No machine has ${resource || "anything to share"}.`);
   const high = there.length > 8 ? LOW : HIGH;
   const all = there.reduce((sum, { size }) => sum + size, 0);
   const rows = Math.ceil((there.length * SIDE_BY_SIDE) / width);

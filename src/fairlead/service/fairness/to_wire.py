@@ -129,6 +129,7 @@ def _point(point: Point) -> wire.SharePoint:
         share=None if math.isnan(point.share) else point.share,
         fair=None if math.isnan(point.fair) else point.fair,
         running=point.running,
+        waiting=point.waiting,
     )
 
 

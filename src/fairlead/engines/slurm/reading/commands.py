@@ -1,0 +1,79 @@
+"""Slurm's outputs, from its commands or from files that were saved of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from fairlead.engines.interface import EngineError
+from fairlead.model.errors import InputError
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "version.txt": ("sinfo", "--version"),
+    "nodes.json": ("sinfo", "--json"),
+    "jobs.json": ("squeue", "--json"),
+    "partitions.txt": ("scontrol", "--oneliner", "show", "partitions"),
+    "accounts.txt": (
+        *("sacctmgr", "--noheader", "--parsable2", "show", "associations"),
+        "format=Cluster,Account,User,ParentName,Share,GrpTRES",
+    ),
+}
+"""The files of a saved cluster, and the command whose output each holds: five requests in all."""
+
+OPTIONAL = frozenset({"accounts.txt"})
+"""Outputs that a cluster without slurmdbd does not have."""
+
+PATIENCE = 60
+"""Seconds that a command may take. slurmctld answers 100,000 jobs in far less."""
+
+
+def run(command: tuple[str, ...]) -> str:
+    """A command's output. Raises EngineError, in a sentence, where it is absent or fails."""
+    # Long lists of an array's elements are written out, not cut; times are not local.
+    environment = {**os.environ, "SLURM_BITSTR_LEN": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, check=False, timeout=PATIENCE, env=environment
+        )
+    except FileNotFoundError as error:
+        raise EngineError(
+            f"there is no {command[0]} on this machine; run this where Slurm's commands are, or"
+            " give saved outputs with --from"
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise EngineError(f"{' '.join(command)} took more than {PATIENCE} s") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise EngineError(f"{' '.join(command)} failed: {said[-1] if said else 'it says nothing'}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def ask() -> dict[str, str]:
+    """All outputs of the live cluster by the names of their files."""
+    outputs = {}
+    for name, command in COMMANDS.items():
+        try:
+            outputs[name] = run(command)
+        except EngineError:
+            if name not in OPTIONAL:
+                raise
+    return outputs
+
+
+def load(folder: Path) -> dict[str, str]:
+    """All saved outputs. Raises InputError with the file that is missing and its command."""
+    outputs = {}
+    for name, command in COMMANDS.items():
+        try:
+            outputs[name] = (folder / name).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError as error:
+            if name in OPTIONAL:
+                continue
+            raise InputError(
+                f"{folder} holds no {name}", f"save it: {' '.join(command)} > {name}"
+            ) from error
+        except OSError as error:
+            raise InputError(f"{folder / name} cannot be read: {error.strerror}") from error
+    return outputs

@@ -1,0 +1,220 @@
+"""From Slurm's outputs to frozen values; what a version writes otherwise than others ends here."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairlead.engines.slurm.reading.values import Association, Gres, Picture, SlurmJob, SlurmNode
+from fairlead.model.errors import InputError
+
+Row = Mapping[str, Any]
+
+NODE_FIELDS = (
+    *("name", "cpus", "real_memory", "specialized_memory", "active_features", "gres"),
+    *("partitions", "state", "state_flags", "reason"),
+)
+JOB_FIELDS = (
+    *("job_id", "array_job_id", "array_task_id", "array_task_string", "array_max_tasks", "name"),
+    *("user_name", "account", "cluster", "job_state", "state_reason", "partition", "node_count"),
+    *("max_nodes", "tasks", "cpus", "tres_req_str", "tres_per_job", "tres_per_node"),
+    *("tres_per_task", "tres_per_socket", "features", "required_nodes", "excluded_nodes"),
+    *("time_limit", "nodes", "shared", "licenses", "resv_name", "het_job_id", "burst_buffer"),
+    *("cluster_features", "contiguous", "memory_per_node", "cpus_per_tres"),
+)
+"""All that is read of a node and of a job: what is saved holds no more."""
+
+RECORDED = "22.05"
+"""The version whose outputs were recorded, and are read."""
+
+_UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
+_PARTITION = re.compile(r"^PartitionName=(\S+) .*\bState=(\S+)", re.MULTILINE)
+
+
+def parse(outputs: Mapping[str, str]) -> Picture:
+    """The cluster that these outputs show. Raises InputError with the output that is none."""
+    version = outputs["version.txt"].strip().rpartition(" ")[2]
+    if not version.startswith(RECORDED):
+        raise InputError(
+            f"version.txt says {version or 'nothing'}, and only Slurm {RECORDED} is read so far",
+            "the shapes of its JSON differ between versions, and no other one was tried",
+        )
+    jobs = _rows(outputs, "jobs.json", "jobs")
+    clusters = {str(row["cluster"]) for row in jobs if row.get("cluster")}
+    associations = tuple(_associations(outputs.get("accounts.txt", "")))
+    clusters = clusters or {each.cluster for each in associations}
+    if len(clusters) > 1:
+        raise InputError(
+            f"accounts.txt names several clusters: {', '.join(sorted(clusters))}",
+            "save it with `cluster=NAME` after `associations`",
+        )
+    cluster = next(iter(clusters), "")
+    return Picture(
+        version=version,
+        cluster=cluster,
+        nodes=tuple(map(_node, _rows(outputs, "nodes.json", "nodes"))),
+        jobs=tuple(map(_job, jobs)),
+        associations=tuple(each for each in associations if each.cluster == cluster),
+        closed=frozenset(
+            name for name, state in _PARTITION.findall(outputs["partitions.txt"]) if state != "UP"
+        ),
+    )
+
+
+def slim(outputs: Mapping[str, str]) -> dict[str, str]:
+    """The outputs with no more of nodes and jobs than is read: no commands, folders or comments."""
+    slimmed = dict(outputs)
+    kinds = (("nodes.json", "nodes", NODE_FIELDS), ("jobs.json", "jobs", JOB_FIELDS))
+    for name, key, fields in kinds:
+        rows = _rows(outputs, name, key)
+        kept = [{field: row[field] for field in fields if field in row} for row in rows]
+        lines = ",\n".join(json.dumps(row) for row in kept)
+        slimmed[name] = f'{{"{key}": [\n{lines}\n]}}\n'
+    return slimmed
+
+
+def _rows(outputs: Mapping[str, str], name: str, key: str) -> Sequence[Row]:
+    try:
+        rows = json.loads(outputs[name])[key]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(
+            f"{name} holds no JSON with {key}", "save what Slurm's command writes, as it is"
+        ) from error
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{name} holds no list of {key}", "save what Slurm writes, as it is")
+    needed = NODE_FIELDS[0] if key == "nodes" else JOB_FIELDS[0]
+    if not all(needed in row for row in rows):
+        raise InputError(f"a row of {name} has no {needed}", "save what Slurm writes, as it is")
+    return rows
+
+
+def _number(value: object) -> int:
+    """A number; 0 for the null of one that is not set."""
+    return int(value) if isinstance(value, (int, float)) else 0
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """Words, from a list or from a text with commas."""
+    if isinstance(value, str):
+        value = value.split(",")
+    return tuple(str(word) for word in value if word) if isinstance(value, (list, tuple)) else ()
+
+
+def _text(row: Row, key: str) -> str:
+    value = row.get(key)
+    return "" if value is None or value == "None" else str(value)
+
+
+def gres(text: str) -> tuple[Gres, ...]:
+    """Devices as in `gpu:a100:4(S:0-1)`, `gres:gpu:2`, `gres/gpu:a100:1` or `gres:gpu`."""
+    found = []
+    for item in re.sub(r"\([^)]*\)", "", text).split(","):
+        kind, *rest = re.sub(r"^gres[:/]", "", item.strip()).replace("=", ":").split(":")
+        count = rest.pop() if rest and re.fullmatch(r"[0-9]+", rest[-1]) else "1"
+        if kind:
+            found.append(Gres(kind, ":".join(rest), int(count)))
+    return tuple(found)
+
+
+def amounts(text: str) -> dict[str, str]:
+    """The amounts of a TRES text such as `cpu=8,mem=64G,node=1`."""
+    return dict(pair.split("=", 1) for pair in text.split(",") if "=" in pair)
+
+
+def mebibytes(text: str) -> int:
+    """Memory as in 64G or 512M, in MiB; without a unit it is MiB."""
+    match = re.fullmatch(r"([0-9.]+)([KMGTP]?)", text)
+    if not match:
+        raise InputError(f"{text!r} is no amount of memory in Slurm's words", "write as in 64G")
+    return round(float(match[1]) * _UNITS[match[2] or "M"])
+
+
+def _node(row: Row) -> SlurmNode:
+    states = (*_words(row.get("state")), *_words(row.get("state_flags")))
+    return SlurmNode(
+        name=str(row["name"]),
+        cpus=_number(row.get("cpus")),
+        memory=_number(row.get("real_memory")) - _number(row.get("specialized_memory")),
+        features=_words(row.get("active_features")),
+        gres=gres(_text(row, "gres")),
+        partitions=_words(row.get("partitions")),
+        states=frozenset(word.upper() for word in states),
+        reason=_text(row, "reason"),
+    )
+
+
+def _elements(text: str) -> int:
+    """The number of elements that a text such as `10-19%12`, `1,3` or `0-8:2` stands for; 0 where
+    it was cut."""
+    count = 0
+    for part in text.partition("%")[0].split(","):
+        match = re.fullmatch(r"([0-9]+)(?:-([0-9]+)(?::([0-9]+))?)?", part)
+        if not match:
+            return 0
+        first, last = int(match[1]), int(match[2] or match[1])
+        count += len(range(first, last + 1, int(match[3] or 1)))
+    return count
+
+
+def _job(row: Row) -> SlurmJob:
+    asked = amounts(_text(row, "tres_req_str"))
+    elements = _text(row, "array_task_string")
+    beyond = [
+        f"{words} {value}"
+        for field, words in (
+            *(("licenses", "licence"), ("resv_name", "reservation"), ("burst_buffer", "buffer")),
+            *(("tres_per_socket", "devices per socket"), ("cluster_features", "clusters' feature")),
+        )
+        if (value := _text(row, field))
+    ]
+    if _number(row.get("het_job_id")):
+        beyond.append("heterogeneous job")
+    if _words(row.get("shared")) and set(_words(row.get("shared"))) & {"none", "user", "mcs"}:
+        beyond.append("--exclusive")
+    if row.get("contiguous"):
+        beyond.append("--contiguous")
+    return SlurmJob(
+        number=_number(row.get("job_id")),
+        array=_number(row.get("array_job_id")),
+        elements=_elements(elements) if elements else 1,
+        throttle=_number(row.get("array_max_tasks")),
+        name=_text(row, "name"),
+        user=_text(row, "user_name"),
+        account=_text(row, "account"),
+        state=next(iter(_words(row.get("job_state"))), ""),
+        reason=_text(row, "state_reason"),
+        partitions=_words(row.get("partition")),
+        # Of a pending job `node_count` is Slurm's estimate, and not what it asks for.
+        nodes=int(asked.get("node", 0)) or max(1, _number(row.get("node_count"))),
+        running_on=max(1, _number(row.get("node_count"))) if _text(row, "nodes") else 0,
+        most_nodes=_number(row.get("max_nodes")),
+        tasks=max(1, _number(row.get("tasks"))),
+        cpus=int(asked.get("cpu", 0)) or _number(row.get("cpus")),
+        cpus_per_gpu=sum(e.count for e in gres(_text(row, "cpus_per_tres")) if e.kind == "gpu"),
+        memory=mebibytes(asked.get("mem", "0")),
+        memory_of_node=bool(_number(row.get("memory_per_node"))),
+        per_job=gres(_text(row, "tres_per_job")),
+        per_node=gres(_text(row, "tres_per_node")),
+        per_task=gres(_text(row, "tres_per_task")),
+        features=_text(row, "features"),
+        required=_text(row, "required_nodes"),
+        excluded=_text(row, "excluded_nodes"),
+        minutes=_number(row.get("time_limit")),
+        node_list=_text(row, "nodes"),
+        beyond=tuple(beyond),
+    )
+
+
+def _associations(text: str) -> list[Association]:
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split("|")
+        if len(fields) < 6:
+            raise InputError(
+                f"accounts.txt:{number}: {len(fields)} fields, not 6",
+                "save it with the format that the how-to names",
+            )
+        found.append(Association(*fields[:6]))
+    return found

@@ -1,0 +1,100 @@
+"""Nodes, jobs and accounts of Slurm as frozen values, whatever version wrote them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+UNUSABLE = frozenset(
+    {
+        *("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "FUTURE", "MAINT", "UNKNOWN"),
+        *("NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "REBOOT_ISSUED", "ERROR"),
+    }
+)
+"""States and flags of a node that takes no new job. A node that saves power wakes for a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gres:
+    """Devices of a kind, as in `gpu:a100:4`. `model` is empty where no type is named."""
+
+    kind: str
+    model: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmNode:
+    """A node. `memory` in MiB; `states`: its state and flags in capitals."""
+
+    name: str
+    cpus: int
+    memory: int
+    features: tuple[str, ...]
+    gres: tuple[Gres, ...]
+    partitions: tuple[str, ...]
+    states: frozenset[str]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmJob:
+    """A job, or those elements of an array that one row stands for (`elements` of them).
+
+    `number`: its own; `array`: that of its array, 0 where it is in none. `nodes`: the least number
+    that it asks for; `most_nodes` 0 where it sets none; `running_on`: the number that it has.
+    `cpus` and `memory` (MiB) are of all its nodes together; `memory_of_node`: it asked for the
+    latter by node. `node_list`: where it runs, as Slurm writes it.
+    """
+
+    number: int
+    array: int
+    elements: int
+    throttle: int
+    name: str
+    user: str
+    account: str
+    state: str
+    reason: str
+    partitions: tuple[str, ...]
+    nodes: int
+    most_nodes: int
+    running_on: int
+    tasks: int
+    cpus: int
+    cpus_per_gpu: int
+    memory: int
+    memory_of_node: bool
+    per_job: tuple[Gres, ...]
+    per_node: tuple[Gres, ...]
+    per_task: tuple[Gres, ...]
+    features: str
+    required: str
+    excluded: str
+    minutes: int
+    node_list: str
+    beyond: tuple[str, ...]
+    """What the job asks for that has no counterpart here, in Slurm's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """An account, or a user's place in one (`user` is not empty). `share` as Slurm writes it."""
+
+    cluster: str
+    account: str
+    user: str
+    parent: str
+    share: str
+    limits: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A cluster at a moment. `closed`: partitions that start nothing."""
+
+    version: str
+    cluster: str
+    nodes: tuple[SlurmNode, ...]
+    jobs: tuple[SlurmJob, ...]
+    associations: tuple[Association, ...]
+    closed: frozenset[str]

@@ -1,0 +1,248 @@
+"""From a picture of Slurm to a cluster, its jobs, and sentences on what was assumed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fairlead.engines.slurm.demands import NotUnderstoodError, Request, request_of
+from fairlead.engines.slurm.reading.parse import amounts, mebibytes
+from fairlead.engines.slurm.reading.values import (
+    UNUSABLE,
+    Association,
+    Picture,
+    SlurmJob,
+    SlurmNode,
+)
+from fairlead.model.job import Job
+from fairlead.model.machine import Cluster, Machine
+from fairlead.model.names import compress, expand_all
+from fairlead.model.tenant import Tenant
+
+RUNNING = ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING")
+QUEUED = frozenset({"", "Priority", "Resources", "ReqNodeNotAvail"})
+"""Reasons by which a pending job only waits for its turn; by all others Slurm holds it itself."""
+
+MEBIBYTE = 2**20
+LEAST_WEIGHT = "0.000001"
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The model's values, and what is to be said of them, a line each."""
+
+    cluster: Cluster
+    jobs: tuple[Job, ...]
+    notes: tuple[str, ...]
+
+
+def translate(picture: Picture) -> Translation:
+    """The cluster with its tenants and jobs. What cannot be understood of a job that runs counts
+    as taken from its nodes; of one that waits it is left out. Each of these has its line."""
+    notes: list[str] = []
+    usable = [node for node in picture.nodes if _usable(node, notes)]
+    shown: dict[int, list[tuple[SlurmJob, Request]]] = {}
+    taken: Counter[str] = Counter()
+    present = frozenset(node.name for node in usable)
+    for job in picture.jobs:
+        runs = job.state in RUNNING
+        if not runs and job.state != "PENDING":
+            continue
+        number = job.array or job.number
+        if not runs and (reason := _held(job, picture)):
+            notes.append(f"{_called(job)} is left out: {reason}")
+            continue
+        try:
+            request = request_of(job, usable)
+            if job.elements == 0:
+                raise NotUnderstoodError("the list of its elements was cut")
+        except NotUnderstoodError as why:
+            if not runs:
+                notes.append(f"{_called(job)} is left out: {why}")
+                continue
+            names = [name for name in expand_all([job.node_list]) if name in present]
+            taken.update(names)
+            where = f"it counts as taken on {', '.join(compress(names))}"
+            where = where if names else "the nodes that it has are left out"
+            notes.append(f"{_called(job)} is not understood: {why}; {where}")
+            _take(job, names, usable)
+            continue
+        if not runs and not request.can_run(usable):
+            notes.append(
+                f"{_called(job)} can start on no node: none that its constraint, partition and"
+                " lists leave has room for it, even when it is empty"
+            )
+        shown.setdefault(number, []).append((job, request))
+    tenants = _tenants(picture, notes)
+    jobs = [each for number, rows in shown.items() for each in _jobs(number, rows)]
+    jobs.sort(key=lambda job: (int(job.name.partition("-")[0]), job.name))
+    notes += _general(picture)
+    machines = [machine_of(node) for node in usable]
+    devices = sorted({"gpu"} & {name for each in machines for name in each.capacity})
+    return Translation(Cluster(machines, tenants, devices), tuple(jobs), tuple(notes))
+
+
+def machine_of(node: SlurmNode) -> Machine:
+    """The machine that a node is: features and partitions are labels, and so is the GPUs' type."""
+    capacity: dict[str, int] = {"cpu": node.cpus, "memory": node.memory * MEBIBYTE}
+    models = {each.model for each in node.gres if each.kind == "gpu" and each.model}
+    for each in node.gres:
+        capacity[each.kind] = capacity.get(each.kind, 0) + each.count
+    labels = dict.fromkeys(node.features, "yes")
+    labels |= {f"partition-{name}": "yes" for name in node.partitions}
+    if len(models) == 1:
+        labels["gpu-model"] = models.pop()
+    return Machine(node.name, capacity, labels)
+
+
+def _called(job: SlurmJob) -> str:
+    if job.array and job.elements != 1:
+        return f"job {job.array} ({job.name}, {job.elements} elements of an array)"
+    of = f", of array {job.array}" if job.array else ""
+    return f"job {job.number} ({job.name}{of})"
+
+
+def _usable(node: SlurmNode, notes: list[str]) -> bool:
+    states = {state.rstrip("*~#%$@^!+-") for state in node.states}
+    bad = sorted(states & UNUSABLE)
+    if bad:
+        because = f" ({node.reason})" if node.reason else ""
+        notes.append(f"node {node.name} is left out: it is {', '.join(bad).lower()}{because}")
+    elif "RESERVED" in states:
+        notes.append(f"node {node.name} is left out: a reservation holds it")
+        bad = ["RESERVED"]
+    return not bad
+
+
+def _held(job: SlurmJob, picture: Picture) -> str:
+    """Why Slurm holds a pending job for reasons of its own; empty where it only waits."""
+    if set(job.partitions) <= picture.closed:
+        return f"partition {', '.join(job.partitions)} is not up"
+    return "" if job.reason in QUEUED else f"Slurm holds it ({job.reason})"
+
+
+def _take(job: SlurmJob, names: Sequence[str], nodes: list[SlurmNode]) -> None:
+    """Takes an equal part of what a job holds from each of its nodes."""
+    count = max(1, job.running_on)
+    gpus = sum(each.count for each in job.per_job) + count * sum(e.count for e in job.per_node)
+    gpus += job.tasks * sum(each.count for each in job.per_task)
+    whole = "--exclusive" in job.beyond
+    for index, node in enumerate(nodes):
+        if node.name in names:
+            nodes[index] = SlurmNode(
+                node.name,
+                0 if whole else max(0, node.cpus - -(-job.cpus // count)),
+                0 if whole else max(0, node.memory - -(-job.memory // count)),
+                node.features,
+                tuple(
+                    type(each)(
+                        each.kind,
+                        each.model,
+                        0 if whole else max(0, each.count - -(-gpus // count)),
+                    )
+                    if each.kind == "gpu"
+                    else each
+                    for each in node.gres
+                ),
+                node.partitions,
+                node.states,
+                node.reason,
+            )
+
+
+def _jobs(number: int, rows: Sequence[tuple[SlurmJob, Request]]) -> Iterable[Job]:
+    """One job for all elements of an array that ask for the same."""
+    alike: dict[tuple[str, Request], tuple[SlurmJob, int]] = {}
+    for job, request in rows:
+        key = (_tenant_of(job.user, job.account), request)
+        first, count = alike.get(key, (job, 0))
+        alike[key] = (first, count + job.elements)
+    for index, ((tenant, request), (job, count)) in enumerate(alike.items(), 1):
+        name = str(number) if len(alike) == 1 else f"{number}-{index}"
+        yield Job(
+            name,
+            dict(request.demand),
+            tenant=tenant or None,
+            tasks=count * request.gang,
+            gang=request.gang,
+            spread=request.spread and request.gang > 1,
+            where=request.where,
+            machines=request.machines,
+            exclude=request.exclude,
+            time_limit=Fraction(job.minutes * 60) if job.minutes else None,
+        )
+
+
+def _tenant_of(user: str, account: str) -> str:
+    """The tenant of a user's jobs in an account: a user may be in several."""
+    return f"{user}@{account}" if user and account else user or account
+
+
+def _tenants(picture: Picture, notes: list[str]) -> list[Tenant]:
+    """Accounts as a tree with their shares as weights, and below them their users."""
+    found: dict[str, Tenant] = {}
+    for each in picture.associations:
+        if each.account == "root":
+            continue
+        name = _tenant_of(each.user, each.account)
+        parent = each.account if each.user else (each.parent or "root")
+        if name in found:
+            notes.append(f"{name} has associations by partition; the first one's share is taken")
+            continue
+        found[name] = Tenant(
+            name,
+            weight=_weight(each, name, notes),
+            parent=None if parent == "root" else parent,
+            limit=_limit(each, name, notes),
+        )
+    for job in picture.jobs:
+        if not job.user or job.state not in (*RUNNING, "PENDING"):
+            continue
+        if job.account and job.account not in found and job.account != "root":
+            found[job.account] = Tenant(job.account)
+            notes.append(f"account {job.account} is in no association: its weight is 1")
+        name = _tenant_of(job.user, job.account)
+        if name not in found:
+            found[name] = Tenant(name, parent=job.account if job.account in found else None)
+    return list(found.values())
+
+
+def _weight(each: Association, name: str, notes: list[str]) -> str:
+    if each.share.isdigit() and int(each.share) > 0:
+        return each.share
+    if each.share == "0":
+        notes.append(f"{name} has Fairshare=0: its weight is {LEAST_WEIGHT}, the least")
+        return LEAST_WEIGHT
+    notes.append(f"{name} has Fairshare={each.share or 'nothing'}: its weight is 1")
+    return "1"
+
+
+def _limit(each: Association, name: str, notes: list[str]) -> dict[str, int]:
+    limit = {}
+    for kind, amount in amounts(each.limits).items():
+        if kind == "cpu":
+            limit["cpu"] = int(amount)
+        elif kind == "mem":
+            limit["memory"] = mebibytes(amount) * MEBIBYTE
+        elif kind == "gres/gpu":
+            limit["gpu"] = int(amount)
+        else:
+            notes.append(f"{name}: the limit GrpTRES {kind}={amount} is not kept")
+    return limit
+
+
+def _general(picture: Picture) -> list[str]:
+    """What holds for all jobs of such a picture."""
+    notes = []
+    throttled = sorted({job.array for job in picture.jobs if job.throttle and job.array})
+    if throttled:
+        notes.append(
+            f"the limit of elements at a time (%) of arrays {', '.join(map(str, throttled))} is"
+            " not kept"
+        )
+    if not picture.associations:
+        notes.append("no accounts were read: accounts have the weight 1, and no tree")
+    notes.append("QOS, priorities and what was used before have no part in the shares of now")
+    return notes
