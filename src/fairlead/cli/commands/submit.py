@@ -110,7 +110,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="submit nothing if a job can never run on the machines and limits that are there",
     )
-    how.add_argument("--wait", action="store_true", help="until all are finished; the exit code tells")
+    how.add_argument(
+        "--wait", action="store_true", help="until all have ended; the exit code tells"
+    )
     how.add_argument(
         "--follow", action="store_true", help="with --wait: show what the job's tasks write"
     )
