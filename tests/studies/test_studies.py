@@ -28,6 +28,10 @@ EXACT: dict[str, dict[str, list[float]]] = {
     "choosy-fig4": {"machines of u1 … u4, divided": [1.5, 1.5, 3, 4]},
     "choosy-fig5": {"levels of the rounds": [2, 3, 4]},
     "kdf-fig10": {"2-DF completes at least as many tasks as DRF": [1]},
+    "kdf-fig12": {
+        "tasks of job 1 that run at once": [159],
+        "tasks of jobs 1 and 2 done at 60 s": [318, 3],
+    },
     "kdf-table3": {"Table 3, II, 2-DF: unused, the sum over eight types ÷ nine": [802]},
     "kdf-fig4": {
         "DRF: tasks of u1 and u2": [2.5, 12.5],
