@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -155,6 +155,11 @@ def compare(
     else:
         how = "to the digits printed" if any(t.slack for t in theirs) else "exactly"
     return _row(claim, paper, shown, agrees, because, how, tuple(map(float, mine)))
+
+
+def by_hand(claim: str, numbers: str, ours: float | Sequence[float]) -> Row:
+    """The row of numbers that the paper does not print and we worked out from its definitions."""
+    return replace(compare(claim, numbers, ours), paper=f"not printed; by hand: {numbers}")
 
 
 def whether(

@@ -12,9 +12,10 @@ from fairlead.studies.study import Setting
 
 RESOURCES = ("bandwidth", "memory", "cpu")
 RULES = {"NFC": "most-tasks", "DRF": "tsf", "2-DF": "2df"}
-BATCH = 100
+BATCH = 25
 """Cases that are shared at once, each on a machine of its own: the scales differ by one factor from
-those of each case by itself, so that each comes out as it would alone."""
+those of each case by itself, so that each comes out as it would alone. Rounds grow with the cases
+and each costs as much as there are machines, so that more at once take longer."""
 
 ORDERS = {1: 1, 2: 3, 3: 6}
 """Orders of three users, by how many of them differ."""
@@ -98,7 +99,7 @@ def mean(found: tuple[Judged, ...], values: list[float]) -> float:
 
 
 def capacities(setting: Setting) -> tuple[int, ...]:
-    """The capacities that are gone through: 5 takes minutes."""
+    """The capacities that are gone through: 5 takes two and a half minutes of a core."""
     return (3,) if setting.quick else (3, 5)
 
 
