@@ -171,6 +171,7 @@ STUDY = Study(
     run=run,
     assumes=(
         "The tasks are those of the first part of Google's trace of 2011 and of Alibaba's of 2023.",
+        "Demands are what tasks ask for; the paper's Figure 1 has what they use.",
         "A slot is a part of the mean machine; the paper divides all by the number of slots, too.",
         "A demand within 10% of its slot's part fits.",
     ),
