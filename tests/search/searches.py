@@ -37,7 +37,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARES, WORLDS, SEQUENCES, FORGED, KILLS = 12, 25, 25, 12, 12
 """Inputs, worlds, sequences, inputs whose proofs are forged, and kills of a turn."""
 
-PROGRAMS = ("tests.service.kills", "tests.engines.kills", "tests.engines.ray.kills")
+PROGRAMS = (
+    *("tests.service.kills", "tests.service.failovers"),
+    *("tests.engines.kills", "tests.engines.ray.kills"),
+)
 """What kills: the service and what starts its tasks; the local engine; the service on Ray."""
 
 TIMES = 3

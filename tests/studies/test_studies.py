@@ -27,8 +27,17 @@ EXACT: dict[str, dict[str, list[float]]] = {
     "choosy-fig3": {"machines of u1 and u2": [3, 7]},
     "choosy-fig4": {"machines of u1 … u4, divided": [1.5, 1.5, 3, 4]},
     "choosy-fig5": {"levels of the rounds": [2, 3, 4]},
+    "kdf-fig10": {"2-DF completes at least as many tasks as DRF": [1]},
+    "kdf-fig12": {
+        "tasks of job 1 that run at once": [159],
+        "tasks of jobs 1 and 2 done at 60 s": [318, 3],
+    },
     "kdf-table3": {"Table 3, II, 2-DF: unused, the sum over eight types ÷ nine": [802]},
-    "kdf-fig4": {"DRF: tasks of u1 and u2": [2.5, 12.5]},
+    "kdf-fig4": {
+        "DRF: tasks of u1 and u2": [2.5, 12.5],
+        "Figure 11, the user taken for section 1.1's first: with less memory 2-DF gives more of all"
+        " resources": [0],
+    },
     "cdrf-fig1": {"whole tasks of u1 and u2 in their containers": [1, 3]},
     "cdrf-fig2": {"whole tasks that each could run alone": [3, 6, 6]},
     "cdrf-fig3": {"tasks of u1 and u2 in expectation": [12 / 7, 16 / 7]},

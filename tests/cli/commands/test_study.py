@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.cli.commands.study import _spread
 from fairlead.cli.main import Exit, main
 from fairlead.studies import registry
 from fairlead.studies.registry import NAMES, study_of
@@ -88,3 +89,10 @@ def test_without_its_data_a_study_says_how_to_obtain_it(
     (outcome,) = run_all([needs], Setting(), tmp_path / "out")
     assert "clusterdata-2011-2" in outcome.refused
     assert "clusterdata-2011-2" in (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
+
+
+def test_who_waits_hears_of_each_part_that_is_done() -> None:
+    heard: list[tuple[int, int]] = []
+    with _spread(lambda done, parts: heard.append((done, parts))) as spread:
+        assert spread(str, [3, 4, 5]) == ["3", "4", "5"]
+    assert heard == [(1, 3), (2, 3), (3, 3)]

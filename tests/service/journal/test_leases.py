@@ -74,7 +74,7 @@ def test_an_append_is_as_good_as_a_beat() -> None:
 
 def test_whoever_was_overtaken_hears_it_at_the_latest_when_the_belief_ends() -> None:
     clock, store, lease = led()
-    newer = MemoryStore(store.place, after=1)
+    newer = MemoryStore(store.place, after=store.place.standing())
     assert lease.check() == ""  # it was asked a moment ago
     clock.now += TRUST + 0.1
     with pytest.raises(TakenJournalError, match="another service has taken over"):

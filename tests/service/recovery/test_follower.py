@@ -13,7 +13,13 @@ import pytest
 from fairlead.engines.interface import Attempt, EngineError, Stream
 from fairlead.model.errors import InputError
 from fairlead.service.journal.contender import Contender, open_contender
-from fairlead.service.journal.entry import Entry, JournalError, Store, TakenJournalError
+from fairlead.service.journal.entry import (
+    Entry,
+    JournalError,
+    Standing,
+    Store,
+    TakenJournalError,
+)
 from fairlead.service.journal.leases import GRACE, LOOK, RUN_OUT, Lease
 from fairlead.service.journal.places import open_store
 from fairlead.service.loop.loop import Service
@@ -61,9 +67,9 @@ class Pair(Stage):
     def _service(self) -> Service:
         return self.lead(None, None)
 
-    def lead(self, follower: Follower | None, epoch: int | None) -> Service:
+    def lead(self, follower: Follower | None, gone: Standing | None) -> Service:
         """The service that leads from now on."""
-        store = open_store(self.where, after=epoch)
+        store = open_store(self.where, after=gone)
         self.opened.append(store)
         recovered = None if follower is None else follower.recovered
         return Service(
@@ -343,3 +349,19 @@ def test_what_is_durable_is_not_acted_on_by_one_that_froze_before_it_could(
     pair.settle(3)
     assert pair.task("x").attempt == pair.world.started == 1
     pair.close()
+
+
+def test_one_that_went_on_meanwhile_is_not_overtaken(database: str) -> None:
+    """What a follower saw may be old when it acts: it was frozen, or the answer came late."""
+    pair = Pair(database)
+    pair.step()
+    follower = pair.follow()
+    pair.look(RUN_OUT + LOOK, beat=False)
+    assert takes_over(follower)
+    pair.service.lease.renew()
+    with pytest.raises(TakenJournalError, match="after all"):
+        pair.lead(follower, follower.free)
+    assert pair.submit(job("x")).ids == (1,)
+    pair.look(RUN_OUT + LOOK, beat=False)
+    assert takes_over(follower)
+    goes_on(pair, follower)

@@ -82,50 +82,63 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _run(studies: Sequence[Study], out: Path, *, quick: bool, resumed: bool) -> list[Outcome]:
-    """Runs the studies, with a bar of all of them on a terminal."""
+    """Runs the studies, with a bar on a terminal that says which one runs and how many of its parts
+    are done."""
     from tqdm import tqdm
 
     from fairlead.studies.run import run_all, run_one
     from fairlead.studies.study import Setting
 
-    with _spread() as spread:
-        setting = Setting(quick=quick, spread=spread)
-        if not resumed:
-            return [run_one(study, setting, out) for study in studies]
-        form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left"
-        total = sum(study.weight for study in studies)
-        # disable=None: a bar on a terminal, nothing in a pipe.
-        with tqdm(total=total, bar_format=form, disable=None, leave=False) as bar:
+    form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left{postfix}"
+    total = sum(study.weight for study in studies)
+    # disable=None: a bar on a terminal, nothing in a pipe.
+    with tqdm(total=total, bar_format=form, disable=None, leave=False) as bar:
 
-            def begin(study: Study) -> None:
-                bar.set_description(f"{study.name} ")
+        def begin(study: Study) -> None:
+            bar.set_postfix_str("", refresh=False)
+            bar.set_description(f"{study.name} ")
 
-            def end(outcome: Outcome) -> None:
-                if outcome.again:
-                    bar.total = (bar.total or 0.0) - outcome.study.weight
-                else:
-                    bar.update(outcome.study.weight)
+        def tell(done: int, parts: int) -> None:
+            bar.set_postfix_str(f"{done} of {parts} parts")
 
-            return run_all(studies, setting, out, begin, end)
+        def end(outcome: Outcome) -> None:
+            if outcome.again:
+                bar.total = (bar.total or 0.0) - outcome.study.weight
+            else:
+                bar.update(outcome.study.weight)
+
+        with _spread(tell) as spread:
+            setting = Setting(quick=quick, spread=spread)
+            if resumed:
+                return run_all(studies, setting, out, begin, end)
+            begin(studies[0])
+            return [run_one(studies[0], setting, out)]
 
 
 @contextmanager
-def _spread() -> Iterator[Spread]:
-    """Applies functions in a process a core, which begin when first there is something to do."""
+def _spread(tell: Callable[[int, int], object]) -> Iterator[Spread]:
+    """Applies functions in a process a core, which begin when first there is something to do;
+    `tell` hears how many of the parts are done, and of how many."""
     from concurrent.futures import ProcessPoolExecutor
 
     from fairlead import children
     from fairlead.simulation.studies.workers import cores
-    from fairlead.studies.study import here
 
     pools: list[ProcessPoolExecutor] = []
 
     def everywhere(function: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+        done = []
+        for one in answers(function, parts):
+            done.append(one)
+            tell(len(done), len(parts))
+        return done
+
+    def answers(function: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
         if cores() == 1 or len(parts) < 2:
-            return here(function, parts)
+            return map(function, parts)
         if not pools:
             pools.append(children.pool(cores()))
-        return list(pools[0].map(function, parts))
+        return pools[0].map(function, parts)
 
     try:
         yield everywhere

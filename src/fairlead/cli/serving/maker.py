@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fairlead.engines.interface import Engine
     from fairlead.service.fairness.history_file import LastingHistory
     from fairlead.service.fairness.interface import Adviser
-    from fairlead.service.journal.entry import Listener
+    from fairlead.service.journal.entry import Listener, Standing
     from fairlead.service.journal.sql import SqlStore
     from fairlead.service.loop.loop import Service
     from fairlead.service.metrics import Metrics
@@ -84,15 +84,16 @@ class ServiceMaker:
             self.notes.insert(0, f"what an earlier journal left is in {new.aside}")
         return service
 
-    def lead(self, follower: Follower, epoch: int) -> Service | None:
+    def lead(self, follower: Follower, gone: Standing) -> Service | None:
         """The service that goes on where the follower is; None where it cannot lead now."""
         from fairlead.service.journal.places import open_store
 
         try:
-            store = open_store(self._place, self._plan.state / HEAD, after=epoch)
+            store = open_store(self._place, self._plan.state / HEAD, after=gone)
             service = self._lead(store, lambda: follower.recovered, lambda: None)
         except TakenJournalError:
-            return None  # another one was quicker
+            follower.free = None  # another one was quicker, or it was not gone
+            return None
         except (JournalError, EngineError) as error:
             complain(f"nobody leads, and this service cannot: {error}")
             follower.begin_again()

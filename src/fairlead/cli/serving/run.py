@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +21,22 @@ from fairlead.cli.serving.telemetry import open_telemetry
 from fairlead.engines.interface import EngineError
 from fairlead.model.errors import InputError, OutputError
 from fairlead.model.words import counted
-from fairlead.service.journal.entry import JournalError, TakenJournalError
+from fairlead.service.journal.entry import (
+    CorruptJournalError,
+    JournalError,
+    TakenJournalError,
+)
 
 if TYPE_CHECKING:
+    from fairlead.service.journal.entry import Standing
     from fairlead.service.loop.loop import Service
     from fairlead.service.mailbox import Mailbox
     from fairlead.service.metrics import Metrics
     from fairlead.service.recovery.follower import Follower
+
+
+RETRY = 1.0
+"""Seconds until one that was overtaken tries again to follow."""
 
 
 def serve_now(plan: Plan) -> int:
@@ -40,16 +50,21 @@ def serve_now(plan: Plan) -> int:
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)
     check_listening(plan.host, cert, key, behind_proxy=plan.behind_proxy, no_auth=plan.no_auth)
     _private(plan.state)
+    again = False
     while True:
         begun: list[str] = []
         try:
             code = _serve(plan, begun)
         except (JournalError, EngineError) as error:
+            if again and not begun and not isinstance(error, CorruptJournalError):
+                time.sleep(RETRY)  # it led, and follows once the database answers
+                continue
             if not begun:
                 raise InputError(str(error)) from error
             if not (isinstance(error, TakenJournalError) and plan.shared):
                 raise OutputError(f"the service stopped: {error}") from error
             complain(f"{error}: it follows that one")
+            again = True
             _, port = listening(begun[0].partition("://")[2])
             plan = replace(plan, port=port)  # where clients know it
         else:
@@ -80,8 +95,8 @@ def _serve(plan: Plan, begun: list[str]) -> int:
         note_process(plan.state, STANDBY if waits else PROCESS)
         open_.callback(forget_process, plan.state)
 
-        def lead(follower: Follower, epoch: int, url: str) -> Service | None:
-            made = maker.lead(follower, epoch)
+        def lead(follower: Follower, gone: Standing, url: str) -> Service | None:
+            made = maker.lead(follower, gone)
             if made is not None:
                 note_process(plan.state)
                 if waits:

@@ -3,8 +3,9 @@
 No two clocks are compared. The leader's beat in the journal grows once a second; it believes in it
 for TRUST from the moment before it asked. A follower takes over when it saw no beat for RUN_OUT,
 from the moment after it saw the last: a belief has ended long before, unless one clock runs half
-as fast as the other. Whatever both believe, the journal takes entries of the newest epoch alone,
-and an engine that both reach hears the newest owner alone.
+as fast as the other. After GRACE, where the database calls a session over that is not, it may not
+have: the engine refuses the older one then. Whatever both believe, the journal takes entries of
+the newest epoch alone, and an engine that both reach hears the newest owner alone.
 """
 
 from __future__ import annotations

@@ -37,10 +37,12 @@ class Place:
 
 class MemoryStore:
     """A journal at a place in memory. `place.writer = None` is what a killed writer leaves.
-    `after`: the epoch of a writer whose lease has run out."""
+    `after`: where a writer stood whose lease has run out."""
 
-    def __init__(self, place: Place, after: int | None = None) -> None:
-        if place.writer is not None and after != place.epoch:
+    def __init__(self, place: Place, after: Standing | None = None) -> None:
+        seen = None if after is None else (after.epoch, after.beat, after.seq)
+        now = place.standing()
+        if place.writer is not None and seen != (now.epoch, now.beat, now.seq):
             raise TakenJournalError("the journal in memory is being written by another service")
         self._place = place
         self.leader = ""

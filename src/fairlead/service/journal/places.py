@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairlead.model.errors import InputError
+from fairlead.service.journal.entry import Standing
 from fairlead.service.journal.reading import SqlReader
 from fairlead.service.journal.sql import SqlStore
 from fairlead.service.journal.sqlite import open_sqlite, read_sqlite
@@ -23,10 +24,10 @@ def open_store(
     place: str | Path,
     head: Path | None = None,
     new: Callable[[], object] = lambda: None,
-    after: int | None = None,
+    after: Standing | None = None,
 ) -> SqlStore:
     """The journal at a place, to be written by this process alone; a new one where none has been.
-    `after`: the epoch of a writer in a database whose lease has run out.
+    `after`: where the writer in a database stood whose lease has run out.
 
     `place` is a file, a folder that holds `journal.db`, or a postgresql:// URL. A file's head is
     beside it; for a database, `head` names the file that tells how far the journal went. `new` is

@@ -15,6 +15,7 @@ from fairlead.service.journal.entry import (
     CorruptJournalError,
     JournalError,
     NoJournalError,
+    Standing,
     TakenJournalError,
 )
 from fairlead.service.journal.reading import Session, SqlReader, standing
@@ -56,21 +57,23 @@ def open_postgres(
     url: str,
     head: Path | None,
     made: Callable[[], object] = lambda: None,
-    after: int | None = None,
+    after: Standing | None = None,
 ) -> SqlStore:
     """The journal in this database, to be written; a new one where there is none.
 
-    `after`: the epoch of a writer whose lease has run out, and who may be there still: from now on
-    it can write no more."""
+    `after`: where the writer stood whose lease has run out, and who may be there still: from now
+    on it can write no more. Where it went on meanwhile, it is not gone."""
     name = f"the journal in {without_password(url)}"
     session = PostgresSession(url, write=True)
     try:
         epoch = _make_tables(session, url, head, made)
-        if after != epoch and not session.alone(epoch):
+        seen = after if after is not None and after.epoch == epoch else None
+        if seen is None and not session.alone(epoch):
             raise TakenJournalError(
                 f"{name} is being written by another service: stop that one first"
             )
-        return SqlStore(name, session, lambda: PostgresSession(url, write=True), head, epoch)
+        connect = lambda: PostgresSession(url, write=True)  # noqa: E731 - it is handed on
+        return SqlStore(name, session, connect, head, epoch, seen)
     except BaseException:
         session.close()
         raise

@@ -14,6 +14,7 @@ from fairlead.service.journal.entry import (
     CorruptJournalError,
     Entry,
     JournalError,
+    Standing,
     TakenJournalError,
 )
 from fairlead.service.journal.growing import fresh
@@ -32,11 +33,17 @@ class SqlStore(SqlReader):
     """A journal in a database, as its one writer.
 
     `session` found the tables in order, and that the writer so far, the `after`-th, may be followed
-    by another one; after an error there is another session. `append`, `keep` and `renew` may be
-    called from several threads."""
+    by another one, if it still stands as it was `seen`; after an error there is another session.
+    `append`, `keep` and `renew` may be called from several threads."""
 
     def __init__(
-        self, name: str, session: Session, connect: Connect, head: Path | None, after: int
+        self,
+        name: str,
+        session: Session,
+        connect: Connect,
+        head: Path | None,
+        after: int,
+        seen: Standing | None = None,
     ) -> None:
         super().__init__(name, connect, head)
         self.leader = ""
@@ -50,15 +57,16 @@ class SqlStore(SqlReader):
         try:
             session.begin(write=True)
             self._compare(session, self._mark())
+            silent = "" if seen is None else " AND beat = ? AND seq = ?"
             taken = session.run(
                 "UPDATE journal_head SET epoch = epoch + 1, beat = 0, held = 1, leader = ''"
-                " WHERE epoch = ? RETURNING epoch",
-                (after,),
+                f" WHERE epoch = ?{silent} RETURNING epoch",
+                (after,) if seen is None else (after, seen.beat, seen.seq),
             )
             self._epoch = self._look(session)
             # Before anybody can see that this is the writer: its session is there.
             if not taken or not session.alone(self._epoch):
-                raise TakenJournalError(f"another service has just taken over {self}")
+                raise TakenJournalError(f"another service writes {self} after all")
             session.commit()
             if head is not None:
                 self._head = Head(head, self._marked())

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fairlead.engines.interface import FindsFaults, NotifiesNews
 from fairlead.model.errors import FairleadError, InternalError
 from fairlead.service.fairness.observer import Timed
+from fairlead.service.journal.entry import Standing
 from fairlead.service.journal.leases import Following
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, answer
@@ -51,7 +52,7 @@ class Runner:
         service: Driven,
         door: Mailbox[Driven],
         *,
-        lead: Callable[[Follower, int], Service | None] = lambda _, __: None,
+        lead: Callable[[Follower, Standing], Service | None] = lambda _, __: None,
         address: str = "",
         poll: float = 0.02,
         clock: Callable[[], int] = wall_clock,
@@ -136,9 +137,9 @@ class Runner:
         if isinstance(service, Follower) and service.free is not None:
             self._take_over(service, service.free)
 
-    def _take_over(self, follower: Follower, epoch: int) -> None:
+    def _take_over(self, follower: Follower, gone: Standing) -> None:
         """Goes on as the service that leads, if no other one was quicker."""
-        service = self._lead(follower, epoch)
+        service = self._lead(follower, gone)
         if service is not None:
             self.service = service
             self._engage(service)

@@ -24,6 +24,7 @@ from fairlead.service.api.app import application
 from fairlead.service.api.connection import Connections, guarded
 from fairlead.service.api.middleware import Middleware, is_loopback
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.journal.entry import Standing
 from fairlead.service.loop.loop import Service
 from fairlead.service.mailbox import Mailbox, MailboxClosedError
 from fairlead.service.process.clock import wall_clock
@@ -79,7 +80,7 @@ class Serving:
     on_answer: Callable[[str, str, int, float], None] | None = None
     waits: Callable[[str], None] = lambda _: None
     troubles: Callable[[Change], None] = lambda _: None
-    lead: Callable[[Follower, int, str], Service | None] = lambda _, __, ___: None
+    lead: Callable[[Follower, Standing, str], Service | None] = lambda _, __, ___: None
     advertise: str | None = None
     address_file: str = ADDRESS
     clock: Callable[[], int] = wall_clock
@@ -149,7 +150,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
         runner = Runner(
             serving.service,
             door,
-            lead=lambda follower, epoch: serving.lead(follower, epoch, url),
+            lead=lambda follower, gone: serving.lead(follower, gone, url),
             address=serving.advertise or url,
             poll=serving.poll,
             clock=serving.clock,

@@ -68,8 +68,8 @@ class Follower:
     """Like the service, without a way to change anything: whoever drives it calls `step`.
 
     The constructor reads the journal and raises what `Service` raises; from then on it is looked at
-    aside, so that reads are answered while it is away. Once `free` names an epoch,
-    the writer of that epoch is gone, and `recovered` is what a service goes on with."""
+    aside, so that reads are answered while it is away. Once `free` says
+    where the writer stood, it is gone, and `recovered` is what a service goes on with."""
 
     ready = False
     engine_trouble = ""
@@ -88,7 +88,7 @@ class Follower:
         self.settings = settings or Settings()
         self.observer: Observer = observer or Unobserved()
         self.listeners: list[Listener] = []
-        self.free: int | None = None
+        self.free: Standing | None = None
         self._contender, self._clock = contender, clock
         self._aside = aside
         self._look: Future[_Seen] | None = None
@@ -221,7 +221,7 @@ class Follower:
             listener(seen.entries)
         self._leader, self._lost, self._fresh = seen.standing.leader, "", seen.began
         gone = self._watching.may_take_over(seen.standing, seen.over, seen.began)
-        self.free = seen.standing.epoch if gone else None
+        self.free = seen.standing if gone else None
         return bool(seen.entries)
 
 

@@ -1,4 +1,4 @@
-"""k-DF, section 6.2: heavy and light users, Figure 10 and Table 3."""
+"""k-DF, section 6.2: heavy and light users, Table 3."""
 
 from __future__ import annotations
 

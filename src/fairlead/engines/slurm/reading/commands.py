@@ -26,7 +26,7 @@ OPTIONAL = frozenset({"accounts.txt"})
 """Outputs that a cluster without slurmdbd does not have."""
 
 PATIENCE = 60
-"""Seconds that a command may take. slurmctld answers 100,000 jobs in far less."""
+"""Seconds that a command may take. What slurmctld takes with very many jobs was not measured."""
 
 
 def run(command: tuple[str, ...]) -> str:

@@ -1,0 +1,126 @@
+"""Services that lead, follow and take over in simulation: nothing is lost, nothing doubled,
+somebody leads, and planted bugs of leases are found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from fairlead.model.errors import FairleadError
+from fairlead.service.journal.entry import Standing
+from fairlead.service.journal.leases import Lease, Watch
+from fairlead.service.journal.memory import MemoryStore, Place
+from tests.vopr.faults import BrokenPromiseError
+from tests.vopr.leaders import Leaders
+
+SEEDS = 20
+
+TROUBLES = ("killed", "frozen", "frozen in a call", "cut off", "session lost", "clock lies", "wall")
+CHANGES = ("led", "began anew", "taken over by session", "taken over by silence")
+
+
+def test_nothing_is_lost_and_nothing_doubled_whoever_leads(cases: int) -> None:
+    met: Counter[str] = Counter()
+    for seed in range(SEEDS * cases):
+        world = Leaders(seed)
+        try:
+            world.run()
+        except BrokenPromiseError as error:
+            pytest.fail(f"seed {seed}: {error}")
+        met.update(world.met)
+    assert not [each for each in (*TROUBLES, *CHANGES) if met[each] < 2], met
+
+
+def _impatient(was: Any) -> Any:
+    def may_take_over(self: Watch, seen: Standing, over: bool, now: float) -> bool:
+        return bool(was(self, seen, over, now)) or now - self._since > 1.5
+
+    return may_take_over
+
+
+def _never(_was: Any) -> Any:
+    return lambda _self, _seen, _over, _now: False
+
+
+def _by_the_database(was: Any) -> Any:
+    def may_take_over(self: Watch, seen: Standing, over: bool, _now: float) -> bool:
+        return bool(was(self, seen, over, Planted.world.database_clock()))
+
+    return may_take_over
+
+
+def _trusting(_was: Any) -> Any:
+    return lambda _self: ""
+
+
+def _anybody(_was: Any) -> Any:
+    return lambda self: self._place
+
+
+def _as_it_was_once(was: Any) -> Any:
+    def init(self: MemoryStore, place: Place, after: Standing | None = None) -> None:
+        same = after is not None and after.epoch == place.epoch
+        was(self, place, place.standing() if same else after)
+
+    return init
+
+
+class Planted:
+    """The world in which a bug is planted."""
+
+    world: Leaders
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A planted bug: where, the seed that meets it first, and the promises by which it is found."""
+
+    holder: object
+    word: str
+    make: Callable[[Any], Any]
+    seed: int
+    rules: tuple[str, ...]
+
+
+BEATS = "nobody is overtaken who beats"
+LEADS = "somebody leads within 10 s"
+ORDERS = "one that was overtaken orders nothing"
+
+BUGS = {
+    "impatient": Bug(Watch, "may_take_over", _impatient, 1, (BEATS,)),
+    "nobody-takes-over": Bug(Watch, "may_take_over", _never, 0, (LEADS,)),
+    "database-clock": Bug(Watch, "may_take_over", _by_the_database, 12, (BEATS, LEADS)),
+    "belief-without-end": Bug(Lease, "check", _trusting, 59, (ORDERS, LEADS)),
+    "writes-not-fenced": Bug(
+        MemoryStore, "_mine", _anybody, 1, ("the newest writer alone writes", "CorruptJournalError")
+    ),
+    "old-look-believed": Bug(MemoryStore, "__init__", _as_it_was_once, 3, (BEATS, ORDERS)),
+}
+
+
+def _broken(seed: int) -> str | None:
+    """The promise that a seed breaks, if it does."""
+    Planted.world = Leaders(seed)
+    try:
+        Planted.world.run()
+    except BrokenPromiseError as error:
+        return error.rule
+    except FairleadError as error:
+        return type(error).__name__
+    return None
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_planted_bug_of_leases_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bug = BUGS[name]
+    monkeypatch.setattr(bug.holder, bug.word, bug.make(getattr(bug.holder, bug.word)))
+    for seed in range(bug.seed, bug.seed + 100):
+        rule = _broken(seed)
+        if rule is not None:
+            assert rule in bug.rules, f"seed {seed}"
+            return
+    pytest.fail(f"{name} was not caught")
