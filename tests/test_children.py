@@ -44,10 +44,7 @@ def test_a_signal_that_comes_while_an_object_is_finalized_is_not_lost(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_what_a_signal_broke_off_in_a_call_from_c_fails_as_the_signal(number: int) -> None:
-    @ctypes.CFUNCTYPE(None)
-    def called() -> None:
-        signal.raise_signal(number)
-
+    called = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))
     message = "what the call should have done is missing"
     with pytest.raises(Terminated) as told, unwinding():  # noqa: PT012 - both are in question
         called()
