@@ -65,11 +65,12 @@ def test_an_answer_without_levels_is_drawn(tmp_path: Path, open_page: Opened) ->
 
 def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) -> None:
     shown = open_page(generations)
-    assert "language" in shown.locator(".detail").inner_text()
+    assert "language, vision could run here and want more" in shown.locator(".detail").inner_text()
     shown.get_by_role("button", name="v[01-20] · 20 machines").press("Enter")
     told = shown.locator(".detail").inner_text()
     assert "It stops robotics at share 0.3883" in told
     assert "640 cpu: robotics 640." in told
+    assert "robotics could run here and wants more." in told
 
 
 @pytest.mark.parametrize("width", [360, 900, 1400])
