@@ -11,7 +11,7 @@ from fairlead.studies.study import Study
 STUDIES = {
     "tsf": ("fig2", "fig3", "fig4"),
     "choosy": ("fig1", "fig2", "fig3", "fig4", "fig5"),
-    "drf": ("demands", "fig3", "alternatives"),
+    "drf": ("demands", "fig3", "alternatives", "slots"),
     "kdf": ("table1", "fig9", "fairness", "fig4", "fig10", "table3", "fig12"),
     "cdrf": ("fig1", "fig2", "fig3", "section3", "theorems"),
 }
