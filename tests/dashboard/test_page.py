@@ -144,6 +144,7 @@ def test_long_names_are_broken_where_the_screen_ends(tmp_path: Path, open_page: 
     cell = shown.locator(".why").last.bounding_box()
     assert cell is not None
     assert cell["width"] < 400
+    assert cell["height"] < 90
 
 
 def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -> None:
