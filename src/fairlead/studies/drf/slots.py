@@ -15,10 +15,15 @@ COUNTS = tuple(range(1, 19))
 """Slots of a node."""
 
 
+def part(amount: int, slots: int) -> str:
+    """An equal part, rounded down: more would leave no room for the last slot."""
+    return f"{amount * 10**6 // slots / 10**6:.6f}"
+
+
 def run(_: Setting) -> Findings:
     """Shares the cluster by slots of each size, and by DRF."""
     slots = [
-        tasks(share(WHERE, USERS, f"slots(cpu={CPUS / n:.6g}, memory={MEMORY / n:.6g})"))
+        tasks(share(WHERE, USERS, f"slots(cpu={part(CPUS, n)}, memory={part(MEMORY, n)})"))
         for n in COUNTS
     ]
     drf = tasks(share(WHERE, USERS, "drfh"))
