@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -39,6 +40,21 @@ def test_a_signal_that_comes_while_an_object_is_finalized_is_not_lost(
     finally:
         signal.signal(signal.SIGHUP, before)
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_a_signal_broke_off_in_a_call_from_c_fails_as_the_signal(number: int) -> None:
+    called = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))
+    message = "what the call should have done is missing"
+    with pytest.raises(Terminated) as told, unwinding():  # noqa: PT012 - both are in question
+        called()
+        raise RuntimeError(message)
+    assert told.value.number == number
+
+
+def test_an_error_that_no_signal_caused_stays_what_it_is() -> None:
+    with pytest.raises(ZeroDivisionError), unwinding():
+        _ = 1 // 0
 
 
 def test_a_signal_waits_until_a_process_is_known() -> None:

@@ -47,9 +47,16 @@ def unwinding() -> Iterator[None]:
         if signal.getsignal(each) is not signal.SIG_IGN
     ]
     before = {each: signal.signal(each, unwind) for each in heard}
-    otherwise, sys.unraisablehook = sys.unraisablehook, _unraisable
+    lost = _Lost()
+    otherwise, sys.unraisablehook = sys.unraisablehook, lost.hear
     try:
         yield
+    except Exception as error:
+        number = lost.take()
+        if number is None:
+            raise
+        # What the signal broke off, as a call of the compiler's, fails where it is missed.
+        raise Terminated(number) from error
     finally:
         sys.unraisablehook = otherwise
         for each, handler in before.items():
@@ -78,16 +85,31 @@ def holding() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def _unraisable(lost: sys.UnraisableHookArgs) -> None:
-    """Sends a signal again that came while an object was finalized: Python drops what is raised
-    there."""
-    if not isinstance(lost.exc_value, KeyboardInterrupt):
-        sys.__unraisablehook__(lost)
-        return
-    number = lost.exc_value.number if isinstance(lost.exc_value, Terminated) else signal.SIGINT
-    again = threading.Timer(0.01, os.kill, (os.getpid(), number))  # when that is over
-    again.daemon = True
-    again.start()
+class _Lost:
+    """Signals that came while an object was finalized, or C called Python: what is raised there
+    Python drops."""
+
+    def __init__(self) -> None:
+        self._again: tuple[int, threading.Timer] | None = None
+
+    def hear(self, lost: sys.UnraisableHookArgs) -> None:
+        """Sends the signal again, when that has ended."""
+        if not isinstance(lost.exc_value, KeyboardInterrupt):
+            sys.__unraisablehook__(lost)
+            return
+        number = lost.exc_value.number if isinstance(lost.exc_value, Terminated) else signal.SIGINT
+        again = threading.Timer(0.01, os.kill, (os.getpid(), number))
+        again.daemon = True
+        self._again = number, again
+        again.start()
+
+    def take(self) -> int | None:
+        """The signal that is still to be sent again; it is not, then."""
+        if self._again is None or not self._again[1].is_alive():
+            return None
+        number, again = self._again
+        again.cancel()
+        return number
 
 
 def spawning() -> SpawnContext:

@@ -79,6 +79,16 @@ def _called(file: str) -> str:
     return "<stdin>" if file == STANDARD_INPUT else file
 
 
+def unreadable(file: str, error: Exception) -> Mistake:
+    """The mistake that a file cannot be read, or that there is no such file."""
+    if isinstance(error, FileNotFoundError):
+        return Mistake(f"no such file: {file}", _nearest(file))
+    reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    return Mistake(
+        f"{_called(file)} cannot be read: {reason}", "check the path and its permissions"
+    )
+
+
 def _nearest(file: str) -> str:
     """The file of that folder whose name is nearest, as a question; where none is, a hint to look
     at the folder, because a wrong one is the usual mistake."""
@@ -95,12 +105,7 @@ def _text(file: str) -> str:
     try:
         raw = sys.stdin.buffer.read() if file == STANDARD_INPUT else Path(file).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
-        if isinstance(error, FileNotFoundError):
-            raise InputError(f"no such file: {file}", _nearest(file)) from error
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(
-            f"{_called(file)} cannot be read: {reason}", "check the path and its permissions"
-        ) from error
+        raise InputError(unreadable(file, error)) from error
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

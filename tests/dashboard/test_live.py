@@ -253,8 +253,14 @@ def test_a_job_that_waits_is_found_and_explained(
     page = signed_in("why")
     page.get_by_role("link", name="work", exact=True).click()
     expect(page.get_by_role("heading", name="What keeps its tasks")).to_be_visible()
-    told = place.client.why("work").reasons
+    answer = place.client.why("work")
+    told, machines = answer.reasons, answer.machines
     assert told
+    assert machines is not None
+    assert (machines.room, machines.no_room) == (0, 3)
+    expect(page.locator(".funnel li")).to_have_text(["3machines are there", "0have room"])
+    page.goto(f"{place.url}/#why/evaluate")
+    expect(page.locator(".answer")).to_contain_text("held by 1 of work.")
     expect(page.locator(".answer")).to_contain_text(told[0].sentence.partition(" ")[0])
 
 
@@ -273,6 +279,15 @@ def test_the_audit_says_of_each_who_is_short_what_the_service_says(
     page.get_by_role("button", name="Try it").click()
     expect(page.get_by_role("region", name="tenants before and after")).to_contain_text("vision")
     assert page.url.endswith("#what-if?remove=b1")
+
+
+def test_what_one_more_machine_would_change_is_a_link_away(
+    signed_in: Callable[..., Page],
+) -> None:
+    page = signed_in("bottlenecks")
+    page.get_by_role("link", name="What one more machine of these would change").press("Enter")
+    expect(page.get_by_label("Add machines")).to_have_value("1 x a1")
+    expect(page.get_by_role("region", name="tenants before and after")).to_contain_text("vision")
 
 
 def test_jobs_are_filtered_by_the_service_and_the_address_says_by_what(

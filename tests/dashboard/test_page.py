@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from fairlead.cli.common.inputs import read
 from fairlead.cli.main import Exit, main
@@ -65,11 +65,12 @@ def test_an_answer_without_levels_is_drawn(tmp_path: Path, open_page: Opened) ->
 
 def test_machines_are_chosen_by_keyboard(generations: str, open_page: Opened) -> None:
     shown = open_page(generations)
-    assert "language" in shown.locator(".detail").inner_text()
+    assert "language, vision could run here and want more" in shown.locator(".detail").inner_text()
     shown.get_by_role("button", name="v[01-20] · 20 machines").press("Enter")
     told = shown.locator(".detail").inner_text()
     assert "It stops robotics at share 0.3883" in told
     assert "640 cpu: robotics 640." in told
+    assert "robotics could run here and wants more." in told
 
 
 @pytest.mark.parametrize("width", [360, 900, 1400])
@@ -127,6 +128,23 @@ def test_machines_that_have_nothing_are_drawn(
     shown.get_by_role("button", name="m1 · 1 machine").press("Enter")
     assert "No machine has" in shown.locator(".vessels").inner_text()
     assert "m1" in shown.locator(".detail").inner_text()
+
+
+def test_long_names_are_broken_where_the_screen_ends(tmp_path: Path, open_page: Opened) -> None:
+    long = "HofLGzk1Or/8Ildj2+" * 3
+    machines = [Machine(f"{number}{long}", {"cpu": 4}, {"platform": long}) for number in (1, 7)]
+    cluster = Cluster(machines, [Tenant(long)])
+    jobs = (Job("a", {"cpu": 1}, tenant=long, machines=[machines[0].name]),)
+    file = tmp_path / "long.html"
+    tree = picture(cluster, jobs, allocate(cluster, jobs))
+    file.write_text(page(long, "allocation_page", tree), encoding="utf-8")
+    shown = open_page(file.as_uri(), width=400)
+    expect(shown.locator(".detail h3")).to_contain_text(long)
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 400
+    cell = shown.locator(".why").last.bounding_box()
+    assert cell is not None
+    assert cell["width"] < 400
+    assert cell["height"] < 90
 
 
 def test_many_classes_and_tenants_are_drawn(tmp_path: Path, open_page: Opened) -> None:

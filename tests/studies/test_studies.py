@@ -36,6 +36,10 @@ EXACT: dict[str, dict[str, list[float]]] = {
         "α = 3, pickiness 0.85: wait ÷ mean task time, by the formula": [2 / 3 * 0.45**-0.5]
     },
     "kdf-fig10": {"2-DF completes at least as many tasks as DRF": [1]},
+    "kdf-fig12": {
+        "tasks of job 1 that run at once": [159],
+        "tasks of jobs 1 and 2 done at 60 s": [318, 3],
+    },
     "kdf-table3": {"Table 3, II, 2-DF: unused, the sum over eight types ÷ nine": [802]},
     "kdf-fig4": {
         "DRF: tasks of u1 and u2": [2.5, 12.5],

@@ -59,7 +59,7 @@ def picture(cluster: Cluster, jobs: Sequence[Job], allocation: Allocation) -> Tr
         "drawn": list(shown),
         "levels": _levels(allocation, story, ranges),
         "fills": _fills(jobs, allocation, story, shown),
-        "eligible": _eligible(jobs, allocation, groups, shown),
+        "eligible": _eligible(jobs, allocation, groups, shown, unmet),
         "warnings": list(allocation.sentences()),
     }
 
@@ -75,6 +75,7 @@ def _class(ranges: Ranges, group: MachineClass, machines: Sequence[Machine]) -> 
     ]
     return {
         "machines": names if len(names) <= LONGEST else f"{group.machines[0]} and others",
+        "like": group.machines[0],
         "count": len(machines),
         "capacity": _total(machines),
         "labels": [f"{key} {value}" for key, value in alike[:FEW_LABELS]],
@@ -187,18 +188,23 @@ def _eligible(
     allocation: Allocation,
     groups: Mapping[int, Sequence[Machine]],
     shown: Container[str],
+    unmet: Container[str],
 ) -> list[Tree]:
-    """The pairs of a tenant and a class on which some job of it can run, as the policy sees it."""
+    """The pairs of a tenant and a class on which some job of it can run, as the policy sees it, and
+    whether one of these jobs wants more."""
     tenant_of = {job.name: job.tenant if job.tenant in shown else OTHERS for job in allocation.jobs}
     anywhere = {job.name for job in allocation.jobs if job.placements is None}
-    pairs = {
-        (place, tenant_of[job.name])
-        for job in jobs
-        for place, group in enumerate(allocation.classes)
-        if job.name in anywhere
-        or (may_use(job, groups[group.index][0]) and holds(job, groups[group.index][0]))
-    }
-    return [{"tenant": tenant, "class": place} for place, tenant in sorted(pairs, key=_first)]
+    wants: dict[tuple[int, str | None], bool] = {}
+    for job in jobs:
+        for place, group in enumerate(allocation.classes):
+            one = groups[group.index][0]
+            if job.name in anywhere or (may_use(job, one) and holds(job, one)):
+                pair = place, tenant_of[job.name]
+                wants[pair] = wants.get(pair, False) or job.name in unmet
+    return [
+        {"tenant": tenant, "class": place, "wants": wants[place, tenant]}
+        for place, tenant in sorted(wants, key=_first)
+    ]
 
 
 def _first(pair: tuple[int, str | None]) -> tuple[int, bool, str]:

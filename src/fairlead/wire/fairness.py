@@ -93,6 +93,19 @@ class WhyReason(ResponseBody):
     values: dict[str, Any] = Field(default_factory=dict)
 
 
+class WhyMachines(ResponseBody):
+    """Every machine that is there, counted once, under the first of these that is true of it."""
+
+    excluded: Count = Field(description="by the job's constraint")
+    too_small: Count = Field(description="for a task, even when empty")
+    draining: Count
+    one_each: Count = Field(description="run a task of it already, and it spreads")
+    no_room: Count
+    reserved: Count = Field(description="have room, for others")
+    not_preferred: Count = Field(description="have room, while it waits for what it prefers")
+    room: Count
+
+
 class WhyFair(ResponseBody):
     """The job's fair share by the exact allocation, and how far it is from it."""
 
@@ -124,6 +137,7 @@ class WhyAnswer(ResponseBody):
     tasks: TaskCounts
     sentences: list[str]
     reasons: list[WhyReason] = Field(default_factory=list)
+    machines: WhyMachines | None = Field(default=None, description="null where nothing waits")
     fair: WhyFair | None = None
     change: WhyChange | None = Field(default=None, description="the first of `changes`")
     changes: list[WhyChange] = Field(default_factory=list)

@@ -126,7 +126,7 @@ def test_machines_of_another_trace_are_taken(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["info", "x.csv"], "x.csv cannot be read: No such file"),
+        (["info", "x.csv"], "no such file: x.csv"),
         (["info", "pods.csv", "--set", "seed"], "--set seed is no assignment"),
         (["info", "pods.csv", "--set", "seed=1", "--set", "seed=2"], "--set seed is given twice"),
         (["info", "pods.csv", "--set", "sed=1"], "has no option 'sed'; did you mean 'seed'?"),

@@ -127,6 +127,15 @@ def test_a_job_without_a_name_gets_one_of_its_command(shell: Terminal) -> None:
     assert len(row["name"]) == len("sleep-12345")
 
 
+def test_a_job_without_a_tenant_beside_one_of_the_same_name_is_called_by_both(
+    shell: Terminal,
+) -> None:
+    said = ("--name", "twin", "--", "sleep 1000")
+    shell("submit", "--tenant", "sales", *said)
+    assert shell.good("submit", *said) == "/twin (twin of no tenant): submitted, 1 task\n"
+    shell.good("cancel", "/twin", "sales/twin")
+
+
 def test_a_file_of_jobs_is_submitted_whole_or_not_at_all(shell: Terminal, tmp_path: Path) -> None:
     good = "{name: one, tenant: sales, demand: {cpu: 1}, tasks: 1, command: [sleep, '1000']}"
     bad = "{name: two, tenant: nobody, demand: {cpu: 1}, tasks: 1, command: 'true'}"

@@ -229,7 +229,7 @@ def test_the_file_says_what_the_command_line_does_not(tmp_path: Path) -> None:
         (["--cluster", "with-jobs.yaml"], "describes jobs, too"),
         (["--cluster", "with-jobs.yaml", "--engine", "ray"], "describes jobs, too"),
         (["--cluster", "cluster.yaml", "--engine", "ray"], "with --engine ray they come from Ray"),
-        (["--config", "nowhere.yaml"], "nowhere.yaml cannot be read: No such file"),
+        (["--config", "nowhere.yaml"], "no such file: nowhere.yaml"),
         (["--config", "bad.yaml"], 'bad.yaml:1:9: setting "engine"'),
         (["--state", "cluster.yaml"], "cluster.yaml cannot be the state folder"),
         (["--journal", "mysql://x/y"], "no journal is kept at mysql://"),

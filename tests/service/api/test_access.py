@@ -11,6 +11,7 @@ from fairlead.engines.interface import Assignment
 from fairlead.model.machine import Machine
 from fairlead.service.api.app import HANDLERS
 from fairlead.wire.routes import ROUTES, STREAM, Access, Route
+from fairlead.wire.tokens import REQUEST_HEADER
 from tests.engines.world import Fate
 from tests.service.api.stage import Answer, Stage, call, job, stream
 
@@ -191,17 +192,24 @@ def test_a_revoked_token_is_refused_at_once(stage: Stage) -> None:
     assert stage.get("/v1/me", "watcher").status == 401
 
 
+@pytest.mark.parametrize("browser", [False, True], ids=["header", "cookie"])
 @pytest.mark.parametrize("again", [False, True], ids=["revoked", "made anew for another"])
 @pytest.mark.parametrize("path", ["/v1/events", "/v1/jobs/mine/tasks/0/output?follow=true"])
-def test_what_goes_on_ends_with_its_token(stage: Stage, path: str, again: bool) -> None:
+def test_what_goes_on_ends_with_its_token(
+    stage: Stage, path: str, again: bool, browser: bool
+) -> None:
     assert stage.submit("mine", "vision").status == 201
     stage.step()
     whose = {"name": "spare", "role": "tenant", "tenant": "vision"}
     mine = stage.ask("POST", "/v1/tokens", body=whose).tree["token"]
     root = {"Authorization": f"Bearer {stage.tokens['root']}"}
+    shown = {"Authorization": f"Bearer {mine}"}
+    if browser:
+        begun = stage.ask("POST", "/v1/session", None, {"token": mine})
+        shown = {"Cookie": begun.headers["set-cookie"].partition(";")[0], REQUEST_HEADER: "1"}
 
     async def followed() -> None:
-        parts = stream(stage.app, path, {"Authorization": f"Bearer {mine}"})
+        parts = stream(stage.app, path, shown)
         reading = asyncio.ensure_future(anext(parts))
         while not stage.app.api.streams:
             await asyncio.sleep(0)

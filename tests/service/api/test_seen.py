@@ -65,6 +65,16 @@ WHAT_IFS: tuple[dict[str, list[str]], ...] = (
     {"drop_constraint": ["theirs"], "set_demand": ["theirs:cpu=2"]},
 )
 
+CAN_RUNS: tuple[dict[str, object], ...] = (
+    {"demand": {"cpu": 1}},
+    {"demand": {"cpu": 4}, "tasks": 50},
+    {"demand": {"cpu": 300}},
+    {"demand": {"cpu": 1}, "where": "zone = x, rack in (a, b)"},
+    {"demand": {"cpu": 1}, "where": "zone != x", "spread": True, "duration": "1h"},
+    {"demand": {"cpu": 1}, "machines": ["m0", "no-such"]},
+    {"demand": {"cpu": 1}, "tenant": "vision"},
+)
+
 WORDS = (f"hunter{number:03}x" for number in count())
 
 
@@ -161,6 +171,8 @@ def asked(route: Route, above: str = "") -> Iterator[tuple[str, object]]:
     bodies: tuple[object, ...] = (None,)
     if route.name == "whatif":
         bodies = WHAT_IFS
+    elif route.name == "can_run":
+        bodies = CAN_RUNS
     elif route.name in ("cancel_jobs", "forget_jobs"):
         bodies = (*({"jobs": [name]} for name in names), {"jobs": ["stays", "fails"]})
     elif route.body is not None:

@@ -55,7 +55,7 @@ def test_a_file_of_no_format_is_refused(text: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
-    assert "cannot be read: No such file" in sentence(tmp_path / "x.csv")
+    assert "no such file: " in sentence(tmp_path / "x.csv")
     assert "there is no format 'x'; the formats are fairlead, google-2011" in sentence(
         "a", form="x"
     )

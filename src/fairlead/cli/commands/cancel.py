@@ -16,7 +16,7 @@ EPILOG = """\
 examples:
   fairlead cancel train
   fairlead cancel sweep-1 sweep-2
-  fairlead cancel --all --tenant vision    everything of a tenant that is not over
+  fairlead cancel --all --tenant vision    all unfinished jobs of a tenant
 
 All of them are cancelled, or none where one is not known. Doing it again changes nothing.
 """

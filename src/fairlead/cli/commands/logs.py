@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   fairlead logs train
-  fairlead logs -f train              go on as it is written, until all tasks are over
+  fairlead logs -f train              go on as it is written, until all tasks have ended
   fairlead logs train --task 3 --tail 20
   fairlead logs train --stream stderr > errors.txt
   fairlead logs -f train --json       a line of JSON for each line

@@ -28,9 +28,6 @@ Ctrl-C stops the service and no task: started again with the same state, it cont
 START_PATIENCE = 300.0
 """Seconds that a service in the background has to start: the first start compiles the core."""
 
-LONGEST = 20_000
-"""Bytes of the log of a start that are shown, or looked through for warnings."""
-
 SILENT = 5.0
 """Seconds after which it says on a terminal that it waits."""
 
@@ -159,7 +156,8 @@ def detach(plan: Plan, words: list[str]) -> int:
     import time
 
     from fairlead.children import holding
-    from fairlead.cli.serving.process import PROCESS, STANDBY, WARNING, running
+    from fairlead.cli.serving.log import ServiceLog
+    from fairlead.cli.serving.process import PROCESS, STANDBY, running
     from fairlead.client.places import ADDRESS, STANDBY_ADDRESS
 
     beside = plan.standby and not plan.shared and running(plan.state) is not None
@@ -190,16 +188,16 @@ def detach(plan: Plan, words: list[str]) -> int:
             raise OutputError(f"the service cannot be started in {plan.state}: {error}") from error
         begun, told = time.monotonic(), not sys.stderr.isatty()
         until = begun + START_PATIENCE
+        lines = ServiceLog(log, start)
         while not address.exists():
+            lines.show_news()
             if not told and time.monotonic() > begun + SILENT:
                 told = True
                 complain(f"not serving yet; waiting up to {START_PATIENCE:g} s (its log: {log})")
             code = process.poll()
             if code is not None or time.monotonic() > until:
                 process.terminate()
-                with log.open("rb") as out:
-                    out.seek(start)
-                    sys.stderr.write(out.read(LONGEST).decode("utf-8", "replace"))
+                lines.show_others()
                 return code or 70
             time.sleep(0.05)
     except KeyboardInterrupt:  # nobody was told where it serves: it does not go on unseen
@@ -207,11 +205,7 @@ def detach(plan: Plan, words: list[str]) -> int:
             process.terminate()
             process.wait()
         raise
-    with log.open("rb") as out:
-        out.seek(start)
-        for line in out.read(LONGEST).decode("utf-8", "replace").splitlines():
-            if line.startswith(WARNING):
-                complain(line)
+    lines.show_news()
     url = address.read_text(encoding="ascii").strip()
     what = "waiting" if beside else "serving"
     say(

@@ -64,11 +64,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Starts the service and the tenants, shows them, and cleans up."""
     from fairlead.cli.commands.top import can_show
-    from fairlead.model.times import read_duration
+    from fairlead.cli.common.durations import duration_of
 
     live = can_show()
     said = args.lasting or (None if live else IN_A_PIPE)
-    lasting = None if said is None else float(read_duration(said))
+    lasting = None if said is None else float(duration_of("--for", said))
     with _folder() as folder:
         try:
             compile_first()  # here, where it can be shown

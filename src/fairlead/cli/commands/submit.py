@@ -110,7 +110,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="submit nothing if a job can never run on the machines and limits that are there",
     )
-    how.add_argument("--wait", action="store_true", help="until all is over; the exit code tells")
+    how.add_argument(
+        "--wait", action="store_true", help="until all have ended; the exit code tells"
+    )
     how.add_argument(
         "--follow", action="store_true", help="with --wait: show what the job's tasks write"
     )
@@ -278,7 +280,9 @@ def _say_rows(schema: str, rows: Sequence[JobRow], **more: object) -> None:
 
 
 def _called(row: JobRow) -> str:
-    return escaped(row.name)
+    """The name to ask for it by. One that begins with a slash is said again in words."""
+    bare = row.name.removeprefix("/")
+    return escaped(row.name if bare == row.name else f"{row.name} ({bare} of no tenant)")
 
 
 def _tasks(row: JobRow) -> str:

@@ -60,11 +60,12 @@ def run(args: argparse.Namespace) -> int:
 def _text(file: str) -> str:
     from pathlib import Path
 
+    from fairlead.files import unreadable
+
     right = "give the file that `fairlead allocate --proof` wrote, after the input"
     try:
         return Path(file).read_text(encoding="utf-8")
     except OSError as error:
-        what = f"the proof {file} cannot be read: {error.strerror}"
-    except UnicodeDecodeError:
-        what = f"the proof {file} is not UTF-8 text"
-    raise InputError(what, right)
+        raise InputError(unreadable(file, error).what, right) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the proof {file} is not UTF-8 text", right) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.cli.serving.signin import read_sign_in
+from fairlead.files import unreadable
 from fairlead.model.errors import About, InputError, Mistakes
 from fairlead.model.nodes import Source, documents, is_null
 from fairlead.model.times import read_duration
@@ -62,9 +63,10 @@ def read_config(path: Path) -> Configured:
     """Reads the file. Raises InputError with every mistake in it."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"{path} cannot be read: {reason}", "check the path") from error
+    except OSError as error:
+        raise InputError(unreadable(str(path), error)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
     mistakes = Mistakes()
     source = Source(str(path), mistakes)
     said: dict[str, Any] = {}

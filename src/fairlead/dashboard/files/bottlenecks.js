@@ -8,12 +8,16 @@ import { called, prices, scarcest } from "./picture.js";
 
 const THICK = 18;
 
+/** Tenants that a sentence names. */
+const FEW = 12;
+
 /**
  * @param {import("./picture.js").Picture} picture
  * @param {Map<string | null, string>} paint
  * @param {Map<string | null, string>} colour
+ * @param {(like: string) => string} [more] the address of what one more machine like that would change
  */
-export function bottlenecks(picture, paint, colour) {
+export function bottlenecks(picture, paint, colour, more) {
   const dear = prices(picture);
   let chosen = dear.reduce((best, each, index) => ((each?.price ?? 0) > (dear[best]?.price ?? 0) ? index : best), 0);
   const drawing = html("div", { class: "edges", tabindex: 0, role: "region", "aria-label": "who can run where" });
@@ -25,7 +29,7 @@ export function bottlenecks(picture, paint, colour) {
   function choose(index) {
     chosen = index;
     drawing.replaceChildren(graph(picture, paint, colour, dear, chosen, width, choose));
-    detail.replaceChildren(...told(picture, dear, chosen));
+    detail.replaceChildren(...told(picture, dear, chosen, more));
   }
   const view = html(
     "section",
@@ -135,8 +139,9 @@ function portion(picture, tenant, index) {
  * @param {import("./picture.js").Picture} picture
  * @param {ReturnType<typeof prices>} dear
  * @param {number} index
+ * @param {((like: string) => string) | undefined} more
  */
-function told(picture, dear, index) {
+function told(picture, dear, index, more) {
   const each = picture.classes[index];
   if (!each) return [];
   const price = dear[index];
@@ -146,8 +151,9 @@ function told(picture, dear, index) {
     .filter((fill) => fill.class === index && fill.amounts[resource])
     .map((fill) => ({ tenant: fill.tenant, has: fill.amounts[resource][fill.amounts[resource].length - 1] }))
     .sort((a, b) => b.has - a.has);
-  const could = picture.eligible.filter((pair) => pair.class === index).map(({ tenant }) => tenant);
-  const none = could.filter((tenant) => !held.some((one) => one.tenant === tenant));
+  const could = picture.eligible.filter((pair) => pair.class === index);
+  const wait = could.filter(({ wants }) => wants).map(({ tenant }) => tenant);
+  const idle = could.filter(({ tenant, wants }) => !wants && !held.some((one) => one.tenant === tenant)).map(({ tenant }) => tenant);
   const lines = [
     html("h3", {}, `${each.machines}: ${counted(each.count, "machine")}${each.labels.length ? `, ${each.labels.join(", ")}` : ""}`),
     html(
@@ -155,8 +161,13 @@ function told(picture, dear, index) {
       {},
       resource ? `${amount(size)} ${resource}: ` : "Nothing to share: ",
       held.length ? held.map(({ tenant, has }) => `${called(tenant)} ${amount(has)}`).join(", ") : "nobody holds any",
-      none.length ? `; ${none.slice(0, 12).map(called).join(", ")} could run here and ${none.length === 1 ? "has" : "have"} nothing` : "",
       ".",
+    ),
+    html(
+      "p",
+      {},
+      wait.length ? `${few(wait)} could run here and ${wait.length === 1 ? "wants" : "want"} more.` : "Nobody who could run here wants more.",
+      idle.length ? ` ${few(idle)} could, too, and ${idle.length === 1 ? "asks" : "ask"} for nothing more.` : "",
     ),
   ];
   if (price) {
@@ -171,5 +182,12 @@ function told(picture, dear, index) {
   } else {
     lines.push(html("p", {}, "It stops nobody."));
   }
+  if (more) lines.push(html("p", {}, html("a", { href: more(each.like) }, "What one more machine of these would change")));
   return lines;
+}
+
+/** @param {(string | null)[]} tenants */
+function few(tenants) {
+  const rest = tenants.length - FEW;
+  return tenants.slice(0, FEW).map(called).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }

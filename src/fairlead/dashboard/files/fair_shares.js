@@ -38,7 +38,7 @@ export function fairShares(picture, paint) {
       html("td", { class: "number" }, share(tenant.share)),
       html("td", { class: "number" }, amount(tenant.weight)),
       html("td", { class: "number" }, amount(tenant.tasks)),
-      html("td", { class: "why" }, tenant.stopped_by.slice(0, 4).join("; ")),
+      html("td", { class: "why" }, html("div", { class: "few-lines", title: tenant.stopped_by.join("; ") }, tenant.stopped_by.slice(0, 4).join("; "))),
     );
   }
   return html(

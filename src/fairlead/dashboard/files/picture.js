@@ -2,7 +2,7 @@
 /**
  * What the views draw: `fairlead.picture/1`, as the service and the commands make it.
  *
- * @typedef {{machines: string, count: number, capacity: Record<string, number>, labels: string[]}} MachineClass
+ * @typedef {{machines: string, like: string, count: number, capacity: Record<string, number>, labels: string[]}} MachineClass
  * @typedef {{name: string, parent: string | null, weight: number, share: number, jobs: number,
  *   tasks: number, wants: boolean, stopped_by: string[]}} Tenant
  * @typedef {{share: number, stop: string[], tenants: string[], stopped_by: string,
@@ -10,7 +10,7 @@
  * @typedef {{class: number, tenant: string | null, tasks: number, amounts: Record<string, number[]>}} Fill
  * @typedef {{policy: string, exact: boolean, tasks: string, resources: string[],
  *   classes: MachineClass[], tenants: Tenant[], levels: Level[], fills: Fill[],
- *   drawn: string[], eligible: {tenant: string | null, class: number}[], warnings: string[]}} Picture
+ *   drawn: string[], eligible: {tenant: string | null, class: number, wants: boolean}[], warnings: string[]}} Picture
  *
  * Tenants that are not `drawn` are one in the drawings: their name there is null.
  */

@@ -149,8 +149,10 @@ def _in_file(file: str, name: str) -> Score:
     except InputError:
         raise
     except OSError as error:
+        missing = isinstance(error, FileNotFoundError) and error.filename == file
+        reason = f"{file} cannot be read: {error.strerror or error}"
         raise InputError(
-            f"{file} cannot be read: {error.strerror or error}", "check the path"
+            f"no such file: {file}" if missing else reason, "check the path"
         ) from error
     except Exception as error:
         raise InputError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from error

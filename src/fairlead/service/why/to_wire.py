@@ -10,7 +10,7 @@ from typing import Any
 from fairlead.model.quantity import written_plain
 from fairlead.model.values import FrozenMap
 from fairlead.scheduling.transitions import TaskState
-from fairlead.scheduling.why.values import Reason
+from fairlead.scheduling.why.values import Machines, Reason
 from fairlead.service.why.answer import Fair, WhyJob
 from fairlead.service.why.remedies import Change
 from fairlead.wire import fairness as wire
@@ -32,11 +32,16 @@ def to_wire(why: WhyJob) -> wire.WhyAnswer:
         ),
         sentences=list(why.sentences()),
         reasons=[] if why.why is None else [_reason(reason) for reason in why.why.reasons],
+        machines=None if why.why is None else _machines(why.why.machines),
         fair=None if why.fair is None else _fair(why.fair, why.time),
         change=changes[0] if changes else None,
         changes=changes,
         expected_start=None if why.start is None else why.start.time,
     )
+
+
+def _machines(found: Machines) -> wire.WhyMachines:
+    return wire.WhyMachines(**{each.name: getattr(found, each.name) for each in fields(found)})
 
 
 def _fair(fair: Fair, now: int) -> wire.WhyFair:

@@ -291,8 +291,10 @@ def _in_file(spec: Spec) -> Entry:
     except InputError:
         raise
     except OSError as error:
+        missing = isinstance(error, FileNotFoundError) and error.filename == spec.file
+        reason = f"{spec.file} cannot be read: {error.strerror or error}"
         raise InputError(
-            f"{spec.file} cannot be read: {error.strerror or error}", "check the path"
+            f"no such file: {spec.file}" if missing else reason, "check the path"
         ) from error
     except Exception as error:
         raise InputError(

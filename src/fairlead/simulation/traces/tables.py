@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from fairlead.files import unreadable
 from fairlead.model.errors import InputError, Mistake, Place
 from fairlead.model.quantity import exact
 from fairlead.simulation.workload import Ints
@@ -252,12 +253,6 @@ def first_line(path: str) -> str:
         raise InputError(unreadable(path, error)) from error
     except UnicodeDecodeError:
         return ""
-
-
-def unreadable(path: str, error: Exception) -> Mistake:
-    """The mistake that a file cannot be read."""
-    reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-    return Mistake(f"{path} cannot be read: {reason}", "check the path and its permissions")
 
 
 def _text(path: str) -> TextIO:

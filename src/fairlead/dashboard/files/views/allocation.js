@@ -20,7 +20,7 @@ export function waterView() {
 export function bottlenecksView() {
   return drawn("Bottlenecks", (picture) => {
     const { paint, colour } = paints(picture.drawn);
-    return bottlenecks(picture, paint, colour);
+    return bottlenecks(picture, paint, colour, (like) => `#what-if?${new URLSearchParams({ add: `1 x ${like}` })}`);
   });
 }
 

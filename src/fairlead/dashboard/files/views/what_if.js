@@ -29,10 +29,9 @@ export function whatIf(page) {
   const answer = html("div", { class: "answer", "aria-live": "polite" });
   /** @type {{name: string, before: number, slider: HTMLInputElement}[]} */
   let sliders = [];
+  let asked = false;
 
-  /** @param {Event} event */
-  async function ask(event) {
-    event.preventDefault();
+  async function ask() {
     /** @type {Record<string, string[]>} */
     const changes = { weight: sliders.filter(({ before, slider }) => Number(slider.value) !== before).map(({ name, slider }) => `${name}=${slider.value}`) };
     for (const { name, input } of inputs) {
@@ -58,7 +57,7 @@ export function whatIf(page) {
       { class: "what-if" },
       html("h1", {}, "What if?"),
       html("p", { class: "soft" }, "Nothing is changed: the present jobs are shared twice, as things are and as they would be. Several changes of one kind are parted by semicolons."),
-      html("form", { onsubmit: ask }, weights, ...inputs.map(({ line }) => line), button),
+      html("form", { onsubmit: (/** @type {Event} */ event) => (event.preventDefault(), ask()) }, weights, ...inputs.map(({ line }) => line), button),
       answer,
     ),
     async read(signal) {
@@ -74,6 +73,9 @@ export function whatIf(page) {
         return [{ name, before, slider }];
       });
       weights.hidden = !sliders.length;
+      if (asked) return 0;
+      asked = true; // whoever comes by a link to a change wants to see what it does
+      if (inputs.some(({ input }) => input.value)) await ask();
       return 0;
     },
   };

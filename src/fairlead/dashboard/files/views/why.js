@@ -3,7 +3,8 @@
  * when it is expected to start. */
 
 import { address, read } from "../live/ask.js";
-import { html } from "../draw.js";
+import { html, svg } from "../draw.js";
+import { amount } from "../numbers.js";
 import { tenant } from "./jobs.js";
 import { table } from "../live/table.js";
 import { clock, lasting } from "../live/times.js";
@@ -13,6 +14,9 @@ const OFFERED = 20;
 
 /** Seconds between looks: an answer computes for long. */
 const AGAIN = 10;
+
+/** Names that a sentence has room for. */
+const FEW = 5;
 
 /** @param {import("../live/main.js").Page} page @returns {import("../live/main.js").View} */
 export function why(page) {
@@ -86,10 +90,63 @@ function told(found) {
       ? null
       : html("p", { class: "headline" }, wait > 0 ? `Expected to start in about ${lasting(wait)}, at ${clock(found.expected_start)}.` : "Expected to start at any moment."),
     ...rest.map((/** @type {string} */ sentence) => html("p", {}, sentence)),
+    ...(found.machines && waiting ? funnel(found.machines, found.changes) : []),
     ...part("What keeps its tasks", sentencesOf(found.reasons)),
     ...part("Its fair share", found.fair ? [found.fair.sentence] : []),
     ...part("What would start some, each tried", sentencesOf(found.changes)),
   ].filter((each) => each !== null);
+}
+
+/** What keeps a task from a machine, in the order in which it is looked at, and what is left. */
+const STEPS = /** @type {const} */ ([
+  ["excluded", "satisfy its constraint"],
+  ["too_small", "hold a task when empty"],
+  ["draining", "take tasks"],
+  ["one_each", "run no task of it yet"],
+  ["no_room", "have room"],
+  ["reserved", "are not kept for others"],
+  ["not_preferred", "are such as it prefers"],
+]);
+
+/**
+ * From all machines to those that could take a task now, a bar for each step that leaves some out, and
+ * who holds what has the least to free.
+ * @param {Record<string, number>} machines
+ * @param {{kind: string, values: any}[]} changes
+ */
+function funnel(machines, changes) {
+  const all = STEPS.reduce((sum, [name]) => sum + machines[name], machines.room);
+  let left = all;
+  const rows = [step(all, all, "machines are there")];
+  for (const [name, words] of STEPS) {
+    left -= machines[name];
+    if (left && !machines[name] && name !== "no_room") continue;
+    rows.push(step(left, all, words));
+    if (!left) break;
+  }
+  const ends = changes.find(({ kind }) => kind === "ends")?.values;
+  const held = ends && Object.entries(ends.tasks).map(([job, count]) => `${count} of ${job}`);
+  return [
+    html("h3", {}, "Where it could run"),
+    html("ol", { class: "funnel" }, ...rows),
+    held ? html("p", {}, `Nearest to free: ${ends.machines.slice(0, FEW).join(", ")}, held by ${held.slice(0, FEW).join(", ")}.`) : null,
+  ];
+}
+
+/**
+ * @param {number} left
+ * @param {number} all
+ * @param {string} words
+ */
+function step(left, all, words) {
+  const wide = all ? Math.max((100 * left) / all, left ? 1 : 0) : 0;
+  return html(
+    "li",
+    { class: left ? null : "none" },
+    html("b", {}, amount(left)),
+    svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { x: (100 - wide) / 2, width: wide, height: 10 })),
+    html("span", {}, words),
+  );
 }
 
 /** @param {{sentence: string}[]} some @returns {string[]} */

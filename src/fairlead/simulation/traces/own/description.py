@@ -8,13 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from fairlead.files import unreadable
 from fairlead.model.errors import InputError, Mistakes
 from fairlead.model.json_tree import json_tree
 from fairlead.model.quantity import exact
 from fairlead.model.tenant import Tenant
 from fairlead.model.values import FrozenMap
 from fairlead.simulation.traces.own.form import SCHEMA, Form
-from fairlead.simulation.traces.tables import unreadable
 from fairlead.simulation.workload import Resource
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fairlead.files import unreadable
 from fairlead.model.constraint import Label
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.json_tree import json_tree
@@ -29,7 +30,6 @@ from fairlead.simulation.traces.tables import (
     Vocabulary,
     arrays,
     parts,
-    unreadable,
 )
 from fairlead.simulation.workload import Ints, JobBatch, MachineTable, Resource, Words, Workload
 
