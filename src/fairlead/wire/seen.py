@@ -41,7 +41,11 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
     jobs.Task: _fields("task state attempts"),
     jobs.TaskAttempt: _fields("number machine launched started ended cause code message"),
     fairness.WhyAnswer: _fields(
-        "schema_ job tenant state tasks sentences reasons fair change changes expected_start"
+        "schema_ job tenant state tasks sentences reasons machines fair change changes"
+        " expected_start"
+    ),
+    fairness.WhyMachines: _fields(
+        "excluded too_small draining one_each no_room reserved not_preferred room"
     ),
     fairness.WhyReason: _fields("kind sentence values"),
     fairness.WhyFair: _fields("tasks guaranteed running short since moment sentence"),

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 SUBREAPER = 36
@@ -26,6 +27,15 @@ def children() -> list[int]:
     """The children of this process now."""
     path = Path(f"/proc/self/task/{os.getpid()}/children")
     return [int(word) for word in path.read_text(encoding="ascii").split()]
+
+
+def reap(keep: Collection[int]) -> None:
+    """Takes the ends of children that came here as orphans; those in `keep` are waited for where
+    they are killed."""
+    for pid in children():
+        if pid not in keep:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 def end_all() -> None:
@@ -45,6 +55,7 @@ def main() -> None:
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     running: dict[str, int] = {}
+    signal.signal(signal.SIGCHLD, lambda *_: reap(running.values()))
     try:
         for line in sys.stdin:
             method, name, how = json.loads(line)
@@ -58,10 +69,11 @@ def main() -> None:
                 )
                 answer = running[name] = process.pid
             else:
-                answer = running.pop(name)
+                answer = running[name]
                 os.kill(answer, how)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(answer, 0)
+                del running[name]
             sys.stdout.write(f"{answer}\n")
             sys.stdout.flush()
     finally:

@@ -36,6 +36,19 @@ def test_a_job_gets_what_it_asks_for(slurm: Ground) -> None:
     assert " NodeList=a" in shown
 
 
+def test_an_orphan_that_comes_to_the_keeper_leaves_no_zombie(slurm: Ground, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    orphan = f"(echo $BASHPID >{note}; exec sleep 0.1) & exit"
+    slurm._tell("start", "parent", ["bash", "-c", orphan])  # noqa: SLF001  any program will do
+    end = time.monotonic() + 20
+    while not note.exists() or not (pid := note.read_text().strip()):
+        assert time.monotonic() < end, "it never began"
+    while int(pid) in {one.pid for one in processes()}:
+        assert time.monotonic() < end, "its end is not taken"
+        time.sleep(0.02)
+    slurm.kill("parent")
+
+
 def test_nothing_is_left_of_a_cluster_whose_test_run_was_killed(slurm: Ground) -> None:
     root = str(Path(__file__).parents[3])
     done = subprocess.run(
