@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -72,7 +73,7 @@ def open_postgres(
             raise TakenJournalError(
                 f"{name} is being written by another service: stop that one first"
             )
-        connect = lambda: PostgresSession(url, write=True)  # noqa: E731 - it is handed on
+        connect = partial(PostgresSession, url, write=True)
         return SqlStore(name, session, connect, head, epoch, seen)
     except BaseException:
         session.close()
