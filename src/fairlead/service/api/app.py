@@ -24,6 +24,7 @@ from fairlead.service.api.routes import (
     dashboard,
     events,
     fairness,
+    history,
     jobs,
     machines,
     metrics,
@@ -50,7 +51,7 @@ E = TypeVar("E", bound=Exception)
 HANDLERS: Mapping[str, Handler] = {
     name: handler
     for subject in (
-        *(jobs, tasks, tenants, machines, fairness, tokens, session),
+        *(jobs, tasks, tenants, machines, fairness, history, tokens, session),
         *(events, metrics, status, dashboard),
     )
     for name, handler in getmembers(subject, iscoroutinefunction)

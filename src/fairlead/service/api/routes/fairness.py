@@ -1,4 +1,4 @@
-"""Shares now and over time, reasons, what-if, and the live audit."""
+"""Shares, reasons, what-if, and the live audit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairlead.scheduling.core import Core
 from fairlead.scheduling.reading.core_copy import FrozenCore, freeze
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.keys import may_see
-from fairlead.service.api.queries import LAST, Filter, JobName
+from fairlead.service.api.queries import JobName
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.service_view import ServiceView
@@ -39,7 +39,6 @@ from fairlead.wire.fairness import (
     LiveAllocation,
     LiveAudit,
     Shares,
-    SharesHistory,
     Shortfall,
     WhatIfAsked,
 )
@@ -67,25 +66,6 @@ async def shares(
         told = _told(view, context.caller)
         return to_wire.shares(
             _time(view, now), _core(view), view.watch, jobs=jobs, own=own, told=told
-        )
-
-    return context.answer(await context.read(look))
-
-
-async def shares_history(
-    context: Enter,
-    since: Annotated[int | None, Query(ge=0, le=LAST)] = None,
-    until: Annotated[int | None, Query(ge=0, le=LAST)] = None,
-    points: Annotated[int, Query(ge=1, le=1000)] = 100,
-    tenant: Filter = None,
-) -> Response:
-    """Shares over time."""
-    now = context.api.wall()
-
-    def look(view: ServiceView) -> SharesHistory:
-        time = _time(view, now)
-        return to_wire.history(
-            time, view.watch, since=since, until=until, points=points, tenant=tenant
         )
 
     return context.answer(await context.read(look))
