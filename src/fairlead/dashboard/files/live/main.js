@@ -25,7 +25,7 @@ import { why } from "../views/why.js";
  *
  * What a view is given: the words after its name in the address, its parameters (`put` writes them
  * there), the last events, and how to be read again at once.
- * @typedef {{words: string[], query: URLSearchParams, put: (query: Record<string, string>) => void,
+ * @typedef {{words: string[], query: URLSearchParams, put: (query: Record<string, string | string[]>) => void,
  *   again: () => void, recent: () => import("./stream.js").ServerEvent[], me: Me}} Page
  *
  * @typedef {{name: string | null, role: string, tenant: string | null}} Me
@@ -127,7 +127,7 @@ function route() {
     words,
     query: new URLSearchParams(query),
     put: (values) => {
-      const kept = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+      const kept = new URLSearchParams(Object.entries(values).flatMap(([key, some]) => [some].flat().filter(Boolean).map((value) => [key, value])));
       history.replaceState(null, "", `#${path}${kept.size ? `?${kept}` : ""}`);
     },
     again: () => look(0),
