@@ -67,6 +67,7 @@ NOT_FOR_CLIENTS |= {
     "session",
     "sign_in",
     "sign_out",
+    "updates",
 }
 """What programs other than clients ask for."""
 

@@ -291,6 +291,16 @@ ROUTES: tuple[Route, ...] = (
         "Who has less now than the exact allocation guarantees, since when, and why.",
         fairness.LiveAudit,
     ),
+    Route(
+        "updates",
+        "GET",
+        "/v1/updates",
+        Access.SEE,
+        "That something happened, once a second at most, as server-sent events; with shares: shares"
+        " and the live audit, and then what changed of them.",
+        query=("shares",),
+        media=STREAM,
+    ),
     Route("list_tokens", "GET", "/v1/tokens", Access.ADMIN, "All tokens.", tokens.Tokens),
     Route(
         "make_token",

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from fractions import Fraction
+from functools import cached_property
 
 from fairlead.audit.finding import Input
 from fairlead.audit.whatif.catalogue import Offer

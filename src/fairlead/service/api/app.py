@@ -29,6 +29,7 @@ from fairlead.service.api.routes import (
     machines,
     metrics,
     session,
+    shares,
     status,
     tasks,
     tenants,
@@ -51,7 +52,8 @@ E = TypeVar("E", bound=Exception)
 HANDLERS: Mapping[str, Handler] = {
     name: handler
     for subject in (
-        *(jobs, tasks, tenants, machines, fairness, history, tokens, session),
+        *(jobs, tasks, tenants, machines, shares, fairness, history),
+        *(tokens, session),
         *(events, metrics, status, dashboard),
     )
     for name, handler in getmembers(subject, iscoroutinefunction)

@@ -102,7 +102,7 @@ def read_rank(cursor: str | None, *, ranked: bool) -> Rank | None:
 def ranked_page(
     ranks: Sequence[Rank], after: Rank | None, most: int | None
 ) -> tuple[list[Rank], Rank | None]:
-    """Gives so many of the next ranks in their order (None: all), and the last where more follow."""
+    """Gives so many of the next ranks in order (None: all), and the last where more follow."""
     later = ranks if after is None else [rank for rank in ranks if rank > after]
     if most is None or len(later) <= most:
         return sorted(later), None

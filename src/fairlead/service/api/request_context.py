@@ -29,6 +29,7 @@ from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
+from fairlead.service.api.updates import Updates
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError
@@ -88,6 +89,7 @@ class Api:
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy)
+        self.updates = Updates(self.feed, self.clock, threads=settings.threads)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)

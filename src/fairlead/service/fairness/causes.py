@@ -59,7 +59,7 @@ def cause_of(
 ) -> Cause:
     """Why tasks of this job do not start, though it is guaranteed more than it has. `told`: what
     sentences call a job of this name."""
-    why = core.why(core.book.name_of(slot), told)
+    why = core.why(core.book.name_of(slot), told, ahead=False)
     for reason in why.reasons:
         simple = _SIMPLE.get(type(reason))
         if simple is not None:
@@ -134,7 +134,11 @@ def _above_guarantee(core: Core, exact: Answered | None) -> Bools:
 
 def _owners(core: Core, jobs: Ints, told: Told) -> FrozenMap[int]:
     """Counts the tasks of each tenant, or of a job that is its own."""
-    return FrozenMap(Counter(owner_names(core, jobs, told)))
+    slots, counts = np.unique(jobs, return_counts=True)
+    found: Counter[str] = Counter()
+    for name, count in zip(owner_names(core, slots, told), counts.tolist(), strict=True):
+        found[name] += count
+    return FrozenMap(found)
 
 
 def _name_most(counts: FrozenMap[int]) -> str:

@@ -15,6 +15,7 @@ import { clock } from "../live/times.js";
  * @typedef {{name: string, parent?: string | null, running: number, waiting: number,
  *   share: number | null, fair: number | null, guaranteed: number | null, asked: number | null,
  *   shortfall: number | null}} Held
+ * @typedef {import("../live/stream.js").Standing} Standing
  * @typedef {Held & {depth: number, below: number, open: boolean, sentence: string, most: number}} Row
  */
 
@@ -56,6 +57,18 @@ export function now(page) {
     "shares",
   );
 
+  /** @param {import("../live/stream.js").Standing} found */
+  function draw(found) {
+    paints(found.tenants.map((/** @type {Held} */ each) => each.name));
+    redraw = () => {
+      const { rows, hidden } = rowsOf(found, turned);
+      shown.show(rows, "There is no tenant and no job yet. Submit one with `fairlead submit`.");
+      remark.textContent = [hidden, `Policy ${found.policy}, exact shares of ${clock(found.exact)}.`, found.problem ?? ""].filter(Boolean).join(" ");
+    };
+    redraw();
+    headline.replaceChildren(...summary(found));
+  }
+
   /** @param {Row} row */
   function named(row) {
     const fill = paints([row.name]).paint.get(row.name);
@@ -94,16 +107,11 @@ export function now(page) {
       shown.element,
       remark,
     ),
+    stand: draw,
     async read(signal) {
       const [shares, audit] = await Promise.all([read("/v1/shares", { own: true }, signal), read("/v1/audit", {}, signal)]);
-      paints(shares.tenants.map((/** @type {Held} */ each) => each.name));
-      redraw = () => {
-        const { rows, hidden } = rowsOf(shares, audit, turned);
-        shown.show(rows, "There is no tenant and no job yet. Submit one with `fairlead submit`.");
-        remark.textContent = [hidden, `Policy ${shares.policy}, exact shares of ${clock(shares.exact)}.`, audit.problem ?? ""].filter(Boolean).join(" ");
-      };
-      redraw();
-      headline.replaceChildren(...summary(shares, audit));
+      const { tenants: checked, ...found } = audit;
+      draw({ ...found, checked, tenants: shares.tenants, jobs: shares.jobs });
       if (shares.exact === null) return BEHIND;
       return audit.shortfalls.length ? SHORT : QUIET;
     },
@@ -114,17 +122,16 @@ export function now(page) {
 
 /**
  * Who is short, of what: to be read at a glance.
- * @param {any} shares
- * @param {any} audit
+ * @param {Standing} found
  */
-function summary(shares, audit) {
-  if (shares.exact === null) return ["The exact fair shares are not known yet."];
-  const count = audit.shortfalls.length + audit.more;
+function summary(found) {
+  if (found.exact === null) return ["The exact fair shares are not known yet."];
+  const count = found.shortfalls.length + found.more;
   if (!count) return ["Nobody is short: everyone holds what it is guaranteed."];
-  const above = parentsOf(shares, audit);
-  const short = audit.shortfalls.filter((/** @type {any} */ each) => !above.has(each.tenant));
-  const names = short.slice(0, 3).map((/** @type {any} */ each) => each.tenant);
-  const rest = short.length + audit.more - names.length;
+  const above = parentsOf(found);
+  const short = found.shortfalls.filter((each) => !above.has(each.tenant));
+  const names = short.slice(0, 3).map((each) => each.tenant);
+  const rest = short.length + found.more - names.length;
   return [
     html("b", { class: "stops" }, names.join(", "), rest ? ` and ${rest} more` : ""),
     names.length === 1 && !rest ? " is short" : " are short",
@@ -136,14 +143,13 @@ function summary(shares, audit) {
 
 /**
  * Tenants that are short through one below them that is, which says why.
- * @param {any} shares
- * @param {any} audit
+ * @param {Standing} found
  */
-function parentsOf(shares, audit) {
-  const short = new Set(audit.shortfalls.map((/** @type {any} */ each) => each.tenant));
+function parentsOf(found) {
+  const short = new Set(found.shortfalls.map((each) => each.tenant));
   /** @type {Map<string, string>} */
   const through = new Map();
-  for (const { name, parent } of shares.tenants) {
+  for (const { name, parent } of found.tenants) {
     if (parent && short.has(name) && short.has(parent)) through.set(parent, name);
   }
   return through;
@@ -151,23 +157,26 @@ function parentsOf(shares, audit) {
 
 /**
  * Rows in their order: who is short of most first, those below others after them.
- * @param {any} shares
- * @param {any} audit
+ * @param {Standing} found
  * @param {Set<string>} turned
  */
-function rowsOf(shares, audit, turned) {
+function rowsOf(found, turned) {
   /** @type {Map<string, any>} */
-  const said = new Map([...audit.below_fair, ...audit.shortfalls].map((each) => [each.tenant, each]));
+  const said = new Map([...found.below_fair, ...found.shortfalls].map((each) => [each.tenant, each]));
   /** @type {Held[]} */
-  const own = shares.jobs.map((/** @type {any} */ job) => {
+  const own = found.jobs.map((job) => {
     const { guaranteed = null, shortfall = 0 } = said.get(job.name) ?? {};
     return { ...job, parent: undefined, guaranteed, shortfall: job.fair === null ? null : shortfall };
   });
   /** @type {Map<string | null | undefined, Held[]>} */
   const below = new Map();
-  for (const each of shares.tenants) below.set(each.parent, [...(below.get(each.parent) ?? []), each]);
-  const through = parentsOf(shares, audit);
-  const all = shares.tenants.length <= FEW;
+  for (const each of found.tenants) {
+    const known = below.get(each.parent);
+    if (known) known.push(each);
+    else below.set(each.parent, [each]);
+  }
+  const through = parentsOf(found);
+  const all = found.tenants.length <= FEW;
   /** @type {Map<string, number[]>} */
   const ranks = new Map();
   /** @param {Held} each @returns {number[]} how short it is, or who is below it */
@@ -179,7 +188,7 @@ function rowsOf(shares, audit, turned) {
     ranks.set(each.name, found);
     return found;
   };
-  const most = widest([...shares.tenants, ...own]);
+  const most = widest([...found.tenants, ...own]);
   /** @type {Row[]} */
   const rows = [];
   /** @param {Held[]} some @param {number} depth */
