@@ -240,6 +240,11 @@ class Shortfall(ResponseBody):
     counts: dict[str, Count] = Field(
         default_factory=dict, description="of the cause: tasks in the way by their tenants"
     )
+    lacking: dict[str, Count] = Field(
+        default_factory=dict,
+        description="resources of which too little is free, with the machines of which that is so",
+    )
+    able: Count = Field(default=0, description="machines that could run its job when empty")
     sentence: str = ""
 
 
@@ -255,6 +260,14 @@ class BelowFair(ResponseBody):
     guaranteed: Count = Field(description="tasks of its jobs together")
     job: str = Field(description="its job that is furthest from its exact tasks")
     cause: str = Field(description="a word: what keeps more tasks of that job from starting")
+    counts: dict[str, Count] = Field(
+        default_factory=dict, description="of the cause: tasks in the way by their tenants"
+    )
+    lacking: dict[str, Count] = Field(
+        default_factory=dict,
+        description="resources of which too little is free, with the machines of which that is so",
+    )
+    able: Count = Field(default=0, description="machines that could run its job when empty")
     sentence: str = ""
 
 

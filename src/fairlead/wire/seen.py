@@ -80,9 +80,11 @@ LIST: Mapping[type[ResponseBody], Mapping[str, Seen]] = {
         "schema_ time exact policy tenants shortfalls more below_fair below_fair_more problem"
     ),
     fairness.Shortfall: _fields(
-        "tenant guaranteed has shortfall tasks job since cause counts sentence"
+        "tenant guaranteed has shortfall tasks job since cause counts lacking able sentence"
     ),
-    fairness.BelowFair: _fields("tenant fair has gap fair_tasks guaranteed job cause sentence"),
+    fairness.BelowFair: _fields(
+        "tenant fair has gap fair_tasks guaranteed job cause counts lacking able sentence"
+    ),
     tokens.TokenRow: _fields("name role tenant made"),
     tokens.Tokens: _fields("schema_ tokens"),
     tokens.MadeToken: _fields("schema_ name role tenant made token"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -43,11 +43,14 @@ class CauseKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A kind, its sentence, and who or what is meant with a count each."""
+    """A kind, its sentence, and who or what is meant with a count each. `lacking`: resources of
+    which too little is free, with the number of machines, of the `able` that could run the job."""
 
     kind: CauseKind
     sentence: str
     counts: FrozenMap[int] = field(default_factory=FrozenMap)
+    lacking: FrozenMap[int] = field(default_factory=FrozenMap)
+    able: int = 0
 
 
 def cause_of(
@@ -73,7 +76,12 @@ def cause_of(
     if not why.machines.no_room:
         return others
     full = _no_room(core, exact, slot, told)
-    return others if full.kind is CauseKind.PIECES and why.machines.reserved else full
+    if full.kind is CauseKind.PIECES and why.machines.reserved:
+        return others
+    for reason in why.reasons:
+        if isinstance(reason, waiting.NoRoom):
+            full = replace(full, lacking=FrozenMap(dict(reason.lacking)), able=reason.able)
+    return full
 
 
 _SIMPLE = {

@@ -178,6 +178,9 @@ def _below(below: Below) -> wire.BelowFair:
         guaranteed=below.whole,
         job=below.job,
         cause=below.cause.kind.value,
+        counts=dict(below.cause.counts),
+        lacking=dict(below.cause.lacking),
+        able=below.cause.able,
         sentence=(
             f"{below.tenant} has a share of {has}, {gap} below its fair share of {fair}, and all"
             f" that is guaranteed: the fair share is of {counted(below.tasks, 'task')} in parts, of"
@@ -208,5 +211,7 @@ def _short(short: Short, audit: Audit) -> wire.Shortfall:
         since=since,
         cause=JUST_NOW if cause is None else cause.kind.value,
         counts={} if cause is None else dict(cause.counts),
+        lacking={} if cause is None else dict(cause.lacking),
+        able=0 if cause is None else cause.able,
         sentence=f"{short.tenant} lacks {tasks} {whose}{lasts}{why}",
     )

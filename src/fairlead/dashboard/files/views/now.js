@@ -7,6 +7,7 @@ import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
 import { counted, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
+import { because, brief, where } from "./causes.js";
 import { paints } from "../live/paints.js";
 import { table } from "../live/table.js";
 import { clock } from "../live/times.js";
@@ -16,10 +17,14 @@ import { clock } from "../live/times.js";
  *   share: number | null, fair: number | null, guaranteed: number | null, asked: number | null,
  *   shortfall: number | null}} Held
  * @typedef {import("../live/stream.js").Standing} Standing
- * @typedef {Held & {depth: number, below: number, open: boolean, sentence: string, most: number}} Row
+ * @typedef {Held & {depth: number, below: number, open: boolean, sentence: string, whole: string, job: string | null, most: number}} Row
  */
 
 const WIDTH = 420;
+
+/** The longest bar stands for so many times the share of the middle one, at most: where some have a
+ * hundred times what others have, theirs are cut off. */
+const MIDDLE = 5;
 
 /** Tenants of which all are shown at first, those below others too. */
 const FEW = 30;
@@ -51,7 +56,7 @@ export function now(page) {
       { name: "short of", kind: "number", cell: (row) => short(row) },
       { name: "runs", kind: "number extra", cell: (row) => row.running },
       { name: "waits", kind: "number extra", cell: (row) => many(row.waiting) },
-      { name: "why", kind: "why", cell: (row) => row.sentence },
+      { name: "why", kind: "why", cell: (row) => reason(row) },
     ],
     (/** @type {Row} */ row) => `${row.parent === undefined}${row.name}`,
     "shares",
@@ -135,9 +140,8 @@ function summary(found) {
   return [
     html("b", { class: "stops" }, names.join(", "), rest ? ` and ${rest} more` : ""),
     names.length === 1 && !rest ? " is short" : " are short",
-    ": ",
-    short[0].sentence,
-    ".",
+    ...(where(short[0]) ? [" of ", html("b", {}, where(short[0]))] : []),
+    `: ${because(short[0])}.`,
   ];
 }
 
@@ -198,7 +202,9 @@ function rowsOf(found, turned) {
     for (const { each } of keyed) {
       const under = each.parent === undefined ? [] : below.get(each.name) ?? [];
       const open = under.length > 0 && all !== turned.has(each.name);
-      rows.push({ ...each, depth, below: under.length, open, most, sentence: through.has(each.name) ? `is short through ${through.get(each.name)}` : why(each, said.get(each.name)) });
+      const kept = through.has(each.name) ? undefined : said.get(each.name);
+      const sentence = through.has(each.name) ? `is short through ${through.get(each.name)}` : why(each, kept);
+      rows.push({ ...each, depth, below: under.length, open, most, sentence, whole: kept?.sentence ?? "", job: kept?.job ?? null });
       if (open) walk(under, depth + 1);
     }
   }
@@ -219,11 +225,13 @@ function compared(one, other) {
 }
 
 /**
- * The share that the longest bar stands for; demand beyond twice what is held or fair is cut off.
+ * The share that the longest bar stands for; demand beyond twice what is held or fair is cut off, and
+ * so is who has far more than most.
  * @param {Held[]} rows
  */
 function widest(rows) {
-  const held = Math.max(...rows.map((each) => Math.max(each.share ?? 0, each.fair ?? 0)), 0);
+  const large = rows.map((each) => Math.max(each.share ?? 0, each.fair ?? 0)).filter((each) => each > 0).sort((a, b) => a - b);
+  const held = Math.min(large.at(-1) ?? 0, MIDDLE * (large[large.length >> 1] ?? 0));
   const asked = Math.max(...rows.map((each) => each.asked ?? 0), 0);
   return Math.max(held, Math.min(asked, 2 * held || asked)) || 1;
 }
@@ -231,14 +239,20 @@ function widest(rows) {
 /**
  * The sentence of the audit, where it has one; else what the numbers say.
  * @param {Held} each
- * @param {{sentence: string} | undefined} said
+ * @param {import("./causes.js").Kept | undefined} said
  */
 function why(each, said) {
-  if (said) return said.sentence;
+  if (said) return brief(said);
   if (!each.running && !each.waiting) return "asks for nothing";
   if (each.fair === null || each.share === null) return each.waiting ? "waits; its fair share is not known yet" : "";
   if (!each.waiting) return "has all that it asks for";
   return each.share > each.fair ? "holds more than is fair, and asks for more" : "has what is fair, and asks for more";
+}
+
+/** @param {Row} row */
+function reason(row) {
+  const text = html("span", { class: "few-lines", title: row.whole || null }, row.sentence);
+  return row.job ? html("span", {}, text, html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?")) : text;
 }
 
 /** @param {Row} row */
@@ -270,5 +284,6 @@ function bar(row) {
     row.shortfall && owed > held ? svg("rect", { x: held, y: 6, width: owed - held, height: 14, class: "missing" }) : null,
     row.guaranteed ? line(inside(owed), 19, 25, "notch") : null,
     row.fair === null ? null : line(inside(at(row.fair)), 1, 25, "tick"),
+    Math.max(row.share ?? 0, row.fair ?? 0) > row.most ? svg("path", { d: `M${WIDTH - 16} 4l-5 18h5l5-18z`, class: "cut" }) : null,
   );
 }
