@@ -53,7 +53,7 @@ export function events(page) {
       { name: "time", kind: "time", cell: (/** @type {ServerEvent} */ event) => clock(event.time) },
       { name: "what", kind: "word", cell: said },
       { name: "job", kind: "word", cell: (event) => (event.job ? html("a", { href: `#job/${encodeURIComponent(event.job)}` }, event.job) : null) },
-      { name: "task", kind: "number", cell: (event) => event.task ?? null },
+      { name: "task", kind: "number extra", cell: (event) => event.task ?? null },
       { name: "tenant", kind: "word", cell: (event) => (event.tenant ? tenant(event.tenant) : null) },
       { name: "machine", kind: "word", cell: (event) => event.machine ?? null },
       { name: "number", kind: "number extra", cell: (event) => event.seq },

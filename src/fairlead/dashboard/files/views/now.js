@@ -5,7 +5,7 @@
 import { read } from "../live/ask.js";
 import { swatch } from "../colours.js";
 import { html, svg } from "../draw.js";
-import { counted, share } from "../numbers.js";
+import { counted, readable, share } from "../numbers.js";
 import { canRun } from "./can_run.js";
 import { because, brief, where } from "./causes.js";
 import { paints } from "../live/paints.js";
@@ -22,9 +22,6 @@ import { clock } from "../live/times.js";
 
 const WIDTH = 420;
 
-/** The longest bar stands for so many times the share of the middle one, at most: where some have a
- * hundred times what others have, theirs are cut off. */
-const MIDDLE = 5;
 
 /** Tenants of which all are shown at first, those below others too. */
 const FEW = 30;
@@ -225,15 +222,14 @@ function compared(one, other) {
 }
 
 /**
- * The share that the longest bar stands for; demand beyond twice what is held or fair is cut off, and
- * so is who has far more than most.
+ * The share that the longest bar stands for; demand far beyond what is held or fair is cut off, and so
+ * is who has far more than most.
  * @param {Held[]} rows
  */
 function widest(rows) {
-  const large = rows.map((each) => Math.max(each.share ?? 0, each.fair ?? 0)).filter((each) => each > 0).sort((a, b) => a - b);
-  const held = Math.min(large.at(-1) ?? 0, MIDDLE * (large[large.length >> 1] ?? 0));
+  const held = readable(rows.map((each) => Math.max(each.share ?? 0, each.fair ?? 0)));
   const asked = Math.max(...rows.map((each) => each.asked ?? 0), 0);
-  return Math.max(held, Math.min(asked, 2 * held || asked)) || 1;
+  return Math.max(held, Math.min(asked, 1.5 * held || asked)) || 1;
 }
 
 /**
@@ -251,8 +247,8 @@ function why(each, said) {
 
 /** @param {Row} row */
 function reason(row) {
-  const text = html("span", { class: "few-lines", title: row.whole || null }, row.sentence);
-  return row.job ? html("span", {}, text, html("a", { href: `#why/${encodeURIComponent(row.job)}` }, "why?")) : text;
+  const shown = { class: "few-lines", title: row.whole || null };
+  return row.job ? html("a", { ...shown, href: `#why/${encodeURIComponent(row.job)}` }, row.sentence) : html("span", shown, row.sentence);
 }
 
 /** @param {Row} row */

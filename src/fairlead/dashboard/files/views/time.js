@@ -3,7 +3,7 @@
  * a click shows all tenants at that moment. */
 
 import { fitted, html, svg } from "../draw.js";
-import { share } from "../numbers.js";
+import { readable, share } from "../numbers.js";
 import { read } from "../live/ask.js";
 import { paints } from "../live/paints.js";
 import { clock, lasting } from "../live/times.js";
@@ -65,7 +65,8 @@ export function time(page) {
     const wanted = field.value.trim();
     const shown = history.tenants.filter(({ name, points }) => name.includes(wanted) && points.some((one) => one.share !== null || one.fair !== null));
     const { colour } = paints(history.tenants.map(({ name }) => name));
-    const most = Math.max(...shown.flatMap(({ points }) => points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0))), 0) || 1;
+    const most = readable(shown.map(({ points }) => Math.max(...points.map((one) => Math.max(one.share ?? 0, one.fair ?? 0)), 0))) || 1;
+    shown.sort((a, b) => lacked(b) - lacked(a));
     const { since, until } = history;
     drawings.replaceChildren(
       ...shown.slice(0, FEW).map((past) => drawn(past, { since, until, most, width, marks, chosen, colour: colour.get(past.name) ?? "" }, choose)),
@@ -88,7 +89,7 @@ export function time(page) {
     "section",
     { class: "time-view" },
     html("h1", {}, "Time"),
-    html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Dotted: something changed. Choose a moment for its numbers."),
+    html("p", { class: "soft" }, "Thick: the share that a tenant had. Dashed: its exact fair share. Red: what it lacked. Dotted: something changed. Who lacked most comes first. Choose a moment for its numbers."),
     html("div", { class: "filters" }, span, field),
     html("label", { class: "moments" }, "moment ", slider),
     moment,
@@ -125,7 +126,7 @@ function drawn(past, { since, until, most, width, colour, chosen, marks }, choos
   /** @param {number} when */
   const x = (when) => (width * (when - since)) / (until - since || 1);
   /** @param {number} value */
-  const y = (value) => HIGH - 6 - ((HIGH - 12) * value) / most;
+  const y = (value) => HIGH - 6 - ((HIGH - 12) * Math.min(value, 1.05 * most)) / most;
   const last = past.points[past.points.length - 1];
   const lack = past.points.filter((one) => one.share !== null && one.fair !== null && one.fair - one.share > 1e-9).length;
   const drawing = svg(
@@ -148,6 +149,11 @@ function drawn(past, { since, until, most, width, colour, chosen, marks }, choos
     chosen === null ? null : svg("line", { x1: x(chosen), x2: x(chosen), y1: 0, y2: HIGH, class: "chosen-moment" }),
   );
   return html("figure", {}, html("figcaption", {}, past.name, html("span", { class: "soft" }, ` ${share(last?.share)} of ${share(last?.fair)}`)), drawing);
+}
+
+/** What a tenant lacked in all of the time. @param {Past} past */
+function lacked({ points }) {
+  return points.reduce((sum, { share: has, fair }) => sum + (has === null || fair === null ? 0 : Math.max(fair - has, 0)), 0);
 }
 
 /**
