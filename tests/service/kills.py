@@ -81,7 +81,7 @@ class Killing:
     folder: Path
     random: Random
     port: int
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[str] | None = None
     kills: list[tuple[Victim, int]] = field(default_factory=list)
     shims: Counter[tuple[int, int]] = field(default_factory=Counter)
     accepted: dict[int, tuple[int, int, bool]] = field(default_factory=dict)

@@ -34,6 +34,12 @@ class Zygote:
                 pass_fds=[number],
             )
 
+    def end(self) -> None:
+        """Ends it, so that its processor time and that of its programs are counted as ours."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
 
 @cache
 def zygote() -> Zygote:
