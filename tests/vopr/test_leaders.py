@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from fairlead.model.errors import FairleadError
+from fairlead.service.journal import leases
 from fairlead.service.journal.entry import Standing
 from fairlead.service.journal.leases import Lease, Watch
 from fairlead.service.journal.memory import MemoryStore, Place
+from fairlead.service.loop.engine_link import EngineLink
 from tests.vopr.faults import BrokenPromiseError
 from tests.vopr.leaders import Leaders
 
@@ -36,19 +38,24 @@ def test_nothing_is_lost_and_nothing_doubled_whoever_leads(cases: int) -> None:
 
 
 def _impatient(was: Any) -> Any:
-    def may_take_over(self: Watch, seen: Standing, over: bool, now: float) -> bool:
-        return bool(was(self, seen, over, now)) or now - self._since > 1.5
+    def may_take_over(
+        self: Watch, seen: Standing, over: bool, asked: float, answered: float
+    ) -> bool:
+        return bool(was(self, seen, over, asked, answered)) or asked - self._since > 1.5
 
     return may_take_over
 
 
 def _never(_was: Any) -> Any:
-    return lambda _self, _seen, _over, _now: False
+    return lambda _self, _seen, _over, _asked, _answered: False
 
 
 def _by_the_database(was: Any) -> Any:
-    def may_take_over(self: Watch, seen: Standing, over: bool, _now: float) -> bool:
-        return bool(was(self, seen, over, Planted.world.database_clock()))
+    def may_take_over(
+        self: Watch, seen: Standing, over: bool, _asked: float, _answered: float
+    ) -> bool:
+        now = Planted.world.database_clock()
+        return bool(was(self, seen, over, now, now))
 
     return may_take_over
 
@@ -67,6 +74,50 @@ def _as_it_was_once(was: Any) -> Any:
         was(self, place, place.standing() if same else after)
 
     return init
+
+
+def _from_the_answer(was: Any) -> Any:
+    return lambda self, _began: was(self, self.clock())
+
+
+def _of_a_beat_from_the_answer(was: Any) -> Any:
+    def renew(self: Lease) -> None:
+        before = self._proved  # noqa: SLF001 - a bug is planted inside
+        was(self)
+        if self._proved != before:
+            self._proved = self.clock()
+
+    return renew
+
+
+def _since_it_was_open(was: Any) -> Any:
+    def init(self: Lease, store: Any, *, beating: bool, since: float, clock: Any) -> None:
+        was(self, store, beating=beating, since=max(since, clock()), clock=clock)
+
+    return init
+
+
+def _at_once(was: Any) -> Any:
+    def send(self: EngineLink, step: Any, reports: Any, held_back: str = "") -> None:
+        del held_back
+        was(self, step, reports)
+
+    return send
+
+
+def _from_the_question(was: Any) -> Any:
+    def may_take_over(self: Watch, seen: Standing, over: bool, asked: float, _: float) -> bool:
+        return bool(was(self, seen, over, asked, asked))
+
+    return may_take_over
+
+
+def _always_fresh(_was: Any) -> Any:
+    return lambda _self: 0.0
+
+
+def _longer(was: float) -> float:
+    return was + 2.5
 
 
 class Planted:
@@ -89,6 +140,7 @@ class Bug:
 BEATS = "nobody is overtaken who beats"
 LEADS = "somebody leads within 10 s"
 ORDERS = "one that was overtaken orders nothing"
+FRESH = "what is called fresh is fresh"
 
 BUGS = {
     "impatient": Bug(Watch, "may_take_over", _impatient, 1, (BEATS,)),
@@ -98,6 +150,15 @@ BUGS = {
     "writes-not-fenced": Bug(
         MemoryStore, "_mine", _anybody, 1, ("the newest writer alone writes", "CorruptJournalError")
     ),
+    "belief-from-the-answer": Bug(Lease, "note_append", _from_the_answer, 0, (ORDERS, FRESH)),
+    "belief-from-the-answer-to-a-beat": Bug(
+        Lease, "renew", _of_a_beat_from_the_answer, 0, (ORDERS, FRESH)
+    ),
+    "belief-since-it-was-open": Bug(Lease, "__init__", _since_it_was_open, 0, (ORDERS, FRESH)),
+    "belief-as-long-as-a-grace": Bug(leases, "TRUST", _longer, 0, (ORDERS, FRESH)),
+    "orders-not-held-back": Bug(EngineLink, "send", _at_once, 0, (ORDERS,)),
+    "silence-from-the-question": Bug(Watch, "may_take_over", _from_the_question, 0, (BEATS,)),
+    "always-called-fresh": Bug(Lease, "stale", _always_fresh, 0, (FRESH,)),
     "old-look-believed": Bug(MemoryStore, "__init__", _as_it_was_once, 3, (BEATS, ORDERS)),
 }
 
