@@ -201,9 +201,7 @@ class Leaders:
         self.ledger = Ledger()
         self.judge = ApartJudge(self.ledger)
         self.chance = Chance(seed, {}, 10**9, trace)
-        self.cluster = self.judge.cluster = Cluster(
-            MACHINES, 4.0, self.chance, self.judge, trace
-        )
+        self.cluster = self.judge.cluster = Cluster(MACHINES, 4.0, self.chance, self.judge, trace)
         self.apart = seed % 4 == 3
         self.judge.blind_until = 10**18
         self.place = Place()
