@@ -86,7 +86,7 @@ def _from_the_answer(was: Any) -> Any:
 
 def _of_a_beat_from_the_answer(was: Any) -> Any:
     def renew(self: Lease) -> None:
-        before = self._proved  # noqa: SLF001 - a bug is planted inside
+        before = self._proved
         was(self)
         if self._proved != before:
             self._proved = self.clock()

@@ -165,7 +165,7 @@ def test_a_leader_stops_believing_before_anybody_takes_over(seed: int, over: boo
     clock, store, lease = led()
     place, watch = store.place, Watch(beating=True)
     rate = draws.choice((0.7, 1.0, 1.5))  # of the leader's clock
-    time = next_beat = next_look = 0.0
+    time = next_beat = next_look = seen_at = 0.0
     cut_off = draws.uniform(0, 20)
     asked, seen = None, place.standing()
     while True:

@@ -41,9 +41,9 @@ RETRY = 1.0
 """Seconds until one that was overtaken tries again to follow."""
 
 
-def serve_now(plan: Plan) -> int:
-    """Serves until it is told to stop. Raises InputError where it cannot begin, and OutputError
-    where it cannot go on: nothing that was accepted is lost then.
+def serve_now(plan: Plan, started: Callable[[], None]) -> int:
+    """Serves until it is told to stop; `started` is called once it listens. Raises InputError where
+    it cannot begin, and OutputError where it cannot go on: nothing that was accepted is lost then.
 
     Where another service takes over a journal in a database, this one begins anew and follows it:
     of what it decided last it cannot know how much counts. Where the journal is away by then, it
@@ -56,12 +56,17 @@ def serve_now(plan: Plan) -> int:
     _private(plan.state)
     voice, overtaken = Voice(plan.log), False
     waiting = Troubles(voice.say_trouble)
+
+    def listens() -> None:
+        started()
+        waiting.look(Away(), voice.clock())
+
     with ExitStack() as open_:
         open_.callback(forget_process, plan.state)
         while True:
             begun: list[str] = []
             try:
-                code = _serve(plan, voice, begun, lambda: waiting.look(Away(), voice.clock()))
+                code = _serve(plan, voice, begun, listens)
             except (JournalError, EngineError) as error:
                 if overtaken and not begun and not isinstance(error, CorruptJournalError):
                     waiting.look(Away.because_of(error), voice.clock())
@@ -114,8 +119,8 @@ class Voice:
         self.logs.trouble(change)
 
 
-def _serve(plan: Plan, voice: Voice, begun: list[str], reached: Callable[[], object]) -> int:
-    """Serves once; once it listens, `begun` gets the address, and `reached` is called."""
+def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], None]) -> int:
+    """Serves once; when it listens, `begun` gets the address, and `listens` is called."""
     from fairlead.client.places import STANDBY_ADDRESS
     from fairlead.service.metrics import Metrics
     from fairlead.service.process.private_file import write_private
@@ -146,7 +151,7 @@ def _serve(plan: Plan, voice: Voice, begun: list[str], reached: Callable[[], obj
 
         def ready(url: str, token: bool) -> None:
             begun.append(url)
-            reached()
+            listens()
             say(greeting(plan, url, service, maker.notes, token))
 
         serving = Serving(

@@ -141,7 +141,7 @@ class Service:
             return [self._unavailable() for _ in requests]
         if not self._owns and not self._take_over(time):
             return [self._unavailable() for _ in requests]
-        if self._doubt:  # it was frozen while that was written
+        if self.journal_trouble:  # it was frozen while that was written
             return [self._unavailable() for _ in requests]
         assert self.core is not None
         news = self._link.poll(time, self.machines.due(time))
