@@ -27,10 +27,10 @@ from fairlead.service.recovery.follower import Follower, _Seen
 from fairlead.service.requests import Caller, Done, SubmitJobs, SubmittedJobs
 from fairlead.service.settings import Settings
 from tests.vopr.agreement import agree
+from tests.vopr.apart import ApartJudge, Lenient
 from tests.vopr.cluster import Cluster
 from tests.vopr.engine import SimEngine
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, CrashError, Trace
-from tests.vopr.apart import ApartJudge, Lenient
 from tests.vopr.ledger import Ledger
 
 START = 1_800_000_000 * SECOND

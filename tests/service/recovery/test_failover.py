@@ -165,7 +165,7 @@ def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> Non
 def test_one_that_was_overtaken_says_that_it_waits_for_the_database_and_then_follows(
     database: str, tmp_path: Path
 ) -> None:
-    """The new leader's connections stay, as its old ones do; nobody gets another one for a while."""
+    """Connections that there are stay; nobody gets another one for a while."""
     place = database.replace("postgres@", "once@")
     with psycopg.connect(database, autocommit=True) as admin:
         admin.execute("CREATE ROLE once LOGIN")
