@@ -185,7 +185,7 @@ class Launcher(SimEngine):
         self.frozen |= world.perhaps_freeze(self.computer, 0.01)
         if self.mine < self.cluster.owner:
             raise EngineError("a newer owner of the journal was here")
-        # On a machine of its own it hears of no newer one: what it was told it does, and the journal
+        # On a machine of its own it hears of no newer one: it does what it is told, and the journal
         # has given that up.
         late = world.apart and world.place.writer is not self.computer.store
         self.judge = Lenient() if late else world.judge
