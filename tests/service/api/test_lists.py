@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 
 from fairlead.model.machine import Machine
-from fairlead.service.api.feed import CHUNK
 from fairlead.service.api.settings import ApiSettings
+from fairlead.service.api.streams.feed import CHUNK
 from tests.service.api.stage import Stage, job
 
 MACHINES = [

@@ -11,7 +11,7 @@ import pytest
 
 from fairlead.engines.interface import Assignment
 from fairlead.model.machine import Machine
-from fairlead.service.api.updates import APART, LISTS, Updates
+from fairlead.service.api.streams.updates import APART, LISTS, Updates
 from tests.engines.world import Fate, lasting
 from tests.service.api.stage import Stage, call, job, stream
 

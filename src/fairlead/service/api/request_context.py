@@ -19,7 +19,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairlead.dashboard.served import ServedFile, served_files
-from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import Keys
 from fairlead.service.api.limits import Buckets
 from fairlead.service.api.places import Places, who_of
@@ -27,9 +26,10 @@ from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
+from fairlead.service.api.streams.feed import Feed
+from fairlead.service.api.streams.updates import Updates
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
-from fairlead.service.api.updates import Updates
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError

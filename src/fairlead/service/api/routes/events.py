@@ -13,13 +13,13 @@ from fastapi import Query
 from starlette.responses import Response
 
 from fairlead.service.api.entering import Enter
-from fairlead.service.api.feed import Feed, GoneError, before, earlier
 from fairlead.service.api.keys import may_see
 from fairlead.service.api.queries import LAST, SCANNED, Cursor, Filter, Limit, page
 from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.request_context import RequestContext
 from fairlead.service.api.seen import as_seen
 from fairlead.service.api.service_view import ServiceView
+from fairlead.service.api.streams.feed import Feed, GoneError, before, earlier
 from fairlead.service.journal.entry import Entry
 from fairlead.service.records.lookup import told_of
 from fairlead.service.records.names import LONGEST_FULL

@@ -18,7 +18,7 @@ from fairlead.service.api.refusal import RefusalError
 from fairlead.service.api.routes.jobs import own
 from fairlead.service.api.service_view import ServiceView
 from fairlead.service.api.solving import changes_of
-from fairlead.service.api.standing import get_core
+from fairlead.service.api.streams.standing import get_core
 from fairlead.service.api.submission import job_tried
 from fairlead.service.fairness.causes import Told
 from fairlead.service.records.lookup import find, told, told_otherwise

@@ -12,8 +12,14 @@ from starlette.responses import Response
 from fairlead.service.api.entering import Enter
 from fairlead.service.api.request_context import RequestContext
 from fairlead.service.api.routes.events import HEADERS
-from fairlead.service.api.standing import Standing, has_secrets, hide, in_thread, take_standing
-from fairlead.service.api.updates import Audience, Frame
+from fairlead.service.api.streams.standing import (
+    Standing,
+    has_secrets,
+    hide,
+    in_thread,
+    take_standing,
+)
+from fairlead.service.api.streams.updates import Audience, Frame
 from fairlead.wire.fairness import LiveAudit
 
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import thread_time
 
-from fairlead.service.api.feed import Feed
-from fairlead.service.api.standing import Standing, in_thread
+from fairlead.service.api.streams.feed import Feed
+from fairlead.service.api.streams.standing import Standing, in_thread
 from fairlead.service.requests import Caller, Role
 from fairlead.wire.fairness import LiveAudit, Shares
 from fairlead.wire.shape import ResponseBody
