@@ -204,7 +204,7 @@ def test_what_is_below_a_tenant_is_opened_and_closed_by_keyboard_and_keeps_its_f
     expect(opener).to_be_focused()
     opener.press("Space")
     expect(below).to_be_visible()
-    page.get_by_role("link", name="Machines").press("Enter")
+    page.get_by_role("link", name="Machines", exact=True).press("Enter")
     expect(page.get_by_role("rowheader", name="b1")).to_be_visible()
 
 
