@@ -36,6 +36,7 @@ async def enter(request: Request) -> RequestContext:
     try:
         holder = await _holder(api, request, route, address)
     except RefusalError:
+        api.owners.forget(request.scope)
         await slow_down(api, api.by_address.take(address, now), "come from this address")
         raise
     caller = _caller(route, holder)
@@ -44,6 +45,7 @@ async def enter(request: Request) -> RequestContext:
         await slow_down(api, api.by_address.take(address, now), "come from this address")
     else:
         who = who_of(caller, address)
+        api.owners.learn(request.scope, who)
         wait = api.by_token.take(who, now)
         await slow_down(api, wait, "are sent with this token or others of its tenant")
         known = request.scope.get("state", {}).get(KNOWN)

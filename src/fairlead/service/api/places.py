@@ -6,6 +6,9 @@ import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from hashlib import blake2b
+
+from starlette.types import Scope
 
 from fairlead.service.requests import Caller
 
@@ -18,6 +21,45 @@ def who_of(caller: Caller, address: str) -> str:
     if caller.tenant is not None:
         return f"tenant {caller.tenant}"
     return address if caller.token is None else f"token {caller.token}"
+
+
+SHOWN = (b"authorization", b"cookie")
+"""Headers that say who asks."""
+
+MOST_GUESSED = 10_000
+
+
+class Owners:
+    """Whose a request is before anybody has looked: his who showed the same a moment ago, and was
+    known then. Only whose turn it is may depend on it."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, str] = OrderedDict()
+
+    def guess(self, scope: Scope, address: str) -> str:
+        """By whom it is counted: the address where what it shows is not known."""
+        return self._known.get(_shown(scope), address)
+
+    def learn(self, scope: Scope, who: str) -> None:
+        """It was looked at, and is theirs."""
+        shown = _shown(scope)
+        self._known[shown] = who
+        self._known.move_to_end(shown)
+        if len(self._known) > MOST_GUESSED:
+            self._known.popitem(last=False)
+
+    def forget(self, scope: Scope) -> None:
+        """It was looked at, and is nobody's."""
+        self._known.pop(_shown(scope), None)
+
+
+def _shown(scope: Scope) -> bytes:
+    """A hash of what it shows: no secret stays longer than its request."""
+    found = blake2b(digest_size=16)
+    for name, value in scope["headers"]:
+        if name in SHOWN:
+            found.update(b"%s:%d:%s" % (name, len(value), value))
+    return found.digest()
 
 
 class Places:

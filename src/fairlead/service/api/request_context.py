@@ -22,13 +22,14 @@ from fairlead.dashboard.served import ServedFile, served_files
 from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import Keys
 from fairlead.service.api.limits import Buckets
-from fairlead.service.api.places import Places, who_of
+from fairlead.service.api.places import Owners, Places, who_of
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
+from fairlead.service.api.turns import Turns
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError
@@ -86,6 +87,8 @@ class Api:
         self.by_address = Buckets(settings.address_rate, settings.address_burst)
         self.heavy = Buckets(settings.heavy_rate, settings.heavy_burst)
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
+        self.turns = Turns(self.stopwatch)
+        self.owners = Owners()
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy)
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
@@ -323,7 +326,7 @@ class RequestContext:
                 if not streams[name]:
                     del streams[name]
 
-        return _Ongoing(parts, headers, self.route.media, end)
+        return _Ongoing(self, parts, headers, end)
 
     def _too_large(self) -> RefusalError:
         return RefusalError(
@@ -339,19 +342,25 @@ class _Ongoing(StreamingResponse):
 
     def __init__(
         self,
+        context: RequestContext,
         parts: AsyncIterator[bytes],
         headers: Mapping[str, str],
-        media: str,
         ended: Callable[[], None],
     ) -> None:
+        media = context.route.media
         super().__init__(parts, 200, {**headers, "Cache-Control": "no-store"}, media)
-        self._ended = ended
+        self._context, self._ended = context, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         finally:
             self._ended()
+
+    async def stream_response(self, send: Send) -> None:
+        """Sends the parts: in a task beside the request's, so in turns of its own."""
+        who = self._context.who
+        await self._context.api.turns.by_turns(super().stream_response(send), lambda: who)
 
 
 async def slow_down(api: Api, wait: float, whose: str) -> None:
