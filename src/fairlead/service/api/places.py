@@ -63,11 +63,11 @@ def _shown(scope: Scope) -> bytes:
 
 
 class Places:
-    """So many places, of which one owner holds all but one at most. Who waits is served in turn by
+    """So many places, of which one owner holds `each` at most. Who waits is served in turn by
     owner, not by request: who asks a hundred times waits behind himself."""
 
-    def __init__(self, places: int) -> None:
-        self._places, self._each = places, max(1, places - 1)
+    def __init__(self, places: int, each: int) -> None:
+        self._places, self._each = places, each
         self._held: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 

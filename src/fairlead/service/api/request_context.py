@@ -90,7 +90,8 @@ class Api:
         self.turns = Turns(self.stopwatch)
         self.owners = Owners()
         self.feed = Feed(settings.kept_events)
-        self.heavy_places = Places(settings.heavy)
+        self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
+        self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
         self._fetching = ThreadPoolExecutor(self.settings.fetching, "output")
         self._watching: asyncio.Task[None] | None = None
         self.solving = Solving(apart=settings.threads, seconds=settings.answer_seconds)
@@ -121,9 +122,9 @@ class Api:
         self._fetching.shutdown(wait=False, cancel_futures=True)
         self.feed.wake_all()
 
-    async def read(self, function: Callable[[ServiceView], T]) -> T:
+    async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
         """Runs the function on the service. Raises RefusalError where nobody answers."""
-        return await self._wait_for(self.door.read(function))
+        return await self._wait_for(self.door.read(function, long=long))
 
     async def ask(self, change: Change) -> Done:
         """Done, and durable. Raises RefusalError."""
@@ -190,13 +191,13 @@ class RequestContext:
         self.done = True
         return done
 
-    async def read(self, function: Callable[[ServiceView], T]) -> T:
+    async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
         """Runs the function on the service. Raises RefusalError, also where this sender
         took too much of the loop's time already; not once something was done for him: he is to
-        hear of it."""
+        hear of it. `long`: it takes more than a moment, so that others are answered meanwhile."""
         if not self.done:
             await self._slow_down_reading()
-        return await self._read(function)
+        return await self._read(function, long=long)
 
     async def read_on(self, function: Callable[[ServiceView], T]) -> T | None:
         """The same for an answer that goes on: it waits rather than refuse. None: there is no
@@ -204,7 +205,7 @@ class RequestContext:
         while (wait := self.api.reading.debt(self.who, self.api.clock())) > 0:
             await asyncio.sleep(wait)
         try:
-            return await self._read(function)
+            return await self._read(function, long=True)
         except RefusalError:
             return None
 
@@ -223,7 +224,7 @@ class RequestContext:
         except MailboxClosedError:
             return False
 
-    async def _read(self, function: Callable[[ServiceView], T]) -> T:
+    async def _read(self, function: Callable[[ServiceView], T], *, long: bool) -> T:
         api, spent = self.api, 0.0
 
         def timed(view: ServiceView) -> T:
@@ -235,7 +236,8 @@ class RequestContext:
                 spent = api.stopwatch() - began
 
         try:
-            return await api.read(timed)
+            async with api.reading_places.place(self.who):
+                return await api.read(timed, long=long)
         finally:
             api.reading.spend(self.who, api.clock(), spent)
 
@@ -296,7 +298,10 @@ class RequestContext:
 
     def answer(self, response: ResponseBody, headers: Mapping[str, str] | None = None) -> Response:
         """The answer in JSON, or that it is what the client has already."""
-        body = response.model_dump_json().encode()
+        return self.answer_text(response.model_dump_json().encode(), headers)
+
+    def answer_text(self, body: bytes, headers: Mapping[str, str] | None = None) -> Response:
+        """The same of an answer that is written already."""
         more = dict(headers or {})
         if self.request.method in ("GET", "HEAD"):
             tag = f'"{blake2b(body, digest_size=16).hexdigest()}"'

@@ -69,7 +69,7 @@ async def shares(
             _time(view, now), _core(view), view.watch, jobs=jobs, own=own, told=told
         )
 
-    return context.answer(await context.read(look))
+    return context.answer(await context.read(look, long=True))
 
 
 async def shares_history(
@@ -88,7 +88,7 @@ async def shares_history(
             time, view.watch, since=since, until=until, points=points, tenant=tenant
         )
 
-    return context.answer(await context.read(look))
+    return context.answer(await context.read(look, long=True))
 
 
 async def why(context: Enter, job: JobName) -> Response:
@@ -96,7 +96,9 @@ async def why(context: Enter, job: JobName) -> Response:
     await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
-        taken = await context.read(lambda view: _get_picture(view, context.caller, job, now))
+        taken = await context.read(
+            lambda view: _get_picture(view, context.caller, job, now), long=True
+        )
         if context.api.settings.threads:
             found = await asyncio.to_thread(explained, taken)
         else:
@@ -111,7 +113,7 @@ async def whatif(context: Enter) -> Response:
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
         present, others, policy, changes = await context.read(
-            lambda view: _get_input(view, context.caller, asked)
+            lambda view: _get_input(view, context.caller, asked), long=True
         )
         if context.api.settings.threads:
             given = await asyncio.to_thread(input_of, present)
@@ -127,7 +129,9 @@ async def can_run(context: Enter) -> Response:
     asked = await context.read_body(CanRunAsked)
     async with context.api.heavy_places.place(context.who):
         job = job_tried(asked, context.caller.tenant, context.api.settings)
-        copy, told = await context.read(lambda view: _get_copy(view, context.caller, job))
+        copy, told = await context.read(
+            lambda view: _get_copy(view, context.caller, job), long=True
+        )
         if context.api.settings.threads:
             found = await asyncio.to_thread(try_job, copy, job, told)
         else:
@@ -147,7 +151,7 @@ async def allocation(context: Enter) -> Response:
             return present, core.book.scaler.spec, _time(view, now)
 
         try:
-            present, policy, time = await context.read(look)
+            present, policy, time = await context.read(look, long=True)
             if context.api.settings.threads:
                 given = await asyncio.to_thread(input_of, present)
             else:
@@ -161,7 +165,9 @@ async def allocation(context: Enter) -> Response:
 async def audit(context: Enter) -> Response:
     """Who has less than is guaranteed."""
     now = context.api.wall()
-    return context.answer(await context.read(lambda view: _audit(view, context.caller, now)))
+    return context.answer(
+        await context.read(lambda view: _audit(view, context.caller, now), long=True)
+    )
 
 
 def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, Told]:
