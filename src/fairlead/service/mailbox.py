@@ -105,9 +105,9 @@ class Mailbox(Generic[S]):
         than so many, each job that a request names counted; at least one, if there is any."""
         taken: list[tuple[Request, Future[Reply]]] = []
         with self._wake:
-            while self._requests and (not taken or most >= _weight(self._requests[0][0])):
+            while self._requests and (not taken or most >= weight(self._requests[0][0])):
                 taken.append(self._requests.popleft())
-                most -= _weight(taken[-1][0])
+                most -= weight(taken[-1][0])
         return taken
 
     def serve_reads(self, service: S) -> None:
@@ -160,7 +160,8 @@ class Mailbox(Generic[S]):
         return future
 
 
-def _weight(request: Request) -> int:
+def weight(request: Request) -> int:
+    """How many jobs a request names; of others, one."""
     if isinstance(request, SubmitJobs | CancelJobs | ForgetJobs):
         return max(1, len(request.jobs))
     return 1

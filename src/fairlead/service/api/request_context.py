@@ -32,8 +32,8 @@ from fairlead.service.api.submission import Media, media_of
 from fairlead.service.api.turns import Turns
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
-from fairlead.service.mailbox import MailboxClosedError
-from fairlead.service.requests import Caller, Done, Refused
+from fairlead.service.mailbox import MailboxClosedError, weight
+from fairlead.service.requests import Caller, CancelledJobs, Done, Refused
 from fairlead.service.requests import Request as Change
 from fairlead.wire.errors import ErrorKind
 from fairlead.wire.routes import Route
@@ -49,6 +49,9 @@ A = TypeVar("A", bound=RequestBody)
 
 LARGE = 64 * 1024
 """Bytes of a body that is read in a thread, so that others need not wait."""
+
+CHANGING = 0.0003
+"""Seconds of the loop's time that a job costs that is submitted, cancelled or forgotten; about."""
 
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
@@ -89,6 +92,7 @@ class Api:
         self.reading = Buckets(settings.reading_rate, settings.reading_burst)
         self.turns = Turns(self.stopwatch)
         self.owners = Owners()
+        self.changing = Buckets(settings.changing_rate, settings.changing_burst)
         self.feed = Feed(settings.kept_events)
         self.heavy_places = Places(settings.heavy, max(1, settings.heavy - 1))
         self.reading_places = Places(settings.connections, 1)  # what reads one is served in order
@@ -187,7 +191,15 @@ class RequestContext:
     async def ask(self, change: Change) -> Done:
         """Done, and durable. Raises RefusalError."""
         await self._slow_down_reading()
-        done = await self.api.ask(change)
+        api, size = self.api, weight(change)
+        if api.turns.has_rivals(self.who):  # who is alone takes time from nobody
+            wait = api.changing.debt(self.who, api.clock())
+            await slow_down(api, wait, "of this sender take the loop's time")
+        api.changing.spend(self.who, api.clock(), CHANGING * size)
+        done = await api.ask(change)
+        if isinstance(done.value, CancelledJobs):  # all of a tenant's, perhaps
+            more = max(0, len(done.value.ids) - size)
+            api.changing.spend(self.who, api.clock(), CHANGING * more)
         self.done = True
         return done
 

@@ -47,7 +47,8 @@ class Turns:
         self._had: dict[str, float] = {}  # by owner: at what time of its own its next one begins
         self._time = 0.0  # the same, of the stretch that began last
         self._last, self._rest = "", 0  # who had the last turn; rounds until he may have the next
-        self._until = self._alone_at = 0.0  # when he may; when he is thought to be alone again
+        self._until = 0.0  # when he may
+        self._last_at = self._alone_at = -RIVALS  # when he had it; when he is alone again
         self._resting: asyncio.TimerHandle | None = None
         self._taken = False  # a stretch had one of the last rounds of the event loop
 
@@ -76,6 +77,11 @@ class Turns:
             except BaseException as error:  # noqa: BLE001  the work is to hear of it
                 failure = error
 
+    def has_rivals(self, owner: str) -> bool:
+        """Whether others had a turn a moment ago."""
+        now = asyncio.get_running_loop().time()
+        return now < (self._alone_at if owner == self._last else self._last_at + RIVALS)
+
     def _turn(self, owner: str) -> Generator[Any, None, None]:
         """Returns when it is the owner's turn: at once where nobody had this round yet."""
         loop = asyncio.get_running_loop()
@@ -94,7 +100,8 @@ class Turns:
     def _take(self, owner: str) -> None:
         loop = asyncio.get_running_loop()
         if owner != self._last:
-            self._alone_at = loop.time() + RIVALS
+            self._alone_at = self._last_at + RIVALS
+        self._last_at = loop.time()
         self._taken, self._last, self._rest = True, owner, REST
         loop.call_soon(self._next_round)
 
