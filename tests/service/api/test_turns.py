@@ -171,6 +171,13 @@ def test_a_failure_is_the_works_own_and_a_time_limit_within_it_holds() -> None:
     run(played())
 
 
+def test_what_was_left_of_an_event_loop_that_ended_holds_up_nobody_in_the_next() -> None:
+    stage = Stage(0.5)
+    run(_awaiting(stage.turns, asyncio.sleep(0), "a"))
+    for owner in "ab":
+        run(_awaiting(stage.turns, asyncio.sleep(0), owner))
+
+
 def test_an_owner_is_guessed_by_what_was_good_and_by_nothing_else() -> None:
     def scope(*headers: tuple[bytes, bytes]) -> dict[str, Any]:
         return {"headers": list(headers)}

@@ -43,6 +43,10 @@ class Turns:
 
     def __init__(self, stopwatch: Callable[[], float]) -> None:
         self._stopwatch = stopwatch
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._begin()
+
+    def _begin(self) -> None:
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._had: dict[str, float] = {}  # by owner: at what time of its own its next one begins
         self._time = 0.0  # the same, of the stretch that began last
@@ -85,6 +89,9 @@ class Turns:
     def _turn(self, owner: str) -> Generator[Any, None, None]:
         """Returns when it is the owner's turn: at once where nobody had this round yet."""
         loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # another one's rounds are over
+            self._loop = loop
+            self._begin()
         if self._taken:
             turn = loop.create_future()
             self._waiting.setdefault(owner, deque()).append(turn)
