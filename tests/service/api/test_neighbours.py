@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.service.api.connection import Connections
-from fairlead.service.api.places import Places
+from fairlead.service.api.neighbours.connection import Connections
+from fairlead.service.api.neighbours.places import Places
 from fairlead.service.api.settings import ApiSettings
 from tests.service.api.stage import Stage
 

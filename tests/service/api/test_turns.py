@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.service.api import turns
-from fairlead.service.api.places import Owners
+from fairlead.service.api.neighbours import turns
+from fairlead.service.api.neighbours.places import Owners
+from fairlead.service.api.neighbours.turns import Turns
 from fairlead.service.api.routes.jobs import Row, to_wire, written
-from fairlead.service.api.turns import Turns
 from fairlead.service.mailbox import Mailbox
 from fairlead.wire.jobs import Jobs
 

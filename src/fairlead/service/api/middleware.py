@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlead.service.api.entering import CALLER
-from fairlead.service.api.limits import neighbourhood
-from fairlead.service.api.places import who_of
+from fairlead.service.api.neighbours.limits import neighbourhood
+from fairlead.service.api.neighbours.places import who_of
 from fairlead.service.api.refusal import RefusalError, answer
 from fairlead.service.api.request_context import Api
 from fairlead.service.api.session import is_origin

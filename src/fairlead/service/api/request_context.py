@@ -21,15 +21,15 @@ from starlette.types import Receive, Scope, Send
 from fairlead.dashboard.served import ServedFile, served_files
 from fairlead.service.api.feed import Feed
 from fairlead.service.api.keys import Keys
-from fairlead.service.api.limits import Buckets
-from fairlead.service.api.places import Owners, Places, who_of
+from fairlead.service.api.neighbours.limits import Buckets
+from fairlead.service.api.neighbours.places import Owners, Places, who_of
+from fairlead.service.api.neighbours.turns import Turns
 from fairlead.service.api.refusal import RefusalError, of_reply, of_validation
 from fairlead.service.api.service_view import Entrance, ServiceView
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.api.solving import Solving
 from fairlead.service.api.strict import json_of
 from fairlead.service.api.submission import Media, media_of
-from fairlead.service.api.turns import Turns
 from fairlead.service.journal.entry import JournalError
 from fairlead.service.journal.leases import Following
 from fairlead.service.mailbox import MailboxClosedError, weight

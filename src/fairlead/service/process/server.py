@@ -21,8 +21,8 @@ import uvicorn
 
 from fairlead.model.errors import InputError, OutputError
 from fairlead.service.api.app import application
-from fairlead.service.api.connection import Connections, guarded
 from fairlead.service.api.middleware import Middleware, is_loopback
+from fairlead.service.api.neighbours.connection import Connections, guarded
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Standing
 from fairlead.service.loop.loop import Service
