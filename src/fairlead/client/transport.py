@@ -28,6 +28,7 @@ from fairlead.client.errors import (
 from fairlead.client.leader import find_leader
 from fairlead.client.loopback import loopback
 from fairlead.client.places import Place
+from fairlead.client.stream import lines_of
 from fairlead.model.errors import InputError, Mistake
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire
@@ -181,7 +182,6 @@ class Transport:
                 self._met = True
                 return found
             except UnreachableError as error:
-                self._settled = len(self._addresses) == 1
                 if error.sent and self.patience and not (self._settled or gave_up):
                     # It may have frozen, and it took `timeout` to give it up.
                     gave_up = True
@@ -204,19 +204,23 @@ class Transport:
         self, path: str, query: Query | None = None, headers: Mapping[str, str] | None = None
     ) -> Iterator[Iterator[str]]:
         """The lines of an answer that does not end by itself. Raises ServiceError, also while
-        lines come; a service that sends nothing for three times `timeout` is gone."""
+        lines come; a service that sends nothing for three times `timeout` is gone, and where
+        another one may lead, after the first."""
         self._settle()
-        timeout = httpx2.Timeout(self.timeout, connect=5.0, read=3 * self.timeout)
+        silent = self.timeout if len(self._addresses) > 1 else 3 * self.timeout
+        timeout = httpx2.Timeout(self.timeout, connect=5.0, read=silent)
         with (
             self._sentences(),
             self._http.stream(
                 "GET", path, params=_params(query), headers=dict(headers or {}), timeout=timeout
             ) as answer,
         ):
+            self._note(answer)
             if answer.status_code != 200:
                 answer.read()
                 _tree(answer, self.place)
-            yield _lines(answer.iter_bytes())
+            yield lines_of(answer.iter_bytes())
+        self._settled = len(self._addresses) == 1  # it ended: this one may lead no more
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -226,6 +230,7 @@ class Transport:
         except httpx2.TransportError as error:
             sentence = _unreachable(error, self.place, self.timeout)
             sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
+            self._settled = len(self._addresses) == 1
             raise UnreachableError(sentence, sent=sent) from error
         except (httpx2.DecodingError, httpx2.InvalidURL) as error:
             raise AnswerError(f"{self.place.url} answers with noise: {error}") from error
@@ -304,16 +309,6 @@ def address(*names: str) -> str:
         # On the way, steps of one or two dots would be taken for a way up.
         parts.append(part.replace(".", "%2E") if part in (".", "..") else part)
     return "/v1/" + "/".join(parts)
-
-
-def _lines(pieces: Iterator[bytes]) -> Iterator[str]:
-    """The lines of a stream, parted by line feeds and nothing else: data may hold other signs that
-    some take for line breaks."""
-    rest = b""
-    for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        for line in whole:
-            yield line.removesuffix(b"\r").decode("utf-8", "replace")
 
 
 def _output(answer: httpx2.Response, place: Place) -> Output:
