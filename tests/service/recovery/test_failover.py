@@ -162,6 +162,21 @@ def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> Non
     assert RUN_OUT + 4 <= 10 < TAKEOVER
 
 
+def test_one_in_the_background_says_that_it_follows_and_whom(database: str, tmp_path: Path) -> None:
+    words = ("--cluster", "cluster.yaml", "--journal", database, "--listen", "127.0.0.1:0")
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    try:
+        first = fairlead(tmp_path, "serve", *words, "--state", "a", "--detach")
+        assert first.stdout.startswith("serving on http://"), first.stderr
+        leader = (tmp_path / "a" / "address").read_text().strip()
+        second = fairlead(tmp_path, "serve", *words, "--state", "b", "--detach")
+        assert second.stdout.startswith(f"following the service that leads at {leader}; reads")
+    finally:
+        for name in ("b", "a"):
+            stopped = fairlead(tmp_path, "stop", "--state", name)
+            assert stopped.returncode == 0, stopped.stderr
+
+
 def test_one_that_was_overtaken_says_that_it_waits_for_the_database_and_then_follows(
     database: str, tmp_path: Path
 ) -> None:
