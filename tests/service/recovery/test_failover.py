@@ -17,12 +17,13 @@ import psycopg
 import pytest
 
 from fairlead.client.client import Client
-from fairlead.client.errors import NotLeadingError
+from fairlead.client.errors import BusyError, NotLeadingError
 from fairlead.client.transport import TAKEOVER
 from fairlead.model.job import Job
-from fairlead.service.journal.leases import RUN_OUT
+from fairlead.service.journal.leases import RUN_OUT, TRUST
 from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, until
 from tests.service.conftest import Databases
+from tests.service.failovers import Way
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -114,6 +115,31 @@ def test_a_leader_that_cannot_write_is_not_ready(database: str, tmp_path: Path) 
             until(lambda: not leads(served.url))
             assert get(served.url).json()["leads"]
         until(lambda: leads(served.url))
+
+
+def test_a_leader_whose_database_hangs_answers_what_it_knows_and_how_old_that_is(
+    database: str, tmp_path: Path
+) -> None:
+    """Nothing goes through, and nobody is told: neither the beats nor an append come back."""
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    way = Way(tmp_path / "way", Path(database.rpartition("host=")[2]))
+    place = f"{database.partition('?')[0]}?host={way.folder}"
+    with serving(tmp_path, "--cluster", "cluster.yaml", "--journal", place, "--no-auth") as served:
+        with Client(served.url) as client:
+            client.submit(Job("x", {"cpu": 1}, tasks=1, command="true"))
+            assert client.age is None
+        way.stalled = True
+        until(lambda: not leads(served.url))
+        found = get(served.url, "/v1/jobs?all=true")
+        assert [job["name"] for job in found.json()["jobs"]] == ["x"]
+        assert float(found.headers["fairlead-age"]) > TRUST
+        with Client(served.url) as client, pytest.raises(BusyError, match="journal"):
+            client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
+        way.stalled = False
+        until(lambda: leads(served.url))
+        assert "fairlead-age" not in get(served.url, "/v1/jobs").headers
+        with Client(served.url) as client:
+            client.submit(Job("y", {"cpu": 1}, tasks=1, command="true"))
 
 
 def test_one_that_waits_for_the_state_folder_takes_it(tmp_path: Path) -> None:
