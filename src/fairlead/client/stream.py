@@ -70,16 +70,6 @@ def events_of(lines: Iterator[str]) -> Iterator[Heard]:
             at = value
 
 
-def lines_of(pieces: Iterator[bytes]) -> Iterator[str]:
-    """The lines of a stream, parted by line feeds and nothing else: data may hold other signs that
-    some take for line breaks."""
-    rest = b""
-    for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        for line in whole:
-            yield line.removesuffix(b"\r").decode("utf-8", "replace")
-
-
 def _data(text: str) -> dict[str, Any]:
     try:
         tree = json.loads(text)

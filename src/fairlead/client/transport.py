@@ -28,7 +28,6 @@ from fairlead.client.errors import (
 from fairlead.client.leader import find_leader
 from fairlead.client.loopback import loopback
 from fairlead.client.places import Place
-from fairlead.client.stream import lines_of
 from fairlead.model.errors import InputError, Mistake
 from fairlead.version import __version__
 from fairlead.wire.errors import STATUS, ErrorKind, from_wire
@@ -219,7 +218,7 @@ class Transport:
             if answer.status_code != 200:
                 answer.read()
                 _tree(answer, self.place)
-            yield lines_of(answer.iter_bytes())
+            yield _lines(answer.iter_bytes())
         self._settled = len(self._addresses) == 1  # it ended: this one may lead no more
 
     @contextmanager
@@ -309,6 +308,16 @@ def address(*names: str) -> str:
         # On the way, steps of one or two dots would be taken for a way up.
         parts.append(part.replace(".", "%2E") if part in (".", "..") else part)
     return "/v1/" + "/".join(parts)
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[str]:
+    """The lines of a stream, parted by line feeds and nothing else: data may hold other signs that
+    some take for line breaks."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line.removesuffix(b"\r").decode("utf-8", "replace")
 
 
 def _output(answer: httpx2.Response, place: Place) -> Output:
