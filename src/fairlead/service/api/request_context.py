@@ -204,15 +204,13 @@ class RequestContext:
         api.changing.spend(self.who, api.clock(), CHANGING * size)
         done = await api.ask(change)
         if isinstance(done.value, CancelledJobs):  # all of a tenant's, perhaps
-            more = max(0, len(done.value.ids) - size)
-            api.changing.spend(self.who, api.clock(), CHANGING * more)
+            api.changing.spend(self.who, api.clock(), CHANGING * max(0, len(done.value.ids) - size))
         self.done = True
         return done
 
     async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
-        """Runs the function on the service. Raises RefusalError, also where this sender
-        took too much of the loop's time already; not once something was done for him: he is to
-        hear of it. `long`: it takes more than a moment, so that others are answered meanwhile."""
+        """Runs the function on the service; `long`: it takes more than a moment. Raises RefusalError,
+        also where this sender took too much of the loop's time; not once something was done."""
         if not self.done:
             await self._slow_down_reading()
         return await self._read(function, long=long)
