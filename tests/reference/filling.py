@@ -10,7 +10,7 @@ from fractions import Fraction
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
 from fairlead.model.tenant import Tenant
-from tests.reference.scales import Scale, holds, may_use, tsf
+from tests.reference.scales import Scale, can_never_run, holds, may_use, tsf
 from tests.reference.simplex import Simplex
 
 ZERO = Fraction(0)
@@ -60,6 +60,10 @@ def exact_shares(
 ) -> Shares:
     """The exact shares under the policy with this scale."""
     machines = cluster.machines
+    everywhere = [machine.name for machine in machines]
+    jobs = [
+        replace(job, exclude=everywhere) if can_never_run(cluster, job) else job for job in jobs
+    ]
     if looks is Looks.EACH:
         alone = {job.name: tsf(machines, job) for job in jobs}
         weight = weights(cluster, jobs, alone)

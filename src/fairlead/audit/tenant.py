@@ -134,7 +134,7 @@ def _try(outcome: Outcome, name: str, mine: set[str], one: Try) -> Try:
     try:
         after = solve(changed, outcome.rule).allocation
     except InputError:
-        # A job that can run nowhere needs no scale, and may have none where the change lets it
+        # A job that can never run needs no scale, and may have none where the change lets it
         # run: that is no mistake of who wrote the input, who did not ask for this.
         return one
     before = outcome.allocation

@@ -73,9 +73,9 @@ class Allocation:
 
     def sentences(self) -> tuple[str, ...]:
         """All that a user must know beside the numbers: the warnings, and why each job that can
-        run nowhere cannot."""
+        never run cannot."""
         nowhere = (
-            f"job {job.name} can run nowhere: {nowhere_sentence(job.nowhere)}"
+            f"job {job.name} can never run: {nowhere_sentence(job.nowhere)}"
             for job in self.jobs
             if job.nowhere is not None
         )

@@ -107,7 +107,7 @@ def test_csv_has_a_row_for_each_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["lattice"]["stopped_by"] == "limit of physics (cpu)"
     assert rows["align"]["stopped_by"] == "has all its tasks"
     assert float(rows["lattice"]["tasks"]) == pytest.approx(40)
-    assert err == "warning: job train can run nowhere: each of the 10 machines has no gpu.\n"
+    assert err == "warning: job train can never run: each of the 10 machines has no gpu.\n"
 
 
 def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ def test_can_run_nowhere(write: Path, capsys: pytest.CaptureFixture[str]) -> Non
     jobs = "jobs: [{name: a, demand: {cpu: 1, gpu: 1}, where: zone = east}]"
     text = explained(write, jobs, "a", capsys)
     assert text.startswith(
-        "a can run nowhere, so it gets no tasks: of 3 machines, 1 is excluded by `zone = east`"
+        "a can never run, so it gets no tasks: of 3 machines, 1 is excluded by `zone = east`"
         " and 2 have no gpu."
     )
     assert "Without `zone = east` (which alone keeps it from 1 machine: m3): 1 task, 1 more" in text
@@ -163,7 +163,7 @@ def test_a_change_that_the_policy_refuses_is_left_out(
 ) -> None:
     jobs = "jobs: [{name: a, demand: {cpu: 1}}, {name: b, demand: {gpu: 1}, where: zone = east}]"
     text = explained(write, jobs, "b", capsys, "--policy", "cmmf(cpu)")
-    assert text.startswith("b can run nowhere")
+    assert text.startswith("b can never run")
     assert "What would raise it" not in text
 
 

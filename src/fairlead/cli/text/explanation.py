@@ -102,7 +102,7 @@ def answer(why: Explanation) -> Iterator[str]:
     """Sentences on the tasks and the share that it gets."""
     job, share, allocation = escaped(why.job.name), why.share, why.allocation
     if share.nowhere is not None:
-        yield f"{job} can run nowhere, so it gets no tasks: {nowhere_sentence(share.nowhere)}"
+        yield f"{job} can never run, so it gets no tasks: {nowhere_sentence(share.nowhere)}"
         return
     runs = counted(share.tasks, "task")
     if why.job.tasks is not None:

@@ -15,7 +15,7 @@ from fairlead.audit.outcome import Outcome
 from fairlead.audit.whatif.as_data import tree
 from fairlead.audit.whatif.compare import Moved, WhatIf, what_if
 from fairlead.audit.whatif.parse import read_edits
-from fairlead.model.eligibility import nowhere
+from fairlead.model.never import nowhere
 from fairlead.model.errors import InputError, Mistake
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster, Machine
@@ -165,7 +165,7 @@ def _with_reasons(outcome: Outcome, given: Input, others: Collection[str]) -> Ou
         if share.nowhere is not None and nowhere(given.cluster, jobs[share.name]) is None
     }
     said |= {
-        share.name: "it can run nowhere"
+        share.name: "it can never run"
         for share in allocation.jobs
         if share.nowhere is not None and share.name in others
     }
