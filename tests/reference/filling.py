@@ -106,7 +106,13 @@ def weights(
             weight[tenant.name] = Fraction(1) if tenant.weight is None else tenant.weight
             continue
         own = _below(cluster.tenants, jobs, tenant.name)
-        mine = [job for job in jobs if job.name in own and scale[job.name] > 0]
+        mine = [
+            job
+            for job in jobs
+            if job.name in own
+            and scale[job.name] > 0
+            and any(may_use(job, machine) for machine in cluster.machines)
+        ]
         if not mine:  # it takes part in nothing
             weight[tenant.name] = Fraction(1)
             continue

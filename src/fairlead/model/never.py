@@ -25,7 +25,7 @@ Limits = Mapping[str, tuple[Tenant, ...]]
 
 
 def never_run(cluster: Cluster, jobs: Sequence[Job]) -> frozenset[str]:
-    """The names of the jobs that can never run. The tenants form a tree."""
+    """The names of the jobs that can never run."""
     look = _Look(cluster, jobs)
     return frozenset(job.name for number, job in enumerate(jobs) if look.never(number, job))
 
@@ -105,15 +105,14 @@ def whole_tasks(job: Job, capacity: FrozenMap[Fraction], devices: Set[str]) -> i
 
 
 def _limits_above(tenants: Sequence[Tenant]) -> Limits:
+    """Nothing of a tenant that is below itself, or below none that there is: the check says so."""
     by_name = {tenant.name: tenant for tenant in tenants}
     found: dict[str, tuple[Tenant, ...]] = {}
     for tenant in tenants:
-        above: list[Tenant] = []
-        at: Tenant | None = tenant
-        while at is not None:
-            if at.limit:
-                above.append(at)
-            at = None if at.parent is None else by_name[at.parent]
-        if above:
-            found[tenant.name] = tuple(above)
+        chain = {tenant.name: tenant}
+        while (above := by_name.get(tenant.parent or "")) and above.name not in chain:
+            tenant = chain[above.name] = above
+        limited = tuple(each for each in chain.values() if each.limit)
+        if limited:
+            found[next(iter(chain))] = limited
     return found
