@@ -60,7 +60,7 @@ def exact_shares(
 ) -> Shares:
     """The exact shares under the policy with this scale."""
     machines = cluster.machines
-    everywhere = [machine.name for machine in machines]
+    everywhere = tuple(machine.name for machine in machines)
     jobs = [
         replace(job, exclude=everywhere) if can_never_run(cluster, job) else job for job in jobs
     ]

@@ -30,25 +30,32 @@ def never_run(cluster: Cluster, jobs: Sequence[Job]) -> frozenset[str]:
     return frozenset(job.name for number, job in enumerate(jobs) if look.never(number, job))
 
 
+def why_never(cluster: Cluster, jobs: Sequence[Job]) -> dict[str, Nowhere]:
+    """Of the jobs that can never run, why, counted. Jobs that are alike have one reason."""
+    look = _Look(cluster, jobs)
+    known: dict[object, Nowhere] = {}
+    found: dict[str, Nowhere] = {}
+    for number, job in enumerate(jobs):
+        if look.never(number, job):
+            limits = tuple(look.limits_below(job))
+            wanted = (job.demand, job.gang, job.spread)
+            key = (wanted, job.where, job.machines, job.exclude, limits)
+            if key not in known:
+                known[key] = look.reason(number, job, limits)
+            found[job.name] = known[key]
+    return found
+
+
 def nowhere(cluster: Cluster, job: Job) -> Nowhere | None:
     """Why the job can never run, counted; None if it can."""
-    look = _Look(cluster, (job,))
-    if not look.never(0, job):
-        return None
-    limits = tuple(look.limits_below(job))
-    holding = [(fit, count) for fit, count in look.fits(0, job) if fit]
-    room = sum(fit * count for fit, count in holding)
-    if room >= job.gang:
-        return Nowhere(len(cluster.machines), (), (), limits=limits)
-    able = sum(count for _, count in holding)
-    gang = GangTooLarge(job.gang, room, able) if able else None
-    return replace(excluded(cluster, job), gang=gang, limits=limits)
+    return why_never(cluster, (job,)).get(job.name)
 
 
 class _Look:
     """An input, with what its jobs have in common looked at once."""
 
     def __init__(self, cluster: Cluster, jobs: Sequence[Job]) -> None:
+        self._cluster = cluster
         self._devices: Set[str] = cluster.devices
         self._limits = _limits_above(cluster.tenants)
         allowed: Eligibility = eligibility(cluster, jobs)
@@ -66,6 +73,16 @@ class _Look:
             if room >= job.gang:
                 return False
         return True
+
+    def reason(self, number: int, job: Job, limits: tuple[OverLimit, ...]) -> Nowhere:
+        """Why this job, which these limits are too low for, can never run."""
+        holding = [(fit, count) for fit, count in self.fits(number, job) if fit]
+        room = sum(fit * count for fit, count in holding)
+        if room >= job.gang:
+            return Nowhere(len(self._cluster.machines), (), (), limits=limits)
+        able = sum(count for _, count in holding)
+        gang = GangTooLarge(job.gang, room, able) if able else None
+        return replace(excluded(self._cluster, job), gang=gang, limits=limits)
 
     def fits(self, number: int, job: Job) -> Iterator[tuple[int, int]]:
         """Of each kind of machine that its constraint allows, how many tasks an empty one holds,

@@ -44,6 +44,11 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.12g}")
 
 
+def never_words(job: str, reason: Nowhere) -> str:
+    """The sentence on a job that can never run."""
+    return f"job {job} can never run: {nowhere_sentence(reason)}"
+
+
 def nowhere_sentence(reason: Nowhere) -> str:
     """Why it can never run, counted: `of 50 machines, 20 are excluded by ...`."""
     if not reason.machines:

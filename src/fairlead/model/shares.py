@@ -138,8 +138,8 @@ class Nowhere:
     Every machine is counted once for each part of the constraint that excludes it (`where` parts
     as written, `machines`, `exclude`) and, among those that satisfy the constraint, for each
     resource of which it has nothing though a task needs it (`resources`), or less than a task needs
-    (`small`). Where machines are left: a `gang` that they do not hold. `limits` are those that are too
-    low.
+    (`small`). Where machines are left: a `gang` that they do not hold. `limits` are those that are
+    too low.
     """
 
     machines: int

@@ -9,8 +9,8 @@ from fairlead.model.eligibility import Eligibility, eligibility
 from fairlead.model.errors import Mistakes
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
-from fairlead.model.never import never_run
 from fairlead.model.names import compress
+from fairlead.model.never import never_run
 from fairlead.model.tenant import Tenant
 
 

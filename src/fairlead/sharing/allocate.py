@@ -11,10 +11,10 @@ from flint import fmpq
 
 from fairlead.model.allocation import Allocation
 from fairlead.model.check import check, with_implied_tenants
-from fairlead.model.never import never_run, nowhere
 from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.model.never import why_never
 from fairlead.model.proof import Proof, Round, Scale
 from fairlead.model.shares import Freeze, JobShare, Level, Stop, Tasks
 from fairlead.model.unrounded import EXACT, IN_DOUBLES
@@ -312,11 +312,8 @@ def _with_reasons(
 ) -> tuple[JobShare, ...]:
     """The jobs' shares, with the reason for each that can never run."""
     idle = {share.name for share in shares if not share.tasks}
-    by_name = {job.name: job for job in jobs if job.name in idle}
-    never = never_run(cluster, tuple(by_name.values()))
+    never = why_never(cluster, tuple(job for job in jobs if job.name in idle))
     return tuple(
-        replace(share, nowhere=nowhere(cluster, by_name[share.name]))
-        if share.name in never
-        else share
+        replace(share, nowhere=never[share.name]) if share.name in never else share
         for share in shares
     )

@@ -249,8 +249,8 @@ def test_a_task_larger_than_every_machine_is_reported(
         encoding="utf-8",
     )
     out = run(capsys, "allocate", str(file))
-    assert "warning: job a: a task is larger than every machine that it may use" in out
-    assert "0.5" in out
+    assert "job a can never run: each of the 2 machines has too little cpu for a task." in out
+    assert "0    0.5  can never run" in out
 
 
 def test_thousands_of_jobs_are_all_listed_and_levels_are_abbreviated(

@@ -139,7 +139,8 @@ def test_the_only_machine_is_not_counted(write: Path, capsys: pytest.CaptureFixt
 def test_a_limit_of_nothing_has_no_holders(write: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = "tenants: [{name: t, limit: {cpu: 0}}]\njobs: [{name: a, tenant: t, demand: {cpu: 1}}]"
     text = explained(write, jobs, "a", capsys)
-    assert "- Tenant t has reached its limit of cpu, which is 0. What would" in text
+    assert "a can never run, so it gets no tasks: a task needs 1 cpu, and tenant t may hold" in text
+    assert "- One more cpu in the limit of t: 1 task, 1 more." in text
 
 
 def test_a_limit_over_machines_filled_by_themselves_is_told_once(

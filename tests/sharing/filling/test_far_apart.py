@@ -19,7 +19,7 @@ from tests.sharing.filling.proof import filled, proved
 
 
 def test_a_job_that_can_run_next_to_nowhere_has_its_share_of_that() -> None:
-    """All stop when `a` is used up; a machine where `a` is next to nothing of what the picky one needs counts."""
+    """All stop when `a` is used up; that the picky one needs next to nothing of."""
     cluster = Cluster([Machine("m0", {"a": 1, "b": 1}), Machine("m1", {"a": 2000})])
     jobs = [
         Job("one", {"a": 1}),
@@ -69,7 +69,7 @@ def test_a_place_for_next_to_nothing_of_a_job_is_a_place() -> None:
         Job("j11", {"gpu": 1, "mem": 1}),
     ]
     found = exactly(cluster, jobs, "tsf")
-    assert (found.tasks["j6"], found.tasks["j7"]) == (1, 2)
+    assert [found.tasks[name] for name in ("j6", "j7")] == [1, 2]
     assert 0 < found.tasks["tiny"] < 10
 
 

@@ -42,7 +42,9 @@ def test_every_machine_and_job_is_found_again_in_the_arrays(cases: int) -> None:
 
 def test_classes_differ_in_what_some_job_sees(cases: int) -> None:
     for seed in range(60 * cases):
-        problem = compile_problem(*instance(Random(seed), replace(KIND, nowhere=False, limits=False)))
+        problem = compile_problem(
+            *instance(Random(seed), replace(KIND, nowhere=False, limits=False))
+        )
         seen = np.hstack([problem.capacity, problem.eligible.T])
         assert len(np.unique(seen, axis=0)) == len(problem.count), seed
 

@@ -235,7 +235,7 @@ def advice(
             more = number(change.tasks - why.share.tasks, _DIGITS)
             brings = f"{counted(change.tasks, 'task')}, {more} more"
         elif why.share.nowhere is not None:
-            brings = "it could run there"
+            brings = "it could run" if change.machines is None else "it could run there"
         elif change.slope is None:
             brings = "there is room to gain, by the prices"
         else:
@@ -300,7 +300,7 @@ def change_briefly(change: Change) -> str:
         case Kind.SPREAD:
             return f"dropping `{SPREAD}`"
         case Kind.DEMAND:
-            return f"a tenth less {change.resource} a task"
+            return f"a smaller demand of {change.resource}"
         case _:
             return f"dropping {_part(change) if change.subject else 'the whole constraint'}"
 

@@ -44,6 +44,7 @@ def question(
             held=jobs.held,
             scale=jobs.measuring_scale(machines),
             gang=jobs.gang,
+            piece=core.state.unit.copy(),
         ),
         tree=TenantTree(tenants.parent, tenants.weight, tenants.limit),
         up=machines.up,

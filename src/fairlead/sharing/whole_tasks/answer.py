@@ -11,9 +11,9 @@ import numpy as np
 from flint import fmpq
 
 from fairlead.model.allocation import Allocation
-from fairlead.model.never import nowhere
 from fairlead.model.job import Job
 from fairlead.model.machine import Cluster
+from fairlead.model.never import why_never
 from fairlead.model.shares import Certificate, JobShare, Placement, Tasks
 from fairlead.model.wholes import Chance, Distance, Packing, Whole
 from fairlead.model.words import listing
@@ -240,7 +240,7 @@ def _allocation(
         for tasks, each in zip(total, unit, strict=True)
     ]
     at = {name: j for j, name in enumerate(problem.job_names)}
-    by_name = {job.name: job for job in jobs}
+    never = why_never(cluster, jobs)
     shares = []
     for job in jobs:
         j = at[job.name]
@@ -258,7 +258,7 @@ def _allocation(
                     for c in names.order
                     if tasks[j][c]
                 ),
-                nowhere=None if problem.usable[j].any() else nowhere(cluster, by_name[job.name]),
+                nowhere=never.get(job.name),
             )
         )
     tenant_share = back.of_tenants(problem, weight, share)
