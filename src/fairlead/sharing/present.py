@@ -296,7 +296,7 @@ def _never(now: Snapshot, tenants: Tenants, classes: Classes) -> tuple[Bools, Bo
     start together, or a limit is below that; and whether not even one task could ever run. The
     same of an input: `fairlead.model.never`."""
     usable = _usable(now, classes)
-    none: Bools = ~usable.any(axis=1)
+    none: Bools = ~usable.max(axis=1, initial=False)
     none |= _over_limit(now, tenants, np.ones(len(none), np.int64))
     if now.gang is None:
         return none, none

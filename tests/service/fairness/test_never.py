@@ -13,6 +13,7 @@ from fairlead.model.tenant import Tenant
 from fairlead.service.fairness import to_wire
 from fairlead.service.why.whatif import answer_what_if, in_whole_tasks, input_of, take_present
 from fairlead.sharing.allocate import allocate
+from fairlead.wire.fairness import Shares
 from tests.service.fairness.live import Live
 
 MACHINES = (
@@ -42,7 +43,7 @@ def live_of(jobs: tuple[Job, ...], tenants: tuple[Tenant, ...] = TENANTS) -> Liv
     return live
 
 
-def shares_of(live: Live) -> to_wire.wire.Shares:
+def shares_of(live: Live) -> Shares:
     core = live.service.core
     assert core is not None
     return to_wire.shares(live.now, core, live.service.watch, jobs=True)
@@ -70,7 +71,8 @@ def test_all_of_them_are_counted_and_the_first_have_a_reason() -> None:
     assert core is not None
     audit = to_wire.live_audit(live.now, core, live.service.watch)
     assert audit.never == found.never
-    assert not {"ops", "alone"} & {each.tenant for each in (*audit.shortfalls, *audit.below_fair)}
+    named = {each.tenant for each in audit.shortfalls} | {each.tenant for each in audit.below_fair}
+    assert not {"ops", "alone"} & named
 
 
 def test_what_if_says_the_same_and_why() -> None:

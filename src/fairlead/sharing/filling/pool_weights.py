@@ -15,7 +15,7 @@ from fairlead.sharing.filling.corner import Row
 from fairlead.sharing.filling.names import Names, scarce
 from fairlead.sharing.numbers.amounts import nearest, rationals
 from fairlead.sharing.problem.alone import held
-from fairlead.sharing.problem.problem import Bools, Floats, Problem, jobs_below
+from fairlead.sharing.problem.problem import Floats, Problem, jobs_below
 from fairlead.sharing.solvers.exact_program import Column, Optimum, maximise
 
 NONE = fmpq(0)
@@ -81,7 +81,7 @@ def tenant_weights(problem: Problem, scale: Iterable[Any]) -> Weights:
     below = jobs_below(problem.tree)
     need = _need_under_limits(problem, below)
     weight: list[fmpq] = []
-    runs: Bools = problem.usable.any(axis=1)
+    runs = problem.usable.max(axis=1, initial=False).tolist()
     for tenant, written in enumerate(amounts.weight):
         if written is not None:
             weight.append(written)
