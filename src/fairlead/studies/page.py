@@ -68,6 +68,8 @@ def _about(study: Study, found: Findings, quick: bool, seconds: float) -> Iterat
     if found.tables:
         files = ", ".join(f"[{table.name}.csv]({table.name}.csv)" for table in found.tables)
         yield f"data: {files}"
+    if found.files:
+        yield f"files: {', '.join(f'[{name}]({name})' for name in found.files)}"
 
 
 def index(done: Sequence[tuple[Study, Sequence[Row]]], missing: Sequence[tuple[Study, str]]) -> str:
