@@ -14,6 +14,7 @@ STUDIES = {
     "drf": ("demands", "fig3", "alternatives", "slots"),
     "kdf": ("table1", "fig9", "fairness", "fig4", "fig10", "table3", "fig12"),
     "cdrf": ("fig1", "fig2", "fig3", "section3", "theorems", "promises"),
+    "ours": ("audit", "gpu", "placement", "growth", "unusable"),
 }
 """The studies of each paper: the modules in its folder."""
 

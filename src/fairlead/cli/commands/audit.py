@@ -198,7 +198,7 @@ def _read_input(args: argparse.Namespace) -> tuple[Input, tuple[str, ...]]:
     notes: tuple[str, ...] = ()
     if args.trace:
         from fairlead.cli.commands.trace import assignments
-        from fairlead.cli.common.workload_input import as_input
+        from fairlead.simulation.traces.backlog import as_input
         from fairlead.simulation.traces.registry import load
 
         workload = load(args.files, args.format, assignments(args.set or []))

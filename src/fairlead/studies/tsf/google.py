@@ -274,8 +274,8 @@ def _rows(rule: str, found: Sequence[Repetition]) -> list[Row]:
             row = whether(
                 f"{claim} some 10% faster under TSF than under each of the others",
                 min(values) >= 0.05,
-                "perhaps the policies differ by less where constraints and demands are independent of each"
-                " other, as they are here; the paper does not say how its own go together",
+                "perhaps the policies differ by less where constraints and demands are independent"
+                " of each other, as here; the paper does not say how its own go together",
                 shown=shown,
             )
         rows.append(row)
