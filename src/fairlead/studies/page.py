@@ -25,7 +25,8 @@ def page(study: Study, found: Findings, *, quick: bool, seconds: float) -> str:
     lines = [f"# {heading(study)}", "", study.shows, ""]
     for picture in found.pictures:
         lines += [f"![{picture.title}]({picture.name}.png)", "", f"*{picture.caption}*", ""]
-    lines += ["| claim | the paper | here | verdict |", "|---|---|---|---|"]
+    theirs = "the paper" if study.figure else "expected"
+    lines += [f"| claim | {theirs} | here | verdict |", "|---|---|---|---|"]
     lines += [_line(row) for row in found.rows]
     assumes = (*study.assumes, *found.notes)
     if assumes:

@@ -79,8 +79,8 @@ def run(setting: Setting) -> Findings:
                 "ours-gpu",
                 "Who gets what of seven GPU models",
                 "Left: tasks of pods of each kind, in parts of those under TSF (exact shares, no"
-                " pod ever ends). Right: the mean wait of each team's pods until they start, as they"
-                " came but 300 times as fast, on every fifth node.",
+                " pod ever ends). Right: how long each team's pods wait in the mean, as they came but"
+                " 300 times as fast, on every fifth node.",
                 (
                     bars(KINDS, relative, "tasks ÷ those under TSF", title="tasks", line_at=1.0),
                     bars(KINDS, waits, "seconds", title="mean wait"),
@@ -186,15 +186,16 @@ STUDY = Study(
     paper="Ours",
     figure="",
     title="policies under GPU constraints",
-    shows="Alibaba's GPU cluster of 2023: 1,523 nodes with seven models of GPUs or none, and pods of"
-    " which a third of those with GPUs names models. First the exact shares of 447 kinds of pods,"
-    " as if they never ended, on all nodes; then the pods as they came, faster, on every fifth"
-    " node, each kind being a team: who is hurt by which policy. Expected is what the definitions suggest.",
+    shows="Alibaba's GPU cluster of 2023: 1,523 nodes with seven models of GPUs or none, and pods"
+    " of which a third of those with GPUs names models. First the exact shares of 447 kinds of"
+    " pods, as if they never ended, on all nodes; then the pods as they came, faster, on every"
+    " fifth node, each kind being a team: who is hurt by which policy. Expected is what the"
+    " definitions suggest.",
     assumes=(
         "Which pods name models was assigned by the publishers, at the rate of their production.",
         (
-            "In the exact shares pods that are alike are a tenant; in the runs the pods of a kind are"
-            " a team's, and those that name models are a team of their own."
+            "In the exact shares pods that are alike are a tenant; in the runs the pods of a kind"
+            " are a team's, and those that name models are a team of their own."
         ),
         (
             "CMMF of GPUs is not there: pods without GPUs have no share under it. A pod that does"

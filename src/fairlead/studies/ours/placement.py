@@ -80,7 +80,7 @@ def run(setting: Setting) -> Findings:
                 "ours-placement",
                 "Placement rules beside the exact shares",
                 "Left: the distance from the exact shares over a day of Alibaba's pods on every"
-                " fifth node, in percent of a unit of share; deviations over the draws of the tenants."
+                " fifth node, in percent of a unit of share, and deviations over the draws."
                 " Right: the least share of jobs 3 and 4 of TSF's Table II, and the optimum.",
                 (
                     bars(

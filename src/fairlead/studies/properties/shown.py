@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from fairlead.audit.witness.file import witness_json
@@ -78,8 +79,13 @@ def witness_files(found: Judged, keys: Iterable[Key]) -> dict[str, str]:
     for policy, row in keys:
         witness = found.cells[policy, row].witness
         if witness is not None:
-            files[f"witnesses/{policy}-{row}.json"] = witness_json(witness)
+            files[f"witnesses/{slug(policy)}-{row}.json"] = witness_json(witness)
     return files
+
+
+def slug(policy: str) -> str:
+    """A policy's name as a part of a file's."""
+    return re.sub(r"[^a-z0-9]+", "-", policy).strip("-")
 
 
 def sentence(cell: Cell) -> str:

@@ -61,7 +61,7 @@ CLAIMS = (
         "2df",
         LIES,
         f"{THEOREM_2}: 2-DF is strategy-proof",
-        "where a demand is halved a product of two falls to a quarter, so that less is claimed",
+        "a product of two ratios falls to a quarter where a demand is halved: a smaller claim pays",
     ),
     ("kdf(k=3)", LIES, f"{THEOREM_2}: 3-DF is strategy-proof", "as with 2-DF"),
     (
