@@ -21,7 +21,7 @@ from fairlead.client.errors import NotLeadingError
 from fairlead.client.transport import TAKEOVER
 from fairlead.model.job import Job
 from fairlead.service.journal.leases import RUN_OUT
-from tests.cli.live.place import CLUSTER, environment, serving, until
+from tests.cli.live.place import CLUSTER, environment, fairlead, serving, until
 from tests.service.conftest import Databases
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -156,19 +156,6 @@ def running(process: int) -> bool:
         return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-def fairlead(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command, to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "fairlead", *words],
-        cwd=folder,
-        env=environment(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> None:

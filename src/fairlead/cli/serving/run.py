@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -39,9 +40,9 @@ RETRY = 1.0
 """Seconds until one that was overtaken tries again to follow."""
 
 
-def serve_now(plan: Plan) -> int:
-    """Serves until it is told to stop. Raises InputError where it cannot begin, and OutputError
-    where it cannot go on: nothing that was accepted is lost then.
+def serve_now(plan: Plan, started: Callable[[], None]) -> int:
+    """Serves until it is told to stop; `started` is called once it listens. Raises InputError where
+    it cannot begin, and OutputError where it cannot go on: nothing that was accepted is lost then.
 
     Where another service takes over a journal in a database, this one begins anew and follows it:
     of what it decided last it cannot know how much counts."""
@@ -54,7 +55,7 @@ def serve_now(plan: Plan) -> int:
     while True:
         begun: list[str] = []
         try:
-            code = _serve(plan, begun)
+            code = _serve(plan, begun, started)
         except (JournalError, EngineError) as error:
             if again and not begun and not isinstance(error, CorruptJournalError):
                 time.sleep(RETRY)  # it led, and follows once the database answers
@@ -72,7 +73,7 @@ def serve_now(plan: Plan) -> int:
             return code
 
 
-def _serve(plan: Plan, begun: list[str]) -> int:
+def _serve(plan: Plan, begun: list[str], started: Callable[[], None]) -> int:
     """Serves once; `begun` gets the address once it listens."""
     from fairlead.client.places import STANDBY_ADDRESS
     from fairlead.service.metrics import Metrics
@@ -116,6 +117,7 @@ def _serve(plan: Plan, begun: list[str]) -> int:
 
         def ready(url: str, token: bool) -> None:
             begun.append(url)
+            started()
             say(greeting(plan, url, service, maker.notes, token))
 
         serving = Serving(
