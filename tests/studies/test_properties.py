@@ -4,8 +4,9 @@ papers, and says how hard its inputs were."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -20,7 +21,6 @@ from fairlead.sharing.rules.registry import MECHANISMS, POLICIES
 from fairlead.studies.properties.inputs import HARD, Family, instance, traits
 from fairlead.studies.properties.rows import COLUMNS, OF_TABLE_I, REASONS, ROWS, TABLE_I
 from fairlead.studies.properties.search import (
-    Judged,
     Part,
     Table,
     judge_part,
@@ -32,6 +32,9 @@ from fairlead.studies.properties.whole import WHOLE_ROWS
 from tests.audit.build import given
 from tests.cli.commands.test_allocate import schema
 from tests.papers.cases import job, machines
+
+_Part = TypeVar("_Part")
+_Done = TypeVar("_Done")
 
 BY_NAME = {row.name: row for row in ROWS}
 
@@ -173,8 +176,8 @@ def test_inputs_are_of_their_family_and_every_fourth_is_hard(family: Family) -> 
 
 
 def test_the_table_does_not_depend_on_who_judges_the_parts() -> None:
-    def backwards(parts: Sequence[Part]) -> list[Judged]:
-        return [judge_part(part) for part in reversed(parts)]
+    def backwards(judge: Callable[[_Part], _Done], parts: Sequence[_Part]) -> list[_Done]:
+        return [judge(part) for part in reversed(parts)][::-1]
 
     rows = [BY_NAME[name] for name in ("envy-freeness", "single-resource-fairness")]
     one = search_table(["cdrf", "tsf"], 45, 2, rows)  # the second wave has several parts

@@ -79,8 +79,8 @@ def run(setting: Setting) -> Findings:
                 "ours-gpu",
                 "Who gets what of seven GPU models",
                 "Left: tasks of pods of each kind, in parts of those under TSF (exact shares, no"
-                " pod ever ends). Right: how long each team's pods wait in the mean, as they came but"
-                " 300 times as fast, on every fifth node.",
+                " pod ever ends). Right: how long each team's pods wait in the mean, as they came,"
+                " but 300 times as fast, on every fifth node.",
                 (
                     bars(KINDS, relative, "tasks ÷ those under TSF", title="tasks", line_at=1.0),
                     bars(KINDS, waits, "seconds", title="mean wait"),
@@ -125,7 +125,7 @@ def in_teams(work: Workload) -> Workload:
     piece = work.resources[gpu].piece
     batches = []
     for batch in work.batches():
-        named = batch.needs.any(axis=1).tolist()
+        named: list[bool] = batch.needs.any(axis=1).tolist()
         kinds = map(_kinds, (batch.demand[:, gpu] / piece).tolist(), named)
         batches.append(replace(batch, tenant=np.array([KINDS.index(of[-1]) for of in kinds])))
     teams = tuple(map(Tenant, KINDS))

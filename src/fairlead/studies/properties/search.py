@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.audit.finding import Finding, Input, Split, Verdict, Witness
@@ -224,12 +224,13 @@ def _unusable(given: Input) -> bool:
     return bool(unusable_pools(scene_of(outcome)))
 
 
-def with_smaller(table: Table, tries: int) -> Table:
-    """The table with smaller witnesses."""
+def with_smaller(table: Table, tries: int, keys: Iterable[Key] | None = None) -> Table:
+    """The table with smaller witnesses in these cells, in all if none are named."""
     rows = {row.name: row for row in table.rows}
+    wanted = set(table.cells if keys is None else keys)
     cells = {
         key: cell
-        if cell.witness is None
+        if cell.witness is None or key not in wanted
         else replace(cell, witness=smaller(rows[key[1]], cell.witness, tries))
         for key, cell in table.cells.items()
     }

@@ -86,7 +86,8 @@ def run(setting: Setting) -> Findings:
     paper = with_smaller(
         search_table(tuple(TABLE_I), endless, SEED, table_i, setting.spread, unlimited=True), TRIES
     )
-    every = with_smaller(search_table(COLUMNS, inputs, SEED, ROWS, setting.spread), TRIES)
+    theorems = [(policy, name) for policy, name, _, _ in CLAIMS]
+    every = with_smaller(search_table(COLUMNS, inputs, SEED, ROWS, setting.spread), TRIES, theorems)
     rare = setting.spread(judge_part, [part for part, _ in RARE])
     claims = [_claim(paper, policy, BY_NAME[name]) for policy in TABLE_I for name in OF_TABLE_I]
     split = paper.cells[SPLIT]
@@ -100,7 +101,6 @@ def run(setting: Setting) -> Findings:
     )
     claims += [_theorem(every, *one) for one in CLAIMS]
     blanks = [(p, n) for p in TABLE_I for n in OF_TABLE_I if n not in TABLE_I[p]]
-    theorems = [(policy, name) for policy, name, _, _ in CLAIMS]
     return Findings(
         rows=tuple(claims),
         tables=(
