@@ -11,7 +11,7 @@ from fairlead.audit.outcome import Options
 from fairlead.audit.run import Refused, audit
 from fairlead.sharing.rules.registry import parse
 from fairlead.studies.claims import Row, whether
-from fairlead.studies.ours.clusters import alibaba, alibaba_files, backlog, google
+from fairlead.studies.clusters import alibaba, alibaba_files, backlog, google
 from fairlead.studies.pictures.charts import grid
 from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.study import Findings, Setting, Study, Table

@@ -15,7 +15,7 @@ from fairlead.simulation.measure.sinks import NEVER, Kept
 from fairlead.simulation.workload import Workload
 from fairlead.simulation.workloads.draws import SECOND
 from fairlead.studies.claims import Row, whether
-from fairlead.studies.ours.clusters import alibaba, alibaba_files, backlog
+from fairlead.studies.clusters import alibaba, alibaba_files, backlog
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
 from fairlead.studies.study import Findings, Setting, Study, Table

@@ -12,7 +12,7 @@ from fairlead.sharing.allocate import allocate
 from fairlead.simulation.engine.run import simulate
 from fairlead.simulation.workloads.registry import generate
 from fairlead.studies.claims import Row, whether
-from fairlead.studies.ours.clusters import backlog
+from fairlead.studies.clusters import backlog
 from fairlead.studies.pictures.charts import Line, lines
 from fairlead.studies.pictures.picture import Panel, Picture
 from fairlead.studies.study import Findings, Setting, Study, Table

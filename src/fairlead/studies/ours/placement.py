@@ -14,7 +14,7 @@ from fairlead.simulation.measure.distances import Distances
 from fairlead.simulation.workloads.draws import SECOND
 from fairlead.simulation.workloads.registry import generate
 from fairlead.studies.claims import Row, compare, whether
-from fairlead.studies.ours.clusters import alibaba, alibaba_files
+from fairlead.studies.clusters import alibaba, alibaba_files
 from fairlead.studies.pictures.charts import bars
 from fairlead.studies.pictures.picture import Picture
 from fairlead.studies.study import Findings, Setting, Study, Table

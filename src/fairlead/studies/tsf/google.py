@@ -13,7 +13,15 @@ from fairlead.simulation.measure.sinks import NEVER, Kept
 from fairlead.simulation.report.figures import Size
 from fairlead.simulation.traces.registry import load
 from fairlead.simulation.workload import Floats, Ints, Workload
-from fairlead.simulation.workloads.draws import SECOND, Stream, microseconds, numbers
+from fairlead.simulation.workloads.draws import (
+    SECOND,
+    Shape,
+    Stream,
+    Times,
+    microseconds,
+    numbers,
+    quantile_mean,
+)
 from fairlead.simulation.workloads.first_hour import TASK_TIMES
 from fairlead.simulation.workloads.registry import generate
 from fairlead.studies.claims import Row, compare, whether
@@ -34,6 +42,7 @@ RULES = {
     ONE: "all tasks of a job take the same time, drawn as in the first",
 }
 """Where task times come from: the paper does not say."""
+TIMES = Times(Shape.QUANTILES, quantiles=TASK_TIMES)
 SEEDS, OTHER_SEEDS, FEW = tuple(range(1, 51)), tuple(range(1, 6)), (1,)
 """Of the first rule, of the others, and of a quick run."""
 QUANTILES = tuple(at / 200 for at in range(1, 200))
@@ -148,14 +157,14 @@ def _workload(case: Case) -> Workload:
     if case.rule == SAMPLED:
         return work
     draw = numbers(case.seed, Stream.TIMES)
-    if case.rule == RECORDED:
-        chances, values = np.linspace(0, 1, len(case.recorded)), np.array(case.recorded)
-    else:
-        chances, values = np.array(TASK_TIMES).T
     batches = []
     for batch in work.batches():
-        each = batch.tasks if case.rule == ONE else np.ones(int(batch.tasks.sum()), np.int64)
-        times = np.repeat(np.interp(draw.random(len(each)), chances, values), each)
+        if case.rule == RECORDED:
+            chances = np.linspace(0, 1, len(case.recorded))
+            times = np.interp(draw.random(int(batch.tasks.sum())), chances, case.recorded)
+        else:
+            one_each = TIMES.factors(len(batch), draw) * quantile_mean(TASK_TIMES)
+            times = np.repeat(one_each, batch.tasks)
         first = np.concatenate([[0], np.cumsum(batch.tasks)])
         batches.append(replace(batch, durations=microseconds(times), first=first))
     return replace(work, batches=lambda: iter(batches))
