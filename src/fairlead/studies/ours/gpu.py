@@ -125,7 +125,7 @@ def in_teams(work: Workload) -> Workload:
     piece = work.resources[gpu].piece
     batches = []
     for batch in work.batches():
-        named: list[bool] = batch.needs.any(axis=1).tolist()
+        named = np.asarray(batch.needs.any(axis=1)).tolist()
         kinds = map(_kinds, (batch.demand[:, gpu] / piece).tolist(), named)
         batches.append(replace(batch, tenant=np.array([KINDS.index(of[-1]) for of in kinds])))
     teams = tuple(map(Tenant, KINDS))
