@@ -361,11 +361,9 @@ def error_of(status: int, tree: object, place: Place) -> ServiceError:
             f"{place.url} does not take the sign-in: {text or 'it does not say why'}", status
         )
     if status == 401:
-        how = (
-            "none is given: set FAIRLEAD_TOKEN"
-            if place.token is None
-            else "check FAIRLEAD_TOKEN, or ask for a new one"
-        )
+        how = "check FAIRLEAD_TOKEN, or ask for a new one"
+        if place.token is None:
+            how = "none is given: set FAIRLEAD_TOKEN"
         return NotAllowedError(f"{place.url} does not take the token; {how}", status)
     if status == 403:
         return NotAllowedError(text or "this token may not do that", status)

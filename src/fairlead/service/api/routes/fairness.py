@@ -38,6 +38,7 @@ from fairlead.wire.fairness import (
     CanRunAsked,
     LiveAllocation,
     LiveAudit,
+    NeverRuns,
     Shares,
     SharesHistory,
     Shortfall,
@@ -65,9 +66,10 @@ async def shares(
 
     def look(view: ServiceView) -> Shares:
         told = _told(view, context.caller)
-        return to_wire.shares(
+        found = to_wire.shares(
             _time(view, now), _core(view), view.watch, jobs=jobs, own=own, told=told
         )
+        return found.model_copy(update={"never": _never_told(view, context.caller, found.never)})
 
     return context.answer(await context.read(look, long=True))
 
@@ -249,21 +251,37 @@ def _audit(view: ServiceView, caller: Caller, now: int) -> LiveAudit:
         _time(view, now), _core(view), view.watch, frozenset(resting), _told(view, caller)
     )
 
-    def mine(job: str | None) -> bool:
-        record = None if job is None else find(view.records, caller, job)
-        return record is not None and may_see(view, caller, record.job.tenant)
-
     def shown(rows: list[Row]) -> list[Row]:
         return [
             row
-            if row.cause != CauseKind.NOWHERE.value or mine(row.job)
+            if row.cause != CauseKind.NOWHERE.value or _is_own(view, caller, row.job)
             else row.model_copy(update={"sentence": HIDDEN})
             for row in rows
         ]
 
     return found.model_copy(
-        update={"shortfalls": shown(found.shortfalls), "below_fair": shown(found.below_fair)}
+        update={
+            "shortfalls": shown(found.shortfalls),
+            "below_fair": shown(found.below_fair),
+            "never": _never_told(view, caller, found.never),
+        }
     )
+
+
+def _is_own(view: ServiceView, caller: Caller, job: str | None) -> bool:
+    """Whether the caller may see all of the job that it is told this name of."""
+    record = None if job is None else find(view.records, caller, job)
+    return record is not None and may_see(view, caller, record.job.tenant)
+
+
+def _never_told(view: ServiceView, caller: Caller, rows: list[NeverRuns]) -> list[NeverRuns]:
+    """The rows without the reasons of others' jobs."""
+    return [
+        row
+        if _is_own(view, caller, row.job)
+        else row.model_copy(update={"sentence": f"{row.job}: it can never run"})
+        for row in rows
+    ]
 
 
 def _core(view: ServiceView) -> Core:
