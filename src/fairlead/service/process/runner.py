@@ -111,7 +111,7 @@ class Runner:
             self._step()
             self._first.set()
             while not (self.door.closed and not self.door.waiting()):
-                self.door.wait(self._wait())
+                self.door.wait(self._wait(), self.service)
                 self._step()
         except BaseException as error:  # noqa: BLE001 - kept for whoever started the thread
             self.failure = error
@@ -157,7 +157,7 @@ class Runner:
             service.engine.listen(self.door.wake)
         service.snapshots.aside = self._write_aside
         service.store.leader = self._address
-        service.lease.renew()
+        service.lease.ask()
 
     def _tell_faults(self) -> None:
         engine = self.service.engine

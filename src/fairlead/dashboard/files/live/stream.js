@@ -21,12 +21,13 @@ const LONGEST = 30;
 const WITHOUT = 10;
 
 /** Lists of an update, and the field that names a row. */
-const LISTS = /** @type {const} */ ({ tenants: "name", jobs: "name", shortfalls: "tenant", below_fair: "tenant" });
+const LISTS = /** @type {const} */ ({ tenants: "name", jobs: "name", shortfalls: "tenant", below_fair: "tenant", never: "job" });
 
 /**
  * Shares and the live audit as the stream tells them.
  * @typedef {{policy: string, exact: number | null, checked: number, more: number, below_fair_more: number,
- *   problem: string | null, tenants: any[], jobs: any[], shortfalls: any[], below_fair: any[]}} Standing
+ *   never_more: number, problem: string | null, tenants: any[], jobs: any[], shortfalls: any[], below_fair: any[],
+ *   never: any[]}} Standing
  */
 
 /**

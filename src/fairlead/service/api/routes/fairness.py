@@ -41,7 +41,9 @@ async def why(context: Enter, job: JobName) -> Response:
     await context.slow_down_heavy()
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
-        taken = await context.read(lambda view: _get_picture(view, context.caller, job, now))
+        taken = await context.read(
+            lambda view: _get_picture(view, context.caller, job, now), long=True
+        )
         if context.api.settings.threads:
             found = await asyncio.to_thread(explained, taken)
         else:
@@ -56,7 +58,7 @@ async def whatif(context: Enter) -> Response:
     async with context.api.heavy_places.place(context.who):
         now = context.api.wall()
         present, others, policy, changes = await context.read(
-            lambda view: _get_input(view, context.caller, asked)
+            lambda view: _get_input(view, context.caller, asked), long=True
         )
         if context.api.settings.threads:
             given = await asyncio.to_thread(input_of, present)
@@ -72,7 +74,9 @@ async def can_run(context: Enter) -> Response:
     asked = await context.read_body(CanRunAsked)
     async with context.api.heavy_places.place(context.who):
         job = job_tried(asked, context.caller.tenant, context.api.settings)
-        copy, told = await context.read(lambda view: _get_copy(view, context.caller, job))
+        copy, told = await context.read(
+            lambda view: _get_copy(view, context.caller, job), long=True
+        )
         if context.api.settings.threads:
             found = await asyncio.to_thread(try_job, copy, job, told)
         else:
@@ -92,7 +96,7 @@ async def allocation(context: Enter) -> Response:
             return present, core.book.scaler.spec, _time(view, now)
 
         try:
-            present, policy, time = await context.read(look)
+            present, policy, time = await context.read(look, long=True)
             if context.api.settings.threads:
                 given = await asyncio.to_thread(input_of, present)
             else:

@@ -34,7 +34,7 @@ async def shares_history(
             time, view.watch, since=since, until=until, points=points, tenant=tenant
         )
 
-    return context.answer(await context.read(look))
+    return context.answer(await context.read(look, long=True))
 
 
 async def shares_marks(

@@ -15,7 +15,8 @@ from fairlead.service.api.routes.events import HEADERS
 from fairlead.service.api.streams.standing import (
     Standing,
     has_secrets,
-    hide,
+    hide_audit,
+    hide_shares,
     in_thread,
     take_standing,
 )
@@ -33,14 +34,19 @@ async def shares(
         await context.slow_down_heavy()
     found = await _stand(context)
     threads = context.api.settings.threads
-    return context.answer(await in_thread(threads, partial(found.shares, jobs=jobs, own=own)))
+    told = await in_thread(threads, partial(found.shares, jobs=jobs, own=own))
+    if has_secrets(told, None):
+        told = await context.read(lambda view: hide_shares(view, context.caller, told))
+    return context.answer(told)
 
 
 async def audit(context: Enter) -> Response:
     """Who has less than is guaranteed."""
     found = await _stand(context)
     told = await in_thread(context.api.settings.threads, found.audit)
-    return context.answer(await _without_secrets(context, told))
+    if has_secrets(None, told):
+        told = await context.read(lambda view: hide_audit(view, context.caller, told))
+    return context.answer(told)
 
 
 async def updates(
@@ -87,13 +93,7 @@ async def _stand_on(context: RequestContext) -> Standing | None:
     return await context.read_on(lambda view: take_standing(view, context.caller, now))
 
 
-async def _without_secrets(context: RequestContext, told: LiveAudit) -> LiveAudit:
-    if not has_secrets(told):
-        return told
-    return await context.read(lambda view: hide(view, context.caller, told))
-
-
 async def _hide_on(context: RequestContext, told: LiveAudit) -> LiveAudit | None:
-    if not has_secrets(told):
+    if not has_secrets(None, told):
         return told
-    return await context.read_on(lambda view: hide(view, context.caller, told))
+    return await context.read_on(lambda view: hide_audit(view, context.caller, told))

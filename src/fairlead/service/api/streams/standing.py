@@ -19,7 +19,7 @@ from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.records.lookup import find, told_otherwise
 from fairlead.service.requests import Caller
 from fairlead.wire.errors import ErrorKind
-from fairlead.wire.fairness import BelowFair, LiveAudit, Shares, Shortfall
+from fairlead.wire.fairness import BelowFair, LiveAudit, NeverRuns, Shares, Shortfall
 
 T = TypeVar("T")
 Row = TypeVar("Row", Shortfall, BelowFair)
@@ -40,13 +40,13 @@ class Standing:
     otherwise: Mapping[str, str]  # names of jobs that the caller is told, where they differ
 
     def shares(self, *, jobs: bool = False, own: bool = False) -> Shares:
-        """Shares now. In any thread."""
+        """Shares now, of which `hide_shares` has to leave out what is secret. In any thread."""
         return to_wire.shares(
             self.time, self.copy.core, self.watch, jobs=jobs, own=own, told=self._told
         )
 
     def audit(self) -> LiveAudit:
-        """The audit, of which `hide` has to leave out what is secret. In any thread."""
+        """The audit, of which `hide_audit` has to leave out what is secret. In any thread."""
         return to_wire.live_audit(self.time, self.copy.core, self.watch, self.resting, self._told)
 
     def _told(self, name: str) -> str:
@@ -82,9 +82,15 @@ def in_thread(threads: bool, function: Callable[[], T]) -> Awaitable[T]:
     return asyncio.to_thread(function) if threads else called()
 
 
-def has_secrets(audit: LiveAudit) -> bool:
-    """Whether `hide` has anything to look at."""
-    return any(map(_quotes, audit.shortfalls)) or any(map(_quotes, audit.below_fair))
+def has_secrets(shares: Shares | None, audit: LiveAudit | None) -> bool:
+    """Whether there is anything to leave out."""
+    if shares is not None and shares.never:
+        return True
+    return audit is not None and (
+        bool(audit.never)
+        or any(map(_quotes, audit.shortfalls))
+        or any(map(_quotes, audit.below_fair))
+    )
 
 
 def _quotes(row: Shortfall | BelowFair) -> bool:
@@ -92,21 +98,42 @@ def _quotes(row: Shortfall | BelowFair) -> bool:
     return row.cause == CauseKind.NOWHERE.value
 
 
-def hide(view: ServiceView, caller: Caller, audit: LiveAudit) -> LiveAudit:
-    """The audit without what quotes other people's constraints. In the loop's thread."""
+def hide_shares(view: ServiceView, caller: Caller, shares: Shares) -> Shares:
+    """The shares without what quotes other people's constraints. In the loop's thread."""
+    return shares.model_copy(update={"never": _never(view, caller, shares.never)})
 
-    def mine(job: str | None) -> bool:
-        record = None if job is None else find(view.records, caller, job)
-        return record is not None and may_see(view, caller, record.job.tenant)
+
+def hide_audit(view: ServiceView, caller: Caller, audit: LiveAudit) -> LiveAudit:
+    """The audit without what quotes other people's constraints. In the loop's thread."""
 
     def shown(rows: list[Row]) -> list[Row]:
         return [
             row.model_copy(update={"sentence": HIDDEN})
-            if _quotes(row) and not mine(row.job)
+            if _quotes(row) and not _is_own(view, caller, row.job)
             else row
             for row in rows
         ]
 
     return audit.model_copy(
-        update={"shortfalls": shown(audit.shortfalls), "below_fair": shown(audit.below_fair)}
+        update={
+            "shortfalls": shown(audit.shortfalls),
+            "below_fair": shown(audit.below_fair),
+            "never": _never(view, caller, audit.never),
+        }
     )
+
+
+def _is_own(view: ServiceView, caller: Caller, job: str | None) -> bool:
+    """Whether the caller may see all of the job that it is told this name of."""
+    record = None if job is None else find(view.records, caller, job)
+    return record is not None and may_see(view, caller, record.job.tenant)
+
+
+def _never(view: ServiceView, caller: Caller, rows: list[NeverRuns]) -> list[NeverRuns]:
+    """The rows without the reasons of others' jobs."""
+    return [
+        row
+        if _is_own(view, caller, row.job)
+        else row.model_copy(update={"sentence": f"{row.job}: it can never run"})
+        for row in rows
+    ]

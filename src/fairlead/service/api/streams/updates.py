@@ -32,7 +32,13 @@ SHORT = 8.0
 QUIET = 32.0
 """Seconds between looks at most, though nothing happens."""
 
-LISTS = {"tenants": "name", "jobs": "name", "shortfalls": "tenant", "below_fair": "tenant"}
+LISTS = {
+    "tenants": "name",
+    "jobs": "name",
+    "shortfalls": "tenant",
+    "below_fair": "tenant",
+    "never": "job",
+}
 """The lists of an update, and the field that names a row."""
 
 Rows = Mapping[str, str]
@@ -178,6 +184,7 @@ def _head(shares: Shares, audit: LiveAudit) -> dict[str, object]:
         "checked": audit.tenants,
         "more": audit.more,
         "below_fair_more": audit.below_fair_more,
+        "never_more": audit.never_more,
         "problem": audit.problem,
     }
 
@@ -188,6 +195,7 @@ def _rows(shares: Shares, audit: LiveAudit) -> dict[str, Rows]:
         "jobs": shares.jobs,
         "shortfalls": audit.shortfalls,
         "below_fair": audit.below_fair,
+        "never": audit.never,
     }
     return {
         name: {getattr(row, LISTS[name]): row.model_dump_json() for row in rows}
