@@ -66,8 +66,8 @@ def begin(step: Step, settings: Settings, engine: Engine) -> None:
 
 def _give_up(step: Step, start: Start) -> None:
     """All attempts that another engine had are lost, perhaps started. Where an operator has said
-    that it is gone, nothing starts there any more, so that what may run again costs no retry where
-    nobody heard of a start; what must run once is started again only where he has said that, too."""
+    that it is gone, nothing starts there any more, and what may run again costs no retry where
+    nobody heard of a start. What must run once is started again only where he has said that."""
     for machine in list(step.records.machines.values()):
         for (job, task), number in list(machine.held.items()):
             attempt, once = Attempt(job, task, number), not may_be_tried(step.records.jobs[job].job)
