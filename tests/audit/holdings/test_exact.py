@@ -16,12 +16,12 @@ from fairlead.audit.outcome import Options, Outcome, solve
 from fairlead.audit.properties.pareto import improved, proved_fair
 from fairlead.audit.properties.registry import PROPERTIES
 from fairlead.audit.properties.tenant_shares import falls
-from fairlead.audit.table.instances import Family, instance
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.shares import Tasks
 from fairlead.model.tenant import Tenant
 from fairlead.sharing.analysis.improve_exact import Space, most_of
+from fairlead.studies.properties.inputs import Family, instance
 from tests.audit.build import audited, given, judged, made_whole, witness_of
 from tests.papers.cases import job, machines
 
@@ -35,7 +35,12 @@ def test_envy_by_a_hundred_millionth_is_found() -> None:
     # u2 has half of m1 and the more of it the smaller m2 is: s = (1 + e) / (2 + 3 e) of m1 for u1,
     # and 1 - s for u2.
     little = machines((3,), (3 * LITTLE,))
-    jobs = (job("u1", 1, on=[1]), job("u2", 1), job("u3", 1, on=[2]), job("u4", 1, on=[2]))
+    jobs = (
+        job("u1", 1, on=[1]),
+        job("u2", 1),
+        job("u3", LITTLE, on=[2]),
+        job("u4", LITTLE, on=[2]),
+    )
     witness = witness_of(audited("envy-freeness", given(little, jobs), "cdrf"))
     share = (1 + LITTLE) / (2 + 3 * LITTLE)
     assert witness.who == ("u1", "u2")
