@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairlead.scheduling.apply import next_task as applied_next
 from fairlead.scheduling.core import Core
 from fairlead.scheduling.transitions import MachineState, TaskState
 
@@ -33,6 +34,11 @@ def machine_state(core: Core, name: str) -> MachineState:
     if slot is None:
         return MachineState.ABSENT
     return MachineState(int(core.state.machine[slot]["state"]))
+
+
+def next_task(core: Core, job: str) -> tuple[int, int]:
+    """The number of the task of a job that starts next, and of its next attempt."""
+    return applied_next(core.book, core.ids.jobs[job])
 
 
 def is_cancelled(core: Core, job: str) -> bool:
