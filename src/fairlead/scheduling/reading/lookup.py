@@ -50,20 +50,30 @@ def is_cancelled(core: Core, job: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class JobCounts:
     """A job's numbers. `gang`: so many tasks start together; `expected`: microseconds that a task
-    is said to take, 0 where nobody says it."""
+    is said to take, 0 where nobody says it; `started`: tasks that ever were."""
 
     waiting: int
     gang: int
     cancelled: bool
     expected: int
+    started: int
 
 
 def job_counts(core: Core, job: str) -> JobCounts:
     """The numbers of a job that is there."""
     row = core.state.job[core.ids.jobs[job]]
     return JobCounts(
-        int(row["waiting"]), int(row["gang"]), bool(row["cancelled"]), int(row["expected"])
+        waiting=int(row["waiting"]),
+        gang=int(row["gang"]),
+        cancelled=bool(row["cancelled"]),
+        expected=int(row["expected"]),
+        started=int(row["next"]),
     )
+
+
+def job_total(core: Core, job: str) -> int:
+    """The number of tasks of a job that is there and has an end."""
+    return int(core.state.job[core.ids.jobs[job]]["total"])
 
 
 def machines_of_job(core: Core, job: str) -> tuple[str, ...]:

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.engines.interface import Attempt, Engine, Lost
+from fairlead.engines.observing import Observes
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.events import TenantChanged
 from fairlead.scheduling.reading.core_copy import freeze
+from fairlead.scheduling.placement.registry import ELSEWHERE
 from fairlead.service.loop.reports import take_report
 from fairlead.service.loop.step import Step
+from fairlead.service.records.book import Records
 from fairlead.service.recovery.configuration import (
     CHOSEN,
     CORE_CHANGED,
@@ -30,6 +33,22 @@ ELSEWHERE = (
     " them): perhaps it was started"
 )
 GONE = "the engine that had it is gone, as an operator said, and nobody heard that it had started"
+
+
+def check_engine(records: Records, engine: Engine) -> None:
+    """Raises InputError where jobs of one kind of cluster would be taken for another's: those that
+    another scheduler runs cannot be run here, and jobs of ours are not to be found there."""
+    start, observes = records.start, isinstance(engine, Observes)
+    if start is None or start.engine is None:
+        return
+    observed = start.placement == ELSEWHERE
+    if observed is not observes or (observes and not engine.knows(start.engine)):
+        raise InputError(
+            f"the journal is of {start.engine!r}"
+            f"{', whose jobs another scheduler places' if observed else ''}, and the engine is"
+            f" {engine.name}",
+            "name another state folder with --state, or the engine that it was",
+        )
 
 
 def take_over(step: Step, settings: Settings, engine: Engine) -> Step:
