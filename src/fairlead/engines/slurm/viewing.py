@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import count
 
 from fairlead.engines.interface import Cause, Health, Node
 from fairlead.engines.observing import Apart, Part, PartEnd, SeenJob, View
@@ -30,6 +31,10 @@ SECOND = 1_000_000
 
 THROTTLED = "JobArrayTaskLimit"
 """Slurm's reason where an array has as many elements under way as it may (`%`)."""
+
+DELAYED = "BeginTime"
+"""Slurm's reason for a job that it gave back to the queue: it waits two minutes before it may start
+again. It claims its share meanwhile, and goes on as the job that it was."""
 
 _CAUSES: Mapping[str, tuple[Cause | None, str]] = {
     "TIMEOUT": (Cause.TIME_LIMIT, ""),
@@ -107,9 +112,10 @@ class Viewer:
         shown = [node for node in picture.nodes if node.name in open_ or node.name in busy]
         problems = {node.name: _why_closed(node) for node in shown if node.name not in open_}
         draft = _Draft(picture, usable, shown, problems, notes=notes)
-        for job in picture.jobs:
-            self._take(draft, job)
-        self._forget(picture)
+        requests = [self._request(job, usable) for job in picture.jobs]
+        self._forget(picture, requests)
+        for job, request in zip(picture.jobs, requests, strict=True):
+            self._take(draft, job, request)
         tenants = tenants_of(picture, notes)
         jobs = {name: each.seen() for name, each in draft.found.items()}
         return View(
@@ -122,9 +128,8 @@ class Viewer:
             notes=tuple(notes),
         )
 
-    def _take(self, draft: _Draft, job: SlurmJob) -> None:
-        number, tenant = job.array or job.number, tenant_of(job.user, job.account)
-        request = self._request(job, draft.usable)
+    def _take(self, draft: _Draft, job: SlurmJob, request: Request | str) -> None:
+        number, tenant = _number(job), tenant_of(job.user, job.account)
         waits, runs = job.state == "PENDING", job.state in RUNNING
         if waits and (reason := _held(job, draft.picture)):
             draft.apart[str(number)] = Apart(tenant or None, reason)
@@ -174,8 +179,10 @@ class Viewer:
         alike = self._jobs.setdefault(number, {})
         job = alike.get((tenant, request))
         if job is None:
+            taken = {each.name for each in alike.values()}
+            names = (f"{number}-{k}" if k > 1 else str(number) for k in count(1))
             job = Job(
-                f"{number}-{len(alike) + 1}" if alike else str(number),
+                next(name for name in names if name not in taken),
                 dict(request.demand),
                 tenant=tenant or None,
                 tasks=request.gang,
@@ -188,17 +195,32 @@ class Viewer:
             alike[tenant, request] = job
         return job
 
-    def _forget(self, picture: Picture) -> None:
-        """Forgets jobs that Slurm has forgotten."""
+    def _forget(self, picture: Picture, requests: Sequence[Request | str]) -> None:
+        """Forgets what Slurm has forgotten, and what no element asks for any more."""
         rows = {job.number for job in picture.jobs}
-        numbers = {job.array or job.number for job in picture.jobs}
+        asked: dict[int, set[tuple[str, Request]]] = {}
+        for job, request in zip(picture.jobs, requests, strict=True):
+            if not isinstance(request, str):
+                key = tenant_of(job.user, job.account), request
+                asked.setdefault(_number(job), set()).add(key)
         self._requests = {at: known for at, known in self._requests.items() if at in rows}
-        self._jobs = {at: known for at, known in self._jobs.items() if at in numbers}
+        self._jobs = {
+            at: {key: job for key, job in known.items() if key in asked[at]}
+            for at, known in self._jobs.items()
+            if at in asked
+        }
+
+
+def _number(job: SlurmJob) -> int:
+    """Slurm's number of the job, or of its array."""
+    return job.array or job.number
 
 
 def _held(job: SlurmJob, picture: Picture) -> str:
     """Why Slurm holds a job that waits, in a sentence; empty where it waits for its turn."""
     if job.throttle and job.reason == THROTTLED:
+        return ""
+    if job.restarts and job.reason == DELAYED:
         return ""
     reason = held_by(job, picture)
     return reason or ("" if job.priority else "Slurm holds it (its priority is 0)")

@@ -143,18 +143,13 @@ class Adoption:
             if not seen.waiting and not seen.running:
                 return True  # it is over, or came and went unseen
             standing = _Standing(_submit(step, name, seen))
-        begun, ended = _begun(standing, seen), _ended(standing, seen)
-        machines = step.core.ids.machines
-        for part in begun:
-            if all(machine in machines for machine in part.machines):
-                _place(step, name, standing, part)
-        for each in ended:
-            if all(machine in machines for machine in each.part.machines):
-                for held in _place(step, name, standing, each.part):
-                    _end(step, name, standing.number, held, each)
-        if name in step.core.ids.jobs:
-            _shrink(step, name, seen.waiting)
-        return all(part.name in standing.held for part in begun)
+        whole = _place_parts(step, name, standing, seen)
+        if not _shrink(step, name, standing, seen.waiting):
+            # A task that was given back and then cancelled: it comes back without that one.
+            _leave(step, step.records.names[name], standing, forget=True)
+            standing = _Standing(_submit(step, name, seen))
+            whole = _place_parts(step, name, standing, seen)
+        return whole
 
 
 def _by_number(name: str) -> tuple[int, str]:
@@ -227,10 +222,11 @@ def _leave(step: Step, record: JobRecord, standing: _Standing, *, forget: bool) 
             else:
                 _end(step, name, record.id, held, None)
     if name in step.core.ids.jobs:
-        if job_counts(step.core, name).started and not forget:
-            _shrink(step, name, 0)
-        if name in step.core.ids.jobs:
+        standing.held.clear()
+        if forget or not job_counts(step.core, name).started:
             step.apply(JobCancelled(step.time, name))
+        else:
+            _shrink(step, name, standing, 0)
     if forget:
         step.forget(record)
 
@@ -240,7 +236,8 @@ def _submit(step: Step, name: str, seen: SeenJob) -> int:
     before = step.records.names.get(name)
     if before is not None and before.id not in step.removals:
         step.forget(before)  # Slurm runs it again
-    tasks = seen.waiting + sum(len(part.machines) for part in seen.running)
+    parts = (*seen.running, *(each.part for each in seen.ended))
+    tasks = seen.waiting + sum(len(part.machines) for part in parts)
     number = step.records.next_id + step.numbers
     job = replace(seen.job, tasks=max(tasks, int(seen.job.gang)))
     step.apply(JobSubmitted(step.time, job), id=number, by=None, key=None, request=None)
@@ -255,20 +252,41 @@ def _grow(step: Step, name: str, waiting: int) -> None:
         _resize(step, name, waiting - counts.waiting)
 
 
-def _shrink(step: Step, name: str, waiting: int) -> None:
-    """No more tasks wait than so many; but of those that ran before, none is taken back alone."""
-    counts = job_counts(step.core, name)
-    total = job_total(step.core, name)
-    least = max(1, counts.gang, counts.started)
-    less = min(counts.waiting - waiting, total - least)
+def _shrink(step: Step, name: str, standing: _Standing, waiting: int) -> bool:
+    """No more tasks wait than so many; whether that is so. Of those that ran before, none is taken
+    back unless all of the job is."""
+    if name not in step.core.ids.jobs:
+        return True
+    counts, total = job_counts(step.core, name), job_total(step.core, name)
+    less = min(counts.waiting - waiting, total - max(1, counts.gang, counts.started))
     if less > 0:
         _resize(step, name, -less)
-    elif counts.waiting and not waiting and not counts.started:
+    left = counts.waiting - max(less, 0) - waiting
+    if left and not waiting and not standing.held:
         step.apply(JobCancelled(step.time, name))
+        return True
+    return left == 0
 
 
 def _resize(step: Step, name: str, more: int) -> None:
     step.apply(JobChanged(step.time, name, job_total(step.core, name) + more))
+
+
+def _place_parts(step: Step, name: str, standing: _Standing, seen: SeenJob) -> bool:
+    """All parts that are not known to run or to be over do, or are; whether their machines are
+    there."""
+    machines, whole = step.core.ids.machines, True
+    for part in _begun(standing, seen):
+        if all(machine in machines for machine in part.machines):
+            _place(step, name, standing, part)
+        else:
+            whole = False
+    for each in _ended(standing, seen):
+        if all(machine in machines for machine in each.part.machines):
+            for held in _place(step, name, standing, each.part):
+                _end(step, name, standing.number, held, each)
+            del standing.held[each.part.name]
+    return whole
 
 
 def _place(step: Step, name: str, standing: _Standing, part: Part) -> list[_Held]:

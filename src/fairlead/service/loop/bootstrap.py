@@ -28,7 +28,7 @@ from fairlead.service.recovery.configuration import (
 )
 from fairlead.service.settings import Settings
 
-ELSEWHERE = (
+UNREADABLE = (
     "another engine had it, whose records cannot be read here (another state folder, or it lost"
     " them): perhaps it was started"
 )
@@ -85,7 +85,7 @@ def _give_up(step: Step, gone: bool) -> None:
     for machine in list(step.records.machines.values()):
         for (job, task), number in list(machine.held.items()):
             attempt = Attempt(job, task, number)
-            why = GONE if gone else ELSEWHERE
+            why = GONE if gone else UNREADABLE
             take_report(step, Lost(attempt, not gone, why, machine_at_fault=False))
         for attempt in machine.given_up:
             step.mark_attempt_gone(attempt)

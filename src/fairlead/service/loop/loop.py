@@ -69,9 +69,9 @@ class Service:
             recovered = recover(store)
         self.records = recovered.records
         self.core = follow(store, recovered.core, self.records)  # what came meanwhile
+        check_engine(self.records, engine)
         if self.core is not None:
             check_settings(self.core, self.records, self.settings)  # refused here or never
-        check_engine(self.records, engine)
         self.machines = Machines(self.settings)
         self.adoption = Adoption(engine.name if isinstance(engine, Observes) else "")
         self.watch = recovered.watch

@@ -23,7 +23,7 @@ JOB_FIELDS = (
     *("tres_per_task", "tres_per_socket", "features", "required_nodes", "excluded_nodes"),
     *("time_limit", "nodes", "shared", "licenses", "resv_name", "het_job_id", "burst_buffer"),
     *("cluster_features", "contiguous", "memory_per_node", "cpus_per_tres"),
-    *("start_time", "end_time", "exit_code", "priority", "job_resources"),
+    *("start_time", "end_time", "exit_code", "priority", "job_resources", "restart_cnt"),
 )
 """All that is read of a node and of a job: what is saved holds no more."""
 
@@ -212,6 +212,7 @@ def _job(row: Row) -> SlurmJob:
         ended=0 if waits else _number(row.get("end_time")),
         exit=_number(row.get("exit_code")),
         cores=() if waits else tuple(_cores(row.get("job_resources"))),
+        restarts=_number(row.get("restart_cnt")),
         priority=_number(row.get("priority")),
     )
 

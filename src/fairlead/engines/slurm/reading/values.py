@@ -81,6 +81,7 @@ class SlurmJob:
     ended: int = 0
     exit: int = 0
     cores: tuple[tuple[str, int], ...] = ()
+    restarts: int = 0
     priority: int = field(default=0, compare=False)
 
 
