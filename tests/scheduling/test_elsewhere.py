@@ -105,8 +105,7 @@ def test_it_goes_on_as_a_core_that_places_and_back() -> None:
         core.handle(events.TaskPlaced(3, "j", task, "m"))
     other = changed(core, 4, "tsf", "first-fit", Options(reserve_after=None))
     assert other.decide() == []
-    for task in range(2):
-        said = other.handle(events.TaskFinished(5, "j", task))
+    said = [each for task in range(2) for each in other.handle(events.TaskFinished(5, "j", task))]
     assert [each.job for each in said if isinstance(each, Launch)] == ["k"]
     back = changed(other, 6, "tsf", ELSEWHERE, Options())
     assert back.handle(events.TaskFinished(7, "k", 0)) == []

@@ -75,8 +75,8 @@ def open_engine(
     every: int = 0,
 ) -> tuple[Engine, list[str], list[str]]:
     """The engine, what is to be said of it, and what to warn of. `identity`: of the engine that
-    the journal names, for one that is shared. `every`: so many microseconds pass between two readings of
-    a cluster that another scheduler runs. Raises InputError and EngineError."""
+    the journal names, for one that is shared. `every`: microseconds between two readings of a
+    cluster that another scheduler runs. Raises InputError and EngineError."""
     if kind.supervised:
         from fairlead.engines.supervised.remote import RemoteEngine
 

@@ -77,7 +77,9 @@ class Core(SlotCore):
                 self.pending += self._named()  # while what it is about has its name
             case events.TaskPlaced(time, name, number, machine):
                 if self.placement.places:
-                    raise InputError("this core places tasks itself", f"its rule must be {ELSEWHERE}")
+                    raise InputError(
+                        "this core places tasks itself", f"its rule must be {ELSEWHERE}"
+                    )
                 applying.task_placed(book, time, name, number, machine)
             case events.TenantChanged(time, tenant):
                 applying.tenant_changed(book, time, tenant)

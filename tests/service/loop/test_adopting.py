@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import pytest
 
@@ -24,6 +25,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
+from fairlead.model.values import FrozenMap
 from fairlead.scheduling.reading.lookup import job_counts
 from fairlead.scheduling.transitions import HELD
 from fairlead.service.journal.memory import MemoryStore, Place
@@ -32,8 +34,8 @@ from fairlead.service.records.jobs import JobState
 from fairlead.service.recovery.recover import recover
 from fairlead.service.recovery.replay import replay
 from fairlead.service.requests import (
-    CancelJob,
     Caller,
+    CancelJob,
     Done,
     DrainMachine,
     ForgetJob,
@@ -166,8 +168,11 @@ class Bed:
         assert record is not None
         return record.state
 
-    def kinds(self, after: int) -> list[str]:
-        return [entry.kind for entry in self.service.store.read(after)]
+    def drains(self, name: str) -> bool:
+        return self.service.records.machines[name].draining
+
+    def ready(self) -> bool:
+        return self.service.ready
 
 
 def part(name: str, *machines: str, started: int = 990 * SECOND) -> Part:
@@ -301,18 +306,18 @@ def test_machines_drain_come_back_and_go_after_their_tasks() -> None:
     bed.see(running)
     bed.machines["m1"] = Health.DRAINING
     bed.see(running)
-    assert bed.service.records.machines["m1"].draining
+    assert bed.drains("m1")
     assert bed.held("7") == {"": ["m1"]}
     bed.machines["m1"] = Health.READY
     bed.see(running)
-    assert not bed.service.records.machines["m1"].draining
+    assert not bed.drains("m1")
     del bed.machines["m1"]
     bed.see(SeenJob(job("7"), 1, again=frozenset([""])))
     assert "m1" not in bed.service.records.machines
     assert bed.waiting("7") == 1
     bed.machines["m1"] = Health.DRAINING
     bed.see(SeenJob(job("7"), 0, (part("", "m1", started=1010 * SECOND),)))
-    assert bed.service.records.machines["m1"].draining
+    assert bed.drains("m1")
     assert bed.held("7") == {"": ["m1"]}
 
 
@@ -357,12 +362,12 @@ def test_a_cluster_that_is_away_leaves_all_as_it_was() -> None:
     seq = bed.service.records.seq
     bed.engine.views.append(EngineError("squeue failed; what is shown is 40 s old"))
     bed.service.step(bed.now + SECOND)
-    assert not bed.service.ready
+    assert not bed.ready()
     assert "40 s old" in bed.service.trouble
     assert bed.service.records.seq == seq
     bed.now += 10 * SECOND
     bed.see(SeenJob(job("7"), 0, (part("", "m1"),)))
-    assert bed.service.ready
+    assert bed.ready()
     assert bed.service.records.seq == seq
 
 
@@ -428,7 +433,11 @@ class Drawn:
         elif kind == 3 and rng.random() < 0.3:
             del self.jobs[name]  # Slurm forgot it
         elif kind == 4 and rng.random() < 0.3:
-            self.jobs[name] = (replace(work, demand={"cpu": rng.choice((1, 2))}), held, elements)
+            self.jobs[name] = (
+                replace(work, demand=FrozenMap({"cpu": Fraction(rng.choice((1, 2)))})),
+                held,
+                elements,
+            )
         elif each.state == "waits" and not held:
             if rng.random() < 0.8:
                 there = tuple(rng.choice(MACHINES) for _ in range(int(work.gang)))
@@ -487,6 +496,8 @@ def test_whatever_happens_there_the_records_say_it(seed: int) -> None:
         core = bed.service.core
         assert core is not None
         assert core.ids.jobs.keys() <= known
+    core = bed.service.core
+    assert core is not None
     bed.place.writer = None
     store = MemoryStore(bed.place)
     recovered = recover(store)

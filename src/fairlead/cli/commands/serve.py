@@ -141,7 +141,17 @@ def words_of(args: argparse.Namespace) -> list[str]:
     """The same command line without --detach."""
     words = ["serve"]
     for name in (
-        *("engine", "mode", "cluster", "address", "state", "journal", "listen", "advertise", "config"),
+        *(
+            "engine",
+            "mode",
+            "cluster",
+            "address",
+            "state",
+            "journal",
+            "listen",
+            "advertise",
+            "config",
+        ),
         "log",
     ):
         if getattr(args, name) is not None:

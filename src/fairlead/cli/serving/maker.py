@@ -16,8 +16,8 @@ from fairlead.engines.interface import EngineError
 from fairlead.engines.registry import ENGINES, open_engine
 from fairlead.model.errors import InputError
 from fairlead.model.machine import Cluster
-from fairlead.service.settings import where_others_place
 from fairlead.service.journal.entry import JournalError, TakenJournalError
+from fairlead.service.settings import where_others_place
 
 if TYPE_CHECKING:
     from fairlead.engines.interface import Engine

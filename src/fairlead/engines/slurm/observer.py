@@ -45,7 +45,9 @@ class Observer:
 
     name = "slurm"
 
-    def __init__(self, every: int, asked: Ask = ask, cluster: Callable[[], str] = lambda: "") -> None:
+    def __init__(
+        self, every: int, asked: Ask = ask, cluster: Callable[[], str] = lambda: ""
+    ) -> None:
         self._every, self._ask = every / SECOND, asked
         self._viewer = Viewer()
         self._accounts: Mapping[str, str] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from fairlead.engines.interface import Cause
 from fairlead.engines.observing import Apart, Part, PartEnd, SeenJob, View
@@ -239,7 +240,7 @@ def _submit(step: Step, name: str, seen: SeenJob) -> int:
     parts = (*seen.running, *(each.part for each in seen.ended))
     tasks = seen.waiting + sum(len(part.machines) for part in parts)
     number = step.records.next_id + step.numbers
-    job = replace(seen.job, tasks=max(tasks, int(seen.job.gang)))
+    job = replace(seen.job, tasks=Fraction(max(tasks, int(seen.job.gang))))
     step.apply(JobSubmitted(step.time, job), id=number, by=None, key=None, request=None)
     step.numbers += 1
     return number

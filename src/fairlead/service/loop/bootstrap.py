@@ -12,8 +12,8 @@ from fairlead.engines.observing import Observes
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.events import TenantChanged
-from fairlead.scheduling.reading.core_copy import freeze
 from fairlead.scheduling.placement.registry import ELSEWHERE
+from fairlead.scheduling.reading.core_copy import freeze
 from fairlead.service.loop.reports import take_report
 from fairlead.service.loop.step import Step
 from fairlead.service.records.book import Records

@@ -141,8 +141,7 @@ class Machines:
             if not step.drains.get(name, record.drained):
                 step.apply(MachineDrained(time, name, back=True), why="trouble")
         elif record.quarantine is None and record.draining and not record.drained:
-            if machine_state(step.core, name) is MachineState.DRAINING:
-                step.apply(MachineDrained(time, name, back=True), why="cluster")
+            _bring_back(step, name)
 
     def _drop_given_up(self, step: Step, record: MachineRecord) -> None:
         """Takes attempts for over that were given up on a machine that has been away for long."""
@@ -164,6 +163,12 @@ def _drain(step: Step, name: str, why: str) -> None:
     """The core gives it nothing more, if it did."""
     if machine_state(step.core, name) is MachineState.UP:
         step.apply(MachineDrained(step.time, name), why=why)
+
+
+def _bring_back(step: Step, name: str) -> None:
+    """The cluster gives it tasks again, and the core does too."""
+    if machine_state(step.core, name) is MachineState.DRAINING:
+        step.apply(MachineDrained(step.time, name, back=True), why="cluster")
 
 
 def _leave(step: Step, record: MachineRecord, why: str) -> None:

@@ -38,8 +38,8 @@ VERSION = 6
 
 READ = (3, 4, 5, VERSION)
 """Versions that are read. Of 3, jobs that are over have rows for all of their tasks, and keys are
-those of jobs that are known. Up to 4, jobs are called by their unique names alone; up to 5, nobody else
-places tasks."""
+those of jobs that are known. Up to 4, jobs are called by their unique names alone; up to 5, nobody
+else places tasks."""
 
 
 @dataclass(frozen=True)

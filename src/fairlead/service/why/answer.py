@@ -169,11 +169,11 @@ def take(
     *,
     caller: Caller = ADMIN,
     own: bool = True,
-    said: str = "",
+    beside: str = "",
 ) -> Taken:
     """How the job that the caller means stands, and a copy of the core to look at and to try
     changes on. Raises InputError where there is no such job. Not `own`: what its tasks said when
-    they failed is left out. `said`: what another scheduler says of it, which places its tasks."""
+    they failed is left out. `beside`: what another scheduler says of it, which places its tasks."""
     job = find(records, caller, key)
     if job is None:
         raise InputError(
@@ -189,7 +189,7 @@ def take(
         counts=tuple(job.counts),
         reason=job.reason if own else "",
         failures=tuple(_failures(records, job)) if own else (),
-        said=said,
+        said=beside,
     )
     if core is None or job.over or job.cancelled or job.name not in core.ids.jobs:
         return Taken(said, None, job.name, {})

@@ -43,8 +43,8 @@ class SlurmJob:
     `number`: its own; `array`: that of its array, 0 where it is in none. `nodes`: the least number
     that it asks for; `most_nodes` 0 where it sets none; `running_on`: the number that it has.
     `cpus` and `memory` (MiB) are of all its nodes together; `memory_of_node`: it asked for the
-    latter by node. `node_list`: where it runs, as Slurm writes it; `cores`: how many it has on each of these.
-    `element`: which one of its array it is, where the row stands for one. Times are in
+    latter by node. `node_list`: where it runs, as Slurm writes it; `cores`: how many it has on each
+    of these. `element`: which one of its array it is, where the row stands for one. Times are in
     seconds, 0 where it has not begun or ended; `exit`: as `wait` returns it.
     """
 

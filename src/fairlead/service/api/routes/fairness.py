@@ -182,7 +182,7 @@ def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken
         return apart(_time(view, now), job, held.tenant, held.why)
     record = own(view, caller, job)
     said, time = view.said(record.name), _time(view, now)
-    return take(time, view.records, view.core, view.watch, record.id, caller=caller, said=said)
+    return take(time, view.records, view.core, view.watch, record.id, caller=caller, beside=said)
 
 
 def _get_input(
