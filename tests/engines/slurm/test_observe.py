@@ -191,7 +191,7 @@ def test_a_node_fails_and_slurmctld_is_away(watch: Watch) -> None:
     kept = watch.sbatch("-w", "d2", "-c", "8")
     watch.until(lambda: bool(watch.where(lost)) and bool(watch.where(kept)))
     number = watch.service.records.names[lost].id
-    # As slurmctld does with a node whose slurmd is silent for long; that it is there brings it back.
+    # As slurmctld does where a slurmd is silent for long; that it is there brings the node back.
     watch.ground.run("scontrol", "update", "NodeName=d1", "State=DOWN", "Reason=tried")
     watch.until(lambda: watch.waits(lost) == 1)
     time.sleep(1.5)  # slurmctld loses what it did not write down

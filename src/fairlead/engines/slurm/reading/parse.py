@@ -213,7 +213,7 @@ def _job(row: Row) -> SlurmJob:
         exit=_number(row.get("exit_code")),
         cores=() if waits else tuple(_cores(row.get("job_resources"))),
         restarts=_number(row.get("restart_cnt")),
-        priority=_number(row.get("priority")),
+        priority=_number(row["priority"]) if "priority" in row else 1,  # not in older savings
     )
 
 
