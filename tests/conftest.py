@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.zygote.forked import zygote
+
 ROOT = Path(__file__).resolve().parent.parent
 
 EXPECTED_SKIPS: dict[str, str] = {
@@ -88,6 +90,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("explore", deadline=None, max_examples=examples, print_blob=True)
     if not config.getoption("--hypothesis-profile", default=None):
         settings.load_profile("gate")
+
+
+def pytest_unconfigure() -> None:
+    if zygote.cache_info().currsize:
+        zygote().end()
 
 
 @pytest.fixture(scope="session")

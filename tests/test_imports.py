@@ -91,6 +91,11 @@ def test_what_shares_nothing_imports_nothing_heavy(code: str, directory: Path) -
     assert tops(imported(code, directory)) == {"fairlead"}
 
 
+def test_a_service_is_planned_without_what_it_runs_with(directory: Path) -> None:
+    """`serve --detach` waits for another process that loads all of it."""
+    assert tops(imported("import fairlead.cli.serving.plan", directory)) <= {"fairlead", "yaml"}
+
+
 def test_checking_a_proof_never_meets_what_made_it(directory: Path) -> None:
     imported(command("allocate cluster.yaml --proof proof.json"), directory)
     modules = imported(command("verify cluster.yaml proof.json"), directory)

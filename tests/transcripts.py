@@ -27,6 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.zygote.forked import asking
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 
@@ -125,9 +127,9 @@ class Shell:
         self.here = directory / "examples"
         commands = directory / "bin"
         commands.mkdir(parents=True)
-        for name, words in (("fairlead", "-m fairlead"), ("python", "")):
+        for name, words in (("fairlead", asking("fairlead")), ("python", [sys.executable])):
             script = commands / name
-            script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
+            script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
             script.chmod(0o755)
         if EXAMPLES.is_dir():
             shutil.copytree(EXAMPLES, self.here)

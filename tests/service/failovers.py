@@ -52,6 +52,10 @@ AT_MOST = 600.0
 """Seconds until somebody leads, and until everything is over once the troubles have stopped."""
 
 
+# A start takes twice as long where Python may not keep what it compiled of each module.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 class Trouble(Enum):
     """What happens to whom."""
 
@@ -132,7 +136,7 @@ class Place:
                  "--journal", f"postgresql://postgres@/{database}?host={self.way.folder}",
                  "--listen", f"127.0.0.1:{self.port}"],
                 cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                start_new_session=True,
+                start_new_session=True, env=ENVIRONMENT,
             )  # fmt: skip
 
     def signal(self, number: int) -> None:
@@ -168,13 +172,19 @@ class Pair:
 
     def leader(self) -> Place:
         """Who leads; waited for."""
-        end = time.monotonic() + AT_MOST
+        found = self.who_leads(time.monotonic() + AT_MOST)
+        assert found is not None, "nobody leads"
+        return found
+
+    def who_leads(self, end: float) -> Place | None:
+        """Who leads and reaches the database; None if nobody does until then."""
         while time.monotonic() < end:
             for each in self.places:
-                if not each.frozen and each.leads():
+                reaches = not (each.frozen or each.way.stalled or each.way.closed)
+                if reaches and each.leads():
                     return each
             time.sleep(0.05)
-        raise AssertionError("nobody leads")
+        return None
 
     def submit(self) -> None:
         """Submits jobs until it is told to stop, as clients of both do."""
@@ -244,7 +254,7 @@ class Pair:
         self.without.append(time.monotonic() - began)
         who = "abc"[self.places.index(found)]
         sys.stderr.write(f"{trouble.value}: {who} leads after {self.without[-1]:.1f} s\n")
-        if found is not leader or trouble in (Trouble.CUT_OFF, Trouble.DISCONNECTED):
+        if found is not leader:
             time.sleep(max(0.0, began + lasts - time.monotonic()))
         for each in self.places:
             each.signal(signal.SIGCONT)

@@ -2,14 +2,17 @@
 freeze and thaw, die, are cut off from the database, and a database that lies about time.
 
 The services, followers, leases and watches are the real ones; each has clocks of its own, of which
-none agrees with another. A freeze comes at any call that leaves the service: others go on
-meanwhile, and the frozen one goes on in the middle of its step."""
+none agrees with another. A freeze comes at any call that leaves the service, before it has done
+anything or before its answer is heard: others go on meanwhile, and the frozen one goes on in the
+middle of its step. In most worlds all reach one engine; in others each has one of its own."""
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from operator import itemgetter
 from random import Random
 
 from fairlead.engines.interface import Assignment, Attempt, EngineError
@@ -24,10 +27,10 @@ from fairlead.service.recovery.follower import Follower, _Seen
 from fairlead.service.requests import Caller, Done, SubmitJobs, SubmittedJobs
 from fairlead.service.settings import Settings
 from tests.vopr.agreement import agree
+from tests.vopr.apart import ApartJudge, Lenient
 from tests.vopr.cluster import Cluster
 from tests.vopr.engine import SimEngine
 from tests.vopr.faults import SECOND, BrokenPromiseError, Chance, CrashError, Trace
-from tests.vopr.judge import Judge
 from tests.vopr.ledger import Ledger
 
 START = 1_800_000_000 * SECOND
@@ -50,10 +53,15 @@ class Computer:
         draws = world.draws
         self.world, self.name = world, name
         self.service: Service | Follower | None = None
+        self.store: MemoryStore | None = None  # that it opened last
         self.rate, self.boot = draws.choice(RATES), draws.uniform(0, 1e6)
         self.wall = draws.choice((0, 0, -3600, 3600, 7)) * SECOND
         self.frozen_until = self.cut_off_until = self.step_at = self.beat_at = self.well_since = 0
         self.busy = self.killed = False
+        self.heard_over = False  # the writer's session, when it asked last
+        self.cluster = world.cluster
+        if world.apart:
+            self.cluster = Cluster(MACHINES, 4.0, world.chance, world.judge, world.trace)
         self.answer_at: list[tuple[int, Future[_Seen], Callable[[Future[_Seen]], None]]] = []
 
     def clock(self) -> float:
@@ -100,11 +108,11 @@ class Writing(MemoryStore):
     def __init__(self, computer: Computer, place: Place, after: Standing | None = None) -> None:
         computer.reach()
         before = place.standing()
-        over = computer.world.session_over(before.epoch)
         super().__init__(place, after)
-        computer.world.taken_over(before, after, over)
+        computer.world.taken_over(before, after, computer.heard_over)
         self._computer, self.leader = computer, computer.name
         computer.world.moved, computer.world.writer = computer.world.now, computer
+        computer.world.perhaps_freeze(computer, 0.05)
 
     def append(self, entries: Sequence[Entry]) -> None:
         world, computer = self._computer.world, self._computer
@@ -115,15 +123,20 @@ class Writing(MemoryStore):
         if self._place.writer is not self:
             raise BrokenPromiseError("the newest writer alone writes", computer.name)
         world.moved = world.now
+        world.grown.append((world.now, self.last()))
+        world.judge.cluster = computer.cluster
         for row in self._place.rows[before:]:
             entry = Entry(row.seq, row.step, row.time, row.kind, from_text(row.body))
             world.judge.durable(entry)
         world.perhaps_freeze(computer, 0.04)
 
     def renew(self) -> None:
-        self._computer.reach()
+        world, computer = self._computer.world, self._computer
+        world.perhaps_freeze(computer, 0.002)
+        computer.reach()
         super().renew()
-        self._computer.world.moved = self._computer.world.now
+        world.moved = world.now
+        world.perhaps_freeze(computer, 0.006)
 
 
 class Looking:
@@ -136,33 +149,46 @@ class Looking:
         self.reader = Reading(computer, computer.world.place)
 
     def look(self) -> Standing:
+        self._computer.world.perhaps_freeze(self._computer, 0.03, (0.5, 1, 1.9))
         self._computer.reach()
         return self.reader._place.standing()  # noqa: SLF001 - it is of this file
 
     def is_over(self, epoch: int) -> bool:
         self._computer.reach()
-        return self._computer.world.session_over(epoch)
+        self._computer.heard_over = self._computer.world.session_over(epoch)
+        return self._computer.heard_over
 
     def close(self) -> None:
         """Contender.close."""
 
 
 class Launcher(SimEngine):
-    """An engine that all reach, and that hears the newest owner alone, as Ray's launcher does."""
+    """An engine that hears the newest owner alone, as all do; `frozen`: since this one looked last
+    whether it leads."""
 
-    mine = 0
-    world: Leaders
+    def __init__(self, computer: Computer) -> None:
+        world = computer.world
+        super().__init__(computer.cluster, world.judge, world.chance, world.trace, Counter())
+        self.identity = computer.name if world.apart else "simulated"
+        self.computer, self.mine, self.frozen = computer, 0, False
 
     def reconcile(self, expected: Sequence[Assignment], owner: int = 0) -> Sequence[Attempt]:
-        self.mine = owner
+        self.mine, self.computer.world.judge.asked = owner, self.identity
         return super().reconcile(expected, owner)
 
     def _ready(self, call: str) -> None:
         super()._ready(call)
+        world = self.computer.world
+        overtaken = world.place.writer is not self.computer.store
+        if overtaken and not self.frozen:
+            raise BrokenPromiseError("one that was overtaken orders nothing", call)
+        self.frozen |= world.perhaps_freeze(self.computer, 0.01)
         if self.mine < self.cluster.owner:
-            if not self.world.by_session:
-                raise BrokenPromiseError("one that was overtaken orders nothing", call)
             raise EngineError("a newer owner of the journal was here")
+        # On a machine of its own it hears of no newer one: it does what it is told, and the journal
+        # has given that up.
+        late = world.apart and world.place.writer is not self.computer.store
+        self.judge = Lenient() if late else world.judge
 
 
 class Leaders:
@@ -173,15 +199,15 @@ class Leaders:
         self.trace = trace = Trace(wanted=False)
         trace.start = trace.now = START
         self.ledger = Ledger()
-        self.judge = Judge(self.ledger)
+        self.judge = ApartJudge(self.ledger)
         self.chance = Chance(seed, {}, 10**9, trace)
-        self.cluster = Cluster(MACHINES, 4.0, self.chance, self.judge, trace)
-        self.judge.cluster = self.cluster
+        self.cluster = self.judge.cluster = Cluster(MACHINES, 4.0, self.chance, self.judge, trace)
+        self.apart = seed % 4 == 3
         self.judge.blind_until = 10**18
         self.place = Place()
         self.writer: Computer | None = None
         self.moved = START  # when the journal or its beat last went on
-        self.by_session = False  # the last change of leaders was since a session was over
+        self.grown = [(START - SECOND, 0)]  # when the journal went on, to which entry
         self.over: tuple[int, int] = (0, 0)  # an epoch whose session the database calls over: since
         self.lie = (0.0, START, 1.0)  # the database's clock: what it said then, and its rate since
         self.troubled = True
@@ -215,11 +241,10 @@ class Leaders:
         if after is None or after.epoch != before.epoch or not before.held:
             return
         quiet = (self.now - self.moved) / SECOND
-        self.by_session = over
-        wanted = (GRACE if self.by_session else RUN_OUT) / max(RATES) - 1e-6
+        wanted = (GRACE if over else RUN_OUT) / max(RATES) - 1e-6
         if quiet < wanted:
             raise BrokenPromiseError("nobody is overtaken who beats", f"{quiet} s after a beat")
-        self.met["taken over by session" if self.by_session else "taken over by silence"] += 1
+        self.met["taken over by session" if over else "taken over by silence"] += 1
 
     def session_over(self, epoch: int) -> bool:
         """What the database says of the session of the writer."""
@@ -246,19 +271,28 @@ class Leaders:
 
     # Troubles
 
-    def perhaps_freeze(self, computer: Computer, chance: float) -> None:
-        """Now and then it freezes here, and everything else goes on."""
-        if not self.troubled or self.draws.random() >= chance:
-            return
+    def perhaps_freeze(
+        self,
+        computer: Computer,
+        chance: float,
+        seconds: Sequence[float] = (1, 2.5, 5, 8, 14, 30),
+    ) -> bool:
+        """Now and then it freezes here, and everything else goes on; whether it did. It may be cut
+        off from the database when it thaws."""
+        if not self.troubled or computer.busy or self.draws.random() >= chance:
+            return False
         self.met["frozen in a call"] += 1
-        lasts = self.draws.choice((1, 2.5, 5, 8, 14, 30))
-        computer.frozen_until = self.now + int(lasts * SECOND)
+        computer.frozen_until = self.now + int(self.draws.choice(seconds) * SECOND)
+        if self.draws.random() < 0.3:
+            self.met["cut off when it thaws"] += 1
+            computer.cut_off_until = computer.frozen_until + self.draws.randrange(15 * SECOND)
         computer.busy = True
         self._until(computer.frozen_until)
         computer.busy = False
         if computer.killed:
             computer.killed = False
             raise CrashError("a call")
+        return True
 
     def _trouble(self) -> None:
         draws = self.draws
@@ -335,9 +369,7 @@ class Leaders:
             self._go(max(moment, self.now))
             computer = self.computers[n]
             if what == 1:
-                computer.beat_at = self.now + int(BEAT * SECOND)
-                assert isinstance(computer.service, Service)
-                computer.service.lease.renew()
+                self._beat(computer)
             else:
                 self._turn(computer)
             self._somebody_leads()
@@ -345,7 +377,16 @@ class Leaders:
 
     def _go(self, now: int) -> None:
         self.trace.now = self.ledger.now = now
-        self.cluster.advance(now)
+        for cluster in {id(each.cluster): each.cluster for each in self.computers}.values():
+            cluster.advance(now)
+
+    def _beat(self, computer: Computer) -> None:
+        computer.beat_at = self.now + int(BEAT * SECOND)
+        assert isinstance(computer.service, Service)
+        try:
+            computer.service.lease.renew()
+        except CrashError:
+            computer.lose()
 
     def _turn(self, computer: Computer) -> None:
         computer.step_at = self.now + POLL
@@ -385,11 +426,11 @@ class Leaders:
             computer.service = None  # it tries again
 
     def _lead(self, computer: Computer, follower: Follower | None, gone: Standing | None) -> None:
-        store = Writing(computer, self.place, gone)
-        engine = Launcher(self.cluster, self.judge, self.chance, self.trace, Counter())
-        engine.world = self
+        since = computer.clock()
+        store = computer.store = Writing(computer, self.place, gone)
         recovered = None if follower is None else follower.recovered
-        lease = Lease(store, beating=True, clock=computer.clock)
+        lease = Lease(store, beating=True, since=since, clock=computer.clock)
+        engine = Launcher(computer)
         service = Service(store, engine, Settings(), recovered=recovered, lease=lease)
         computer.service, computer.beat_at = service, self.now
         lease.renew()
@@ -398,7 +439,11 @@ class Leaders:
     def _step(self, computer: Computer, service: Service | Follower) -> None:
         due = [ask for time, ask in self.asks if time <= self.now and self.draws.random() < 0.3]
         fresh = [ask for ask in due if ask.key not in self.done or self.draws.random() < 0.05]
+        if isinstance(service, Service):
+            assert isinstance(service.engine, Launcher)
+            service.engine.frozen = False
         replies = service.step(self.now + computer.wall, fresh)
+        self._read(computer, service)
         for ask, reply in zip(fresh, replies, strict=True):
             if isinstance(reply, Done):
                 self._accepted(ask, reply)
@@ -409,6 +454,19 @@ class Leaders:
                 service.free = None  # another one was quicker, or it was not gone
             except JournalError:
                 service.begin_again()
+
+    def _read(self, computer: Computer, service: Service | Follower) -> None:
+        """Somebody reads what it knows, and is told whether that is all there is."""
+        seq, last = service.records.seq, self.place.standing().seq
+        self.perhaps_freeze(computer, 0.002)
+        if isinstance(service, Service):
+            self.met["read while in doubt" if service.stale() else "read"] += 1
+            if seq < last and not service.stale():
+                raise BrokenPromiseError("what is called fresh is fresh", f"{seq} of {last}")
+        else:
+            then = self.now - service.stale() / computer.rate * SECOND
+            if seq < self.grown[bisect(self.grown, then - 1, key=itemgetter(0)) - 1][1]:
+                raise BrokenPromiseError("a follower says how old its answers are", str(seq))
 
     def _accepted(self, ask: SubmitJobs, reply: Done) -> None:
         assert isinstance(reply.value, SubmittedJobs)

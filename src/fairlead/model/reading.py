@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from yaml.nodes import Node
 
+from fairlead.garbage import not_collecting
 from fairlead.model.check import Mistaken, found_mistakes, with_implied_tenants
 from fairlead.model.errors import About, InputError, Mistake, Mistakes, Place
 from fairlead.model.fields import (
@@ -49,14 +48,14 @@ def read(
     A tenant that jobs name is implied if no tenants are declared. Raises InputError with all
     mistakes of all texts in the order of their places, also those that `check` finds.
     """
-    with _without_collecting():
+    with not_collecting():
         return _read(texts, check)
 
 
 def read_parts(texts: Sequence[tuple[str, str]]) -> tuple[Cluster, tuple[Job, ...]]:
     """As `read`, for what adds to a cluster that is there already: whether jobs, tenants and
     machines fit together is not looked at, and no tenant is implied."""
-    with _without_collecting():
+    with not_collecting():
         reader = _everything(texts)
     reader.mistakes.report()
     return Cluster(reader.machines, reader.tenants, reader.devices), tuple(reader.jobs)
@@ -68,7 +67,7 @@ def read_submission(
     """The jobs of texts that hold nothing else, each of which says what it runs and how many tasks
     it has; and where that stands which something is said about. Raises InputError with all
     mistakes, in the order of their places."""
-    with _without_collecting():
+    with not_collecting():
         reader = _Reader(submitted=True)
         for file, text in texts:
             reader.read(file, text)
@@ -85,19 +84,6 @@ def in_order(mistakes: Iterable[Mistake], texts: Sequence[tuple[str, str]]) -> l
     """The mistakes in the order of their places in the texts."""
     order = {file: index for index, (file, _) in reversed(list(enumerate(texts)))}
     return sorted(mistakes, key=lambda mistake: _order(mistake, order))
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """No search for garbage in cycles: nodes make none, and the search would take five times as
-    long as the reading itself."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _read(texts: Sequence[tuple[str, str]], check: Check) -> tuple[Cluster, tuple[Job, ...]]:

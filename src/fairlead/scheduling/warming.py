@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
+from fairlead.garbage import not_collecting
 from fairlead.model.job import Job
 from fairlead.model.machine import Machine
 from fairlead.model.tenant import Tenant
@@ -25,7 +24,7 @@ def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
     """Compiles, or loads, every kernel that a core with this rule can meet: nobody waits for one
     later, whatever happens (tests/scheduling/test_warming.py). `told` hears before and after each
     function that is compiled how many of about how many are there."""
-    with _quickly(), report_compiling(told):
+    with not_collecting(), report_compiling(told):
         core = _core(placement)
         core.decide()  # two thirds of it all, while `warm_events` may do the rest elsewhere
         for event in (*_beginning(), *_work(), *_end()):
@@ -40,7 +39,7 @@ def warm(told: Callable[[int, int], None], placement: str = DEFAULT) -> None:
 def warm_events() -> None:
     """Compiles what events need that no decision comes before, so that another process that does
     `warm` at the same time finds it when it comes there."""
-    with _quickly():
+    with not_collecting():
         core = _core(DEFAULT)
         # Being told of advice weighs the tenants, as a decision does.
         for event in (*_beginning(), events.AdviceChanged(4, ()), *_end()):
@@ -51,19 +50,6 @@ def warm_events() -> None:
 def _core(placement: str) -> Core:
     units = [Unit("cpu"), Unit("gpu")]
     return Core(units, placement=placement, options=Options(preempt_after=1))
-
-
-@contextmanager
-def _quickly() -> Iterator[None]:
-    """Within, no garbage is looked for: the compiler makes much and leaves little, and looking took
-    a ninth of the time."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _beginning() -> list[Event]:

@@ -37,7 +37,8 @@ class Ready(ResponseBody):
 
 
 AGE_HEADER = "Fairlead-Age"
-"""Of every answer of a follower: the seconds since it knew all that the journal held."""
+"""Of every answer of a follower, and of a leader that cannot know whether it still leads: the
+seconds since it knew all that the journal held."""
 
 LEADER_HEADER = "Fairlead-Leader"
 """Of every answer of a follower: the address at which the leader answers, if it is known."""

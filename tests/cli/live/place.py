@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from fairlead.cli.main import main
+from tests.zygote.forked import Forked, finished
 
 CLUSTER = """\
 machines:
@@ -57,8 +57,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     """The process of `fairlead serve`."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "fairlead", "serve", *words],
+    return Forked(
+        ["fairlead", "serve", *words],
         cwd=folder,
         env=environment(folder),
         stdin=subprocess.DEVNULL,
@@ -66,6 +66,11 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         encoding="utf-8",
     )
+
+
+def fairlead(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command that ends by itself."""
+    return finished(["fairlead", *words], folder, environment(folder))
 
 
 @contextmanager

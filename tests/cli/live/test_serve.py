@@ -17,27 +17,22 @@ from fairlead.cli.main import Exit, main
 from fairlead.cli.serving.process import running
 from fairlead.client import Client, wait_for
 from fairlead.model.job import Job
-from tests.cli.live.place import CLUSTER, PATIENCE, Served, environment, serving, start, until
+from tests.cli.live.place import (
+    CLUSTER,
+    PATIENCE,
+    Served,
+    environment,
+    fairlead,
+    serving,
+    start,
+    until,
+)
 from tests.ports import kept_port
 
 
 def client_of(served: Served) -> Client:
     token = (served.state / "admin-token").read_text().strip()
     return Client(served.url, token)
-
-
-def fairlead(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command that ends by itself."""
-    return subprocess.run(
-        [sys.executable, "-m", "fairlead", *words],
-        cwd=folder,
-        env=environment(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=300,
-    )
 
 
 def mode(path: Path) -> int:

@@ -26,6 +26,7 @@ from tests.engines.fake import Call, FakeEngine, Planted
 from tests.engines.world import World, lasting
 from tests.service.api.stage import TENANTS
 from tests.service.fairness.at_once import AtOnce
+from tests.zygote.forked import Forked
 
 
 class Served:
@@ -56,8 +57,8 @@ def served(
 ) -> Iterator[Served]:
     """A service that listens until the block ends, and then stops cleanly; or that is `killed`
     within the block."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__, str(folder), json.dumps(options), json.dumps(api or {})],
+    process = Forked(
+        [__name__, str(folder), json.dumps(options), json.dumps(api or {})],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from typing import Any
 
+from fairlead.service.api.request_context import OVERTAKEN
 from fairlead.service.api.settings import ApiSettings
 from fairlead.service.journal.entry import Entry, JournalError
 from fairlead.service.mailbox import MailboxClosedError
 from tests.engines.fake import Call, Planted
-from tests.service.api.stage import Answer, Stage, call, job
+from tests.service.api.stage import Answer, Stage, call, job, stream
 
 FULL = "the disk is full; make room"
 
@@ -140,3 +142,32 @@ def test_a_stream_of_what_a_journal_tells_that_is_away_ends_for_its_reader_to_co
     assert cut.status == 200
     assert b"data:" not in cut.body  # the head of the stream, and no event
     store.read = read
+
+
+def test_an_answer_of_one_that_may_have_been_overtaken_says_how_old_it_is(stage: Stage) -> None:
+    stage.submit("before", "vision")
+    assert "fairlead-age" not in stage.get("/v1/jobs").headers
+    stage.app.api.stale = lambda: 7.25
+    answer = stage.get("/v1/jobs")
+    assert answer.status == 200
+    assert answer.headers["fairlead-age"] == "7.250"
+    assert "fairlead-leader" not in answer.headers
+
+
+def test_a_stream_of_one_that_was_overtaken_ends() -> None:
+    async def parts_of(stage: Stage, meanwhile: float) -> int:
+        found = 0
+        given = {"Authorization": f"Bearer {stage.tokens['root']}"}
+        async with aclosing(stream(stage.app, "/v1/events?since=0", given)) as parts:
+            async for _ in parts:
+                found += 1
+                stage.app.api.stale = lambda: meanwhile
+                if found == 5:
+                    break
+        return found
+
+    with Stage(settings=ApiSettings(threads=False, heartbeat_seconds=0.01)) as stage:
+        assert stage.run(parts_of(stage, OVERTAKEN)) == 5
+        assert stage.run(parts_of(stage, OVERTAKEN + 0.1)) < 5
+        # Where nobody knows better, one may read what it knows.
+        assert stage.run(parts_of(stage, OVERTAKEN + 60)) == 5

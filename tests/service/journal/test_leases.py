@@ -40,7 +40,7 @@ class Slow(MemoryStore):
 def led(beating: bool = True) -> tuple[Clock, Slow, Lease]:
     clock = Clock()
     store = Slow(Place(), clock)
-    return clock, store, Lease(store, beating=beating, clock=clock)
+    return clock, store, Lease(store, beating=beating, since=clock(), clock=clock)
 
 
 def test_a_belief_ends_by_itself_and_is_renewed_where_the_journal_answers() -> None:
@@ -102,15 +102,20 @@ def test_a_lease_that_nobody_waits_for_is_renewed_when_it_is_asked_for() -> None
 STANDING = Standing(epoch=3, beat=7, held=True, leader="http://a", seq=12)
 
 
+def look(watch: Watch, standing: Standing, over: bool, now: float) -> bool:
+    """What a follower thinks that looks then, and is answered at once."""
+    return watch.may_take_over(standing, over, now, now)
+
+
 def looks(watch: Watch, start: float, seconds: float, standing: Standing, over: bool) -> list[bool]:
     """What a follower thinks that looks for so long."""
     count = int(seconds / LOOK)
-    return [watch.may_take_over(standing, over, start + n * LOOK) for n in range(count + 1)]
+    return [look(watch, standing, over, start + n * LOOK) for n in range(count + 1)]
 
 
 def test_a_leader_that_let_go_is_followed_at_once() -> None:
     watch = Watch(beating=True)
-    assert watch.may_take_over(replace(STANDING, held=False), False, 0.0)
+    assert look(watch, replace(STANDING, held=False), False, 0.0)
 
 
 @pytest.mark.parametrize(("over", "after"), [(True, GRACE), (False, RUN_OUT)])
@@ -125,7 +130,7 @@ def test_anything_that_moves_is_a_sign_of_life(field: str) -> None:
     watch = Watch(beating=True)
     for number in range(40):
         standing = replace(STANDING, **{field: number})  # type: ignore[arg-type]
-        assert not watch.may_take_over(standing, True, number * LOOK)
+        assert not look(watch, standing, True, number * LOOK)
 
 
 def test_a_follower_that_was_away_itself_watches_anew() -> None:
@@ -133,25 +138,36 @@ def test_a_follower_that_was_away_itself_watches_anew() -> None:
     assert not any(looks(watch, 0.0, RUN_OUT - LOOK, STANDING, False))
     back = RUN_OUT + BLIND + 1
     assert not any(looks(watch, back, RUN_OUT - LOOK, STANDING, False))
-    assert watch.may_take_over(STANDING, False, back + RUN_OUT)
+    assert look(watch, STANDING, False, back + RUN_OUT)
 
 
 def test_where_nobody_beats_silence_says_nothing() -> None:
     watch = Watch(beating=False)
     assert not any(looks(watch, 0.0, 100.0, STANDING, False))
-    assert watch.may_take_over(STANDING, True, 100.5)
+    assert look(watch, STANDING, True, 100.5)
 
 
+def test_silence_counts_from_the_answer_to_the_next_question() -> None:
+    watch = Watch(beating=True)
+    asked, answered = 10.0, 11.9  # the beat may be of any moment between them
+    assert not watch.may_take_over(STANDING, True, asked, answered)
+    assert not any(looks(watch, 12.0, answered + GRACE - 12.0 - LOOK, STANDING, True))
+    assert look(watch, STANDING, True, answered + GRACE)
+
+
+@pytest.mark.parametrize("over", [True, False])
 @pytest.mark.parametrize("seed", range(60))
-def test_a_leader_stops_believing_before_anybody_takes_over(seed: int) -> None:
+def test_a_leader_stops_believing_before_anybody_takes_over(seed: int, over: bool) -> None:
     """Whatever the moments of beats and looks, for how long the journal takes, when it goes away
-    for the leader alone, and with clocks of which one is half as fast again as the other."""
+    for the leader alone, and with clocks of which one is a third slower than the other; also where
+    the database calls its session over all the time."""
     draws = Random(seed)
     clock, store, lease = led()
     place, watch = store.place, Watch(beating=True)
-    rate = draws.choice((2 / 3, 1.0, 1.5))  # of the leader's clock
-    time = next_beat = next_look = 0.0
+    rate = draws.choice((0.7, 1.0, 1.5))  # of the leader's clock
+    time = next_beat = next_look = seen_at = 0.0
     cut_off = draws.uniform(0, 20)
+    asked, seen = None, place.standing()
     while True:
         time += draws.uniform(0, 0.2)
         clock.now = 1000 + rate * time
@@ -161,10 +177,17 @@ def test_a_leader_stops_believing_before_anybody_takes_over(seed: int) -> None:
             before = clock.now
             lease.renew()
             clock.now = before
-        if time >= next_look:
-            next_look = time + LOOK + draws.uniform(0, 0.5)
-            if watch.may_take_over(place.standing(), False, time):
-                break
-        assert time < cut_off + 2 * RUN_OUT
+        if asked is None and time >= next_look:
+            asked, seen_at = time, time + draws.choice((0.0, 0.0, draws.uniform(0, 1)))
+        if asked is not None:
+            if time - 0.2 <= seen_at:
+                seen = place.standing()
+            elif draws.random() < 0.7:  # answered
+                next_look = asked + LOOK + draws.uniform(0, 0.5)
+                if watch.may_take_over(seen, over, asked, time):
+                    break
+                asked = None
+        assert time < cut_off + 3 * RUN_OUT
+    assert lease.stale()
     assert lease.check()
     assert time > cut_off

@@ -21,7 +21,7 @@ from fairlead.client.errors import NotLeadingError
 from fairlead.client.transport import TAKEOVER
 from fairlead.model.job import Job
 from fairlead.service.journal.leases import RUN_OUT
-from tests.cli.live.place import CLUSTER, environment, serving, until
+from tests.cli.live.place import CLUSTER, Served, environment, fairlead, serving, until
 from tests.service.conftest import Databases
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -158,18 +158,69 @@ def running(process: int) -> bool:
         return False
 
 
-def fairlead(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command, to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "fairlead", *words],
-        cwd=folder,
-        env=environment(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_a_leader_that_hangs_is_gone_before_its_followers_lose_patience() -> None:
     assert RUN_OUT + 4 <= 10 < TAKEOVER
+
+
+def test_one_that_was_overtaken_says_that_it_waits_for_the_database_and_then_follows(
+    database: str, tmp_path: Path
+) -> None:
+    """Connections that there are stay; nobody gets another one for a while."""
+    place = database.replace("postgres@", "once@")
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute("CREATE ROLE once LOGIN")
+        admin.execute("GRANT ALL ON SCHEMA public TO once")
+        folders = [tmp_path / "a", tmp_path / "b"]
+        for folder in folders:
+            folder.mkdir()
+            (folder / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+        words = ("--cluster", "cluster.yaml", "--journal", place)
+        try:
+            with serving(folders[0], *words) as one, serving(folders[1], *words) as other:
+                one.process.send_signal(signal.SIGSTOP)
+                until(lambda: leads(other.url))
+                admin.execute("ALTER ROLE once NOLOGIN")
+                one.process.send_signal(signal.SIGCONT)
+                lines = said_until(one, "journal_down")
+                assert "it follows that one" in lines[0]
+                assert 'role \\"once\\" is not permitted to log in' in lines[-1]
+                assert (one.state / "process").read_text().split()[0] == str(one.process.pid)
+                admin.execute("ALTER ROLE once LOGIN")
+                lines = said_until(one, "following the service that leads")
+                # It tried once a second, and said no more than that it waits and that this is over.
+                assert ["journal_back" in line for line in lines] == [True, False]
+                until(lambda: follows(one.url, other.url))
+                assert leads(other.url)
+        finally:
+            admin.execute("DROP OWNED BY once")
+            admin.execute("DROP ROLE once")
+
+
+def test_one_that_waits_for_the_database_can_be_stopped(database: str, tmp_path: Path) -> None:
+    place = database.replace("postgres@", "twice@")
+    with psycopg.connect(database, autocommit=True) as admin:
+        admin.execute("CREATE ROLE twice LOGIN")
+        admin.execute("GRANT ALL ON SCHEMA public TO twice")
+        (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+        try:
+            with serving(tmp_path, "--cluster", "cluster.yaml", "--journal", place) as one:
+                admin.execute("ALTER ROLE twice NOLOGIN")
+                admin.execute("UPDATE journal_head SET epoch = epoch + 1")
+                said_until(one, "journal_down")
+                stopped = fairlead(tmp_path, "stop", "--state", "state")
+                assert (stopped.returncode, stopped.stderr) == (0, "")
+                assert one.process.wait() == 128 + signal.SIGTERM
+        finally:
+            admin.execute("DROP OWNED BY twice")
+            admin.execute("DROP ROLE twice")
+
+
+def said_until(one: Served, word: str) -> list[str]:
+    """The lines that it says up to the one with that word."""
+    found: list[str] = []
+    while not found or word not in found[-1]:
+        assert one.process.stdout is not None
+        line = one.process.stdout.readline()
+        assert line, found
+        found.append(line.rstrip("\n"))
+    return found

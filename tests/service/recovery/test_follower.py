@@ -77,7 +77,7 @@ class Pair(Stage):
             FakeEngine(self.world, self.faults),
             self.settings,
             recovered=recovered,
-            lease=Lease(store, beating=True, clock=self.clock),
+            lease=Lease(store, beating=True, since=self.clock(), clock=self.clock),
         )
 
     def follow(self) -> Follower:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fairlead.cli.common.inputs import say
 from fairlead.cli.common.remote import complain
 from fairlead.engines.registry import ENGINES
+from fairlead.garbage import keep_all, not_collecting
 from fairlead.model.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -132,9 +134,15 @@ def run(args: argparse.Namespace) -> int:
     plan = plan_of(args)
     if args.detach:
         return detach(plan, words_of(args))
-    from fairlead.cli.serving.run import serve_now
+    with ExitStack() as starting:
+        starting.enter_context(not_collecting())
+        from fairlead.cli.serving.run import serve_now
 
-    return serve_now(plan)
+        def started() -> None:
+            keep_all()
+            starting.close()
+
+        return serve_now(plan, started)
 
 
 def words_of(args: argparse.Namespace) -> list[str]:

@@ -51,7 +51,7 @@ def service_of(args: argparse.Namespace, patience: float = PATIENCE) -> Iterator
     with Client(args.url, patience=patience) as client:
         yield client
         if client.age is not None:
-            complain(f"from a service that follows, {client.age:.1f} s behind the one that leads")
+            complain(f"from a service that does not lead: as of {client.age:.1f} s ago")
 
 
 def only_text(args: argparse.Namespace) -> None:

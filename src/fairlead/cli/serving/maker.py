@@ -66,10 +66,12 @@ class ServiceMaker:
     def begin(self, compile_first: Callable[[], None]) -> Service | Follower:
         """The service that leads; one that follows, where another one leads and this one may wait.
         Raises InputError, JournalError, EngineError and DisagreementError."""
+        from fairlead.service.journal.leases import steady_clock
         from fairlead.service.journal.places import open_store
         from fairlead.service.recovery.recover import last_time, recover
 
         new = NewJournal(self._plan.state, self._plan.begin_anew)
+        since = steady_clock()
         try:
             store = open_store(self._place, self._plan.state / HEAD, new)
         except TakenJournalError:
@@ -82,18 +84,20 @@ class ServiceMaker:
             self._check_clock(last_time(store))
             return recover(store)
 
-        service = self._lead(store, recovered, compile_first)
+        service = self._lead(store, since, recovered, compile_first)
         if new.aside is not None:
             self.notes.insert(0, f"what an earlier journal left is in {new.aside}")
         return service
 
     def lead(self, follower: Follower, gone: Standing) -> Service | None:
         """The service that goes on where the follower is; None where it cannot lead now."""
+        from fairlead.service.journal.leases import steady_clock
         from fairlead.service.journal.places import open_store
 
+        since = steady_clock()
         try:
             store = open_store(self._place, self._plan.state / HEAD, after=gone)
-            service = self._lead(store, lambda: follower.recovered, lambda: None)
+            service = self._lead(store, since, lambda: follower.recovered, lambda: None)
         except TakenJournalError:
             follower.free = None  # another one was quicker, or it was not gone
             return None
@@ -129,7 +133,11 @@ class ServiceMaker:
         return follower
 
     def _lead(
-        self, store: SqlStore, recovered: Callable[[], Recovered], compile_first: Callable[[], None]
+        self,
+        store: SqlStore,
+        since: float,
+        recovered: Callable[[], Recovered],
+        compile_first: Callable[[], None],
     ) -> Service:
         from fairlead.service.journal.leases import Lease
         from fairlead.service.loop.loop import Service
@@ -138,7 +146,7 @@ class ServiceMaker:
 
         with ExitStack() as opened:
             opened.callback(store.close)
-            lease = Lease(store, beating=self._plan.shared)
+            lease = Lease(store, beating=self._plan.shared, since=since)
             pulse = Pulse(lease)
             if lease.beating:
                 pulse.start()  # at once: what comes now may take long

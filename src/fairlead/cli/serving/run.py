@@ -6,8 +6,9 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from fairlead.service.loop.loop import Service
     from fairlead.service.mailbox import Mailbox
     from fairlead.service.metrics import Metrics
+    from fairlead.service.process.troubles import Change
     from fairlead.service.recovery.follower import Follower
 
 
@@ -39,61 +41,99 @@ RETRY = 1.0
 """Seconds until one that was overtaken tries again to follow."""
 
 
-def serve_now(plan: Plan) -> int:
-    """Serves until it is told to stop. Raises InputError where it cannot begin, and OutputError
-    where it cannot go on: nothing that was accepted is lost then.
+def serve_now(plan: Plan, started: Callable[[], None]) -> int:
+    """Serves until it is told to stop; `started` is called once it listens. Raises InputError where
+    it cannot begin, and OutputError where it cannot go on: nothing that was accepted is lost then.
 
     Where another service takes over a journal in a database, this one begins anew and follows it:
-    of what it decided last it cannot know how much counts."""
+    of what it decided last it cannot know how much counts. Where the journal is away by then, it
+    says so once and waits for it, for as long as that takes."""
     from fairlead.service.process.server import check_listening
+    from fairlead.service.process.troubles import Troubles
 
     cert, key = _path(plan.tls_cert), _path(plan.tls_key)
     check_listening(plan.host, cert, key, behind_proxy=plan.behind_proxy, no_auth=plan.no_auth)
     _private(plan.state)
-    again = False
-    while True:
-        begun: list[str] = []
-        try:
-            code = _serve(plan, begun)
-        except (JournalError, EngineError) as error:
-            if again and not begun and not isinstance(error, CorruptJournalError):
-                time.sleep(RETRY)  # it led, and follows once the database answers
-                continue
-            if not begun:
-                raise InputError(str(error)) from error
-            if not (isinstance(error, TakenJournalError) and plan.shared):
-                raise OutputError(f"the service stopped: {error}") from error
-            complain(f"{error}: it follows that one")
-            again = True
-            _, port = listening(begun[0].partition("://")[2])
-            plan = replace(plan, port=port)  # where clients know it
-        else:
-            say(["stopped; tasks that run go on, and are found again at the next start"])
-            return code
+    voice, overtaken = Voice(plan.log), False
+    waiting = Troubles(voice.say_trouble)
+
+    def listens() -> None:
+        started()
+        waiting.look(Away(), voice.clock())
+
+    with ExitStack() as open_:
+        open_.callback(forget_process, plan.state)
+        while True:
+            begun: list[str] = []
+            try:
+                code = _serve(plan, voice, begun, listens)
+            except (JournalError, EngineError) as error:
+                if overtaken and not begun and not isinstance(error, CorruptJournalError):
+                    waiting.look(Away.because_of(error), voice.clock())
+                    time.sleep(RETRY)
+                    continue
+                if not begun:
+                    raise InputError(str(error)) from error
+                if not (isinstance(error, TakenJournalError) and plan.shared):
+                    raise OutputError(f"the service stopped: {error}") from error
+                complain(f"{error}: it follows that one")
+                overtaken = True
+                _, port = listening(begun[0].partition("://")[2])
+                plan = replace(plan, port=port)  # where clients know it
+            else:
+                say(["stopped; tasks that run go on, and are found again at the next start"])
+                return code
 
 
-def _serve(plan: Plan, begun: list[str]) -> int:
-    """Serves once; `begun` gets the address once it listens."""
+@dataclass(frozen=True)
+class Away:
+    """What one that was overtaken cannot reach, so that it does not follow yet."""
+
+    journal_trouble: str = ""
+    engine_trouble: str = ""
+
+    @classmethod
+    def because_of(cls, error: JournalError | EngineError) -> Away:
+        """What the error is about."""
+        if isinstance(error, EngineError):
+            return cls(engine_trouble=str(error))
+        return cls(journal_trouble=str(error))
+
+
+class Voice:
+    """Says on the terminal, or in the log, what whoever runs the service wants to know."""
+
+    def __init__(self, level: str | None) -> None:
+        from fairlead.service.process.clock import SteadyClock, wall_clock
+        from fairlead.service.process.logs import Level, Logs
+
+        level = level or ("off" if sys.stderr.isatty() else "few")
+        self.logs = Logs(sys.stderr, wall_clock, Level(level))
+        self.clock = SteadyClock(lambda text: complain(f"{WARNING}{text}"))
+        self._aloud = self.logs.level is Level.OFF
+
+    def say_trouble(self, change: Change) -> None:
+        """That something cannot be reached, or can again."""
+        if self._aloud:
+            complain(f"{'' if change.why is None else WARNING}{change.sentence()}")
+        self.logs.trouble(change)
+
+
+def _serve(plan: Plan, voice: Voice, begun: list[str], listens: Callable[[], None]) -> int:
+    """Serves once; when it listens, `begun` gets the address, and `listens` is called."""
     from fairlead.client.places import STANDBY_ADDRESS
     from fairlead.service.metrics import Metrics
-    from fairlead.service.process.clock import SteadyClock, wall_clock
-    from fairlead.service.process.logs import Level, Logs
     from fairlead.service.process.private_file import write_private
     from fairlead.service.process.server import ADDRESS, Serving, serve
-    from fairlead.service.process.troubles import Change
     from fairlead.service.recovery.follower import Follower
 
     with ExitStack() as open_:
         metrics = Metrics()
-        level = plan.log or ("off" if sys.stderr.isatty() else "few")
-        logs = Logs(sys.stderr, wall_clock, Level(level))
-        clock = SteadyClock(lambda text: complain(f"{WARNING}{text}"))
-        listeners = [metrics.count_entries, logs.write_entries]
-        maker = ServiceMaker(plan, metrics, listeners, clock, open_)
+        listeners = [metrics.count_entries, voice.logs.write_entries]
+        maker = ServiceMaker(plan, metrics, listeners, voice.clock, open_)
         service = maker.begin(lambda: compile_first(plan.configured.settings.placement))
         waits = isinstance(service, Follower) and not plan.shared  # beside the one that leads
         note_process(plan.state, STANDBY if waits else PROCESS)
-        open_.callback(forget_process, plan.state)
 
         def lead(follower: Follower, gone: Standing, url: str) -> Service | None:
             made = maker.lead(follower, gone)
@@ -105,17 +145,13 @@ def _serve(plan: Plan, begun: list[str]) -> int:
                 complain("the service that led is gone: this one leads now")
             return made
 
-        def say_trouble(change: Change) -> None:
-            if logs.level is Level.OFF:
-                complain(f"{'' if change.why is None else WARNING}{change.sentence()}")
-            logs.trouble(change)
-
-        telemetry = open_telemetry(plan, say_trouble)
+        telemetry = open_telemetry(plan, voice.say_trouble)
         if telemetry is not None:
             open_.callback(telemetry.close)
 
         def ready(url: str, token: bool) -> None:
             begun.append(url)
+            listens()
             say(greeting(plan, url, service, maker.notes, token))
 
         serving = Serving(
@@ -131,9 +167,9 @@ def _serve(plan: Plan, begun: list[str]) -> int:
             metrics=lambda door: render_metrics(metrics, door),
             on_answer=metrics.api,
             waits=complain,
-            troubles=say_trouble,
-            clock=clock,
-            fault=lambda what: logs.event("engine_fault", what=what),
+            troubles=voice.say_trouble,
+            clock=voice.clock,
+            fault=lambda what: voice.logs.event("engine_fault", what=what),
             lead=lead,
             advertise=plan.advertise,
             address_file=STANDBY_ADDRESS if waits else ADDRESS,

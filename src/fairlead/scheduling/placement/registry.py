@@ -7,9 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from fairlead.model.errors import InputError
-from fairlead.scheduling.kernels.room.rules import Compare, Rule, Score, make_rule
+
+if TYPE_CHECKING:  # names are asked for where nothing is compiled
+    from fairlead.scheduling.kernels.room.rules import Compare, Rule, Score
 
 BUILT_IN = {
     "first-fit": "first_fit",
@@ -134,6 +137,8 @@ def _exactly(name: str) -> Compare | None:
 
 
 def _compile(name: str, function: Score, *, keep: bool, scarce: bool = False) -> Rule:
+    from fairlead.scheduling.kernels.room.rules import make_rule
+
     try:
         return make_rule(function, _exactly(name), keep=keep, scarce=scarce)
     except Exception as error:

@@ -115,12 +115,12 @@ class Middleware:
         return sent
 
     def _worth(self) -> Headers:
-        """Says of an answer of a follower how old it is."""
-        following = self.api.following()
-        if following is not None:
-            yield AGE_HEADER.lower().encode(), b"%.3f" % following.age
-            if following.leader:
-                yield LEADER_HEADER.lower().encode(), following.leader.encode()
+        """Says how old an answer is where this does not lead, or cannot know it."""
+        following, age = self.api.following(), self.api.stale()
+        if following is not None or age:
+            yield AGE_HEADER.lower().encode(), b"%.3f" % age
+        if following is not None and following.leader:
+            yield LEADER_HEADER.lower().encode(), following.leader.encode()
 
     def _report(self, scope: Scope, status: int, began: float) -> None:
         if self.api.on_answer is not None:

@@ -49,6 +49,10 @@ A = TypeVar("A", bound=RequestBody)
 LARGE = 64 * 1024
 """Bytes of a body that is read in a thread, so that others need not wait."""
 
+OVERTAKEN = 10.0
+"""Seconds after which a service that cannot know whether it leads has been overtaken: an answer
+that goes on ends then, so that its reader looks for the one that leads."""
+
 CLOSE = {"Connection": "close"}
 """The rest of the body is not read, so nothing can follow on this connection."""
 
@@ -75,6 +79,7 @@ class Api:
     streams: Counter[str] = field(default_factory=Counter)  # that are open, by whom and by token
     stopping: bool = False
     following: Callable[[], Following | None] = lambda: None
+    stale: Callable[[], float] = lambda: 0.0  # seconds that what was just read may be old
     dashboard: Mapping[str, ServedFile] = field(default_factory=served_files)
     telemetry: Telemetry | None = None
     people: People | None = None  # who sign in; None: all have tokens
@@ -173,6 +178,7 @@ class RequestContext:
     address: str
     holder: Holder | None = None
     done: bool = False  # something was changed
+    began_current: bool = False  # an answer that goes on, of a service that knew all of the journal
 
     @property
     def who(self) -> str:
@@ -211,9 +217,9 @@ class RequestContext:
         return min(seconds, self.api.keys.left(self.holder))
 
     async def may_go_on(self) -> bool:
-        """Whether an answer that goes on still may: the service does not stop, and the token is
-        good."""
-        if self.api.stopping:
+        """Whether an answer that goes on still may: the service does not stop, the token is good,
+        and no other service leads meanwhile, as far as this one can know."""
+        if self.api.stopping or (self.began_current and self.api.stale() > OVERTAKEN):
             return False
         try:
             return self.holder is None or await self.api.keys.is_good(self.holder)
@@ -316,6 +322,7 @@ class RequestContext:
             )
         counted = Counter(list(most))
         streams.update(counted)
+        self.began_current = self.api.stale() <= OVERTAKEN
 
         def end() -> None:
             streams.subtract(counted)

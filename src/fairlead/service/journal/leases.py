@@ -2,10 +2,10 @@
 
 No two clocks are compared. The leader's beat in the journal grows once a second; it believes in it
 for TRUST from the moment before it asked. A follower takes over when it saw no beat for RUN_OUT,
-from the moment after it saw the last: a belief has ended long before, unless one clock runs half
-as fast as the other. After GRACE, where the database calls a session over that is not, it may not
-have: the engine refuses the older one then. Whatever both believe, the journal takes entries of
-the newest epoch alone, and an engine that both reach hears the newest owner alone.
+or for GRACE where the database calls the leader's session over, from the moment after it saw the
+last to the moment before it looks again. Both are longer than TRUST: a belief has ended before
+anybody takes over, unless one clock runs a third slower than the other. Whatever both believe, the
+journal takes entries of the newest epoch alone, and an engine hears the newest owner alone.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from fairlead.service.journal.entry import JournalError, Standing, Store, TakenJ
 BEAT = 1.0
 """Seconds between two beats."""
 
-TRUST = 3.0
+TRUST = 2.0
 """Seconds for which a leader believes in its last beat or append."""
 
 RUN_OUT = 6.0
 """Seconds without a beat after which a leader counts as gone, though its session is there."""
 
-GRACE = 2.0
-"""The same where its session has ended: it may come back."""
+GRACE = 3.0
+"""The same where its session has ended: it may come back, and believe for TRUST that it leads."""
 
 LOOK = 0.5
 """Seconds between two looks of a follower."""
@@ -55,10 +55,16 @@ def steady_clock() -> float:
 
 class Lease:
     """The leader's belief. `beating`: somebody calls `renew` every BEAT seconds; otherwise it is
-    renewed when it is asked for, and nobody takes over meanwhile."""
+    renewed when it is asked for, and nobody takes over meanwhile. `since`: the moment before the
+    journal was opened to be written."""
 
     def __init__(
-        self, store: Store, *, beating: bool, clock: Callable[[], float] = steady_clock
+        self,
+        store: Store,
+        *,
+        beating: bool,
+        since: float,
+        clock: Callable[[], float] = steady_clock,
     ) -> None:
         self.trouble = ""
         """Why the journal could not be written when that was last tried; empty if it could."""
@@ -66,7 +72,7 @@ class Lease:
         self.beating = beating
         self._store = store
         self._taken: TakenJournalError | None = None
-        self._proved = clock()  # the journal was opened to be written
+        self._proved = since
 
     def renew(self) -> None:
         """Writes a beat. From any thread. Raises nothing: `check` and `prove` do."""
@@ -105,6 +111,12 @@ class Lease:
             return self.trouble
         return f"the journal has not answered for {TRUST:g} seconds" * (self._age() > TRUST)
 
+    def stale(self) -> float:
+        """For how many seconds others may have written what is not known here; 0 while this
+        certainly leads. Ask once something was read, not before. From any thread."""
+        age = self._age()
+        return age if self.beating and (age > TRUST or self._taken is not None) else 0.0
+
     def _age(self) -> float:
         return self.clock() - self._proved
 
@@ -118,12 +130,14 @@ class Watch:
         self._since = 0.0
         self._looked = 0.0
 
-    def may_take_over(self, seen: Standing, session_over: bool, now: float) -> bool:
-        """Whether the leader that was seen, just now, is gone."""
+    def may_take_over(
+        self, seen: Standing, session_over: bool, asked: float, answered: float
+    ) -> bool:
+        """Whether the leader that was seen at some moment between the two is gone."""
         if not seen.held:
             return True
-        if seen != self._seen or now - self._looked > BLIND:
-            self._seen, self._since = seen, now
-        self._looked = now
-        quiet = now - self._since
+        if seen != self._seen or asked - self._looked > BLIND:
+            self._seen, self._since = seen, answered
+        self._looked = asked
+        quiet = asked - self._since
         return (session_over and quiet >= GRACE) or (self._beating and quiet >= RUN_OUT)

@@ -13,7 +13,7 @@ from fairlead.service.fairness.interface import Adviser
 from fairlead.service.fairness.monitor import FairnessMonitor
 from fairlead.service.fairness.observer import Counted, Observer, Timed, Unobserved
 from fairlead.service.journal.entry import Listener, Store
-from fairlead.service.journal.leases import Lease
+from fairlead.service.journal.leases import Lease, steady_clock
 from fairlead.service.loop.adopting import Adoption
 from fairlead.service.loop.bootstrap import begin, check_engine, take_over
 from fairlead.service.loop.commit import Committer, PendingStep
@@ -62,7 +62,7 @@ class Service:
     ) -> None:
         self.settings = settings or Settings()
         self.store, self.engine = store, engine
-        self.lease = lease or Lease(store, beating=False)
+        self.lease = lease or Lease(store, beating=False, since=steady_clock())
         self.observer: Observer = observer or Unobserved()
         self.core: Core | None
         if recovered is None:
@@ -112,6 +112,11 @@ class Service:
         """Why nothing can be made durable now, by what was tried last; empty if it can."""
         return self._committer.trouble or self.lease.doubt()
 
+    def stale(self) -> float:
+        """How old what was just read may be, in seconds; 0 while this certainly leads. From any
+        thread."""
+        return self.lease.stale()
+
     @property
     def ready(self) -> bool:
         """Whether it takes requests, and the engine can be reached."""
@@ -148,6 +153,8 @@ class Service:
         if self._committer.stuck is not None and not self._finish(self._committer.stuck):
             return [self._unavailable() for _ in requests]
         if not self._owns and not self._take_over(time):
+            return [self._unavailable() for _ in requests]
+        if self.journal_trouble:  # it was frozen while that was written
             return [self._unavailable() for _ in requests]
         assert self.core is not None
         news = self._link.poll(time, self.machines.due(time))

@@ -77,6 +77,12 @@ class Runner:
         """What an answer is worth now, where another service leads. From any thread."""
         return self.service.following
 
+    @property
+    def stale(self) -> float:
+        """How old what was just read may be, in seconds; 0 while this certainly leads. From any
+        thread."""
+        return self.service.stale()
+
     def start(self) -> None:
         """Begins. The first step is made by then, and raises here what it raises."""
         self._thread.start()

@@ -159,6 +159,7 @@ def serve(serving: Serving, ready: Callable[[str, bool], None] = lambda _, __: N
             fault=serving.fault,
         )
         gate.api.following = lambda: runner.following
+        gate.api.stale = lambda: runner.stale
         try:
             runner.start()
             server.run(sockets=[listener])

@@ -37,14 +37,16 @@ SOON = 0.02
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A look at the journal: the entries up to where it stands; none, where those that come next
-    were removed already (`cut_off`). `over`: the session of its writer has ended."""
+    """A look at the journal, at where it stood between `began` and `ended`: the entries up to
+    there; none, where those that come next were removed already (`cut_off`). `over`: the session
+    of its writer has ended."""
 
     standing: Standing
     entries: list[Entry]
     over: bool
     cut_off: bool
     began: float
+    ended: float
 
 
 Aside = Callable[[Callable[[], _Seen]], Future[_Seen]]
@@ -143,6 +145,10 @@ class Follower:
         """What an answer of now is worth. From any thread."""
         return Following(self._leader, max(0.0, self._clock() - self._fresh))
 
+    def stale(self) -> float:
+        """How old what was just read may be, in seconds. From any thread."""
+        return self.following.age
+
     @property
     def recovered(self) -> Recovered:
         """What is known, for the service that takes over."""
@@ -200,13 +206,14 @@ class Follower:
         """Looks at the journal, which may not answer for long. In any thread."""
         began = self._clock()
         standing = self._contender.look()
+        ended = self._clock()
         start = self.store.start() if standing.seq > after else 0
         entries = []
         if start <= after < standing.seq:
             # What came after the look counts at the next one.
             entries = [entry for entry in self.store.read(after) if entry.seq <= standing.seq]
         over = self._contender.is_over(standing.epoch)
-        return _Seen(standing, entries, over, cut_off=start > after, began=began)
+        return _Seen(standing, entries, over, cut_off=start > after, began=began, ended=ended)
 
     def _take(self, look: Future[_Seen]) -> bool:
         """Takes in what was seen; whether there was anything new."""
@@ -226,7 +233,7 @@ class Follower:
         for listener in self.listeners if seen.entries else ():
             listener(seen.entries)
         self._leader, self._lost, self._fresh = seen.standing.leader, "", seen.began
-        gone = self._watching.may_take_over(seen.standing, seen.over, seen.began)
+        gone = self._watching.may_take_over(seen.standing, seen.over, seen.began, seen.ended)
         self.free = seen.standing if gone else None
         return bool(seen.entries)
 

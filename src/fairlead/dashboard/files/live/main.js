@@ -175,7 +175,7 @@ function head(current) {
  * @param {boolean} away
  */
 function say(sentence, away) {
-  const age = answered.age === null ? "" : `From a service that follows, ${Number(answered.age).toFixed(1)} s behind the one that leads.`;
+  const age = answered.age === null ? "" : `From a service that does not lead: as of ${Number(answered.age).toFixed(1)} s ago.`;
   line.textContent = sentence || age;
   line.hidden = !line.textContent;
   line.classList.toggle("away", away);

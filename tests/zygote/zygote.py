@@ -1,0 +1,195 @@
+"""The zygote's own process, `python -m tests.zygote.zygote SOCKET DESCRIPTOR`, which ends when its
+stdin is closed."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+
+from fairlead.scheduling.warming import warm
+from tests.zygote.ask import NUMBER
+
+MODULES = (
+    "fairlead.cli.main",
+    *(
+        f"fairlead.cli.commands.{name}"
+        for name in ("allocate", "audit", "compare", "explain", "jobs", "serve", "submit", "whatif")
+    ),
+    "fairlead.cli.serving.run",
+    "fairlead.service.process.server",
+)
+"""What is imported before anything is asked for. Programs import whatever else they need."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A program that was asked for."""
+
+    words: list[str]
+    folder: str
+    environment: dict[str, str]
+    session: bool
+    descriptors: list[int]
+
+
+def read(connection: socket.socket) -> Request:
+    """What is asked for on a connection."""
+    head, descriptors, *_ = socket.recv_fds(connection, NUMBER.size, 3)
+    (size,) = NUMBER.unpack(head)
+    said = b""
+    while len(said) < size:
+        said += connection.recv(size - len(said))
+    words, folder, environment, session = json.loads(said)
+    return Request(words, folder, environment, session, descriptors)
+
+
+class Zygote:
+    """Forks a program for each connection, and says there when it has ended and how."""
+
+    def __init__(self, listening: int) -> None:
+        self._listening = socket.socket(fileno=listening)
+        self._asked: dict[int, socket.socket] = {}
+        self._heard, self._woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def run(self) -> Request | None:
+        """Returns twice: a request in each program's process, in which this is gone; None in its
+        own, once nobody needs it."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # for the tests, not for their helper
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._woken)
+        while True:
+            with selectors.DefaultSelector() as selector:
+                for each in (0, self._heard, self._listening):
+                    selector.register(each, selectors.EVENT_READ)
+                ready = {key.fileobj for key, _ in selector.select()}
+            if self._heard in ready:
+                os.read(self._heard, 4096)
+                self._reap()
+            if 0 in ready:
+                return None
+            if self._listening in ready:
+                connection, _ = self._listening.accept()
+                request = self._fork(connection)
+                if request:
+                    return request
+
+    def _fork(self, connection: socket.socket) -> Request | None:
+        request = read(connection)
+        process = os.fork()
+        if not process:
+            self._forget()
+            connection.close()
+            return request
+        for each in request.descriptors:
+            os.close(each)
+        connection.send(NUMBER.pack(process))
+        self._asked[process] = connection
+        return None
+
+    def _reap(self) -> None:
+        with suppress(ChildProcessError):
+            while True:
+                process, status = os.waitpid(-1, os.WNOHANG)
+                if not process:
+                    return
+                with self._asked.pop(process) as connection, suppress(OSError):  # nobody waits
+                    connection.send(NUMBER.pack(status))
+
+    def _forget(self) -> None:
+        """Lets go, in a program's process, of all that is the zygote's."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for connection in self._asked.values():
+            connection.close()
+        self._listening.close()
+        os.close(self._heard)
+        os.close(self._woken)
+
+
+def become(request: Request) -> None:
+    """Makes this process what was asked for, as far as it is not what it runs."""
+    for number, each in enumerate(request.descriptors):
+        os.dup2(each, number)
+        os.close(each)
+    if request.session:
+        os.setsid()
+    os.environ.clear()
+    os.environ.update(request.environment)
+    time.tzset()
+    os.chdir(request.folder)
+    sys.path[0] = request.folder
+    sys.stdin, sys.stdout, sys.stderr = _stream(0), _stream(1), _stream(2)
+
+
+def _stream(number: int) -> TextIOWrapper:
+    """A stream as Python opens it when it starts, in its UTF-8 mode."""
+    raw = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115 - for all its life
+    errors = "backslashreplace" if number == 2 else "surrogateescape"
+    lines = number == 2 or os.isatty(number)
+    return TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=lines)
+
+
+def prepare() -> None:
+    """Has there what programs begin with."""
+    for name in MODULES:
+        import_module(name)
+    warm(lambda *_: None)
+    gc.collect()
+    gc.freeze()  # memory that no collection writes to is shared by all forks
+
+
+def main(path: Path, listening: int) -> None:
+    """Runs the zygote, and in each program's process the program."""
+    prepare()
+    request = Zygote(listening).run()
+    if request is None:
+        path.unlink()
+        path.parent.rmdir()
+        return
+    become(request)
+    code = run(request.words)
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()  # noqa: SLF001 - what an interpreter does at its end
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # closed, or nobody reads
+            stream.flush()
+    # An interpreter's own end takes every module apart: memory that is shared until then.
+    os._exit(code & 0xFF)
+
+
+def run(words: Sequence[str]) -> int:
+    """Runs the program in this process, and returns its exit code as Python finds it."""
+    sys.argv[1:] = words[1:]
+    try:
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)  # noqa: T201 - as an interpreter does
+            return 1
+        return end.code or 0
+    except BaseException:  # noqa: BLE001 - shown, as an interpreter does
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
