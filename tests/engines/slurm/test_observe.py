@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Callable, Iterator
 
@@ -194,9 +195,8 @@ def test_a_node_fails_and_slurmctld_is_away(watch: Watch) -> None:
     # As slurmctld does where a slurmd is silent for long; that it is there brings the node back.
     watch.ground.run("scontrol", "update", "NodeName=d1", "State=DOWN", "Reason=tried")
     watch.until(lambda: watch.waits(lost) == 1)
-    time.sleep(1.5)  # slurmctld loses what it did not write down
     seq = watch.service.records.seq
-    watch.ground.kill("slurmctld")
+    watch.ground.kill("slurmctld", signal.SIGTERM)  # by SIGKILL it loses what it did not write down
     try:
         watch.until(lambda: not watch.service.ready)
         assert "what is shown is" in watch.service.trouble

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ NODES = tuple(
 )
 
 
-def job(number: int, state: str = "PENDING", **more: object) -> SlurmJob:
+def job(number: int, state: str = "PENDING", **more: Any) -> SlurmJob:
     plain = SlurmJob(
         number=number,
         array=0,
@@ -52,7 +53,7 @@ def job(number: int, state: str = "PENDING", **more: object) -> SlurmJob:
         beyond=(),
         priority=5,
     )
-    return replace(plain, **more)  # type: ignore[arg-type]  # of SlurmJob's fields
+    return replace(plain, **more)
 
 
 def running(
@@ -122,7 +123,7 @@ def test_elements_that_were_changed_are_a_job_of_their_own() -> None:
         ({"beyond": ("--exclusive",)}, "it is not understood: --exclusive"),
     ],
 )
-def test_what_claims_nothing_says_why(more: dict[str, object], why: str) -> None:
+def test_what_claims_nothing_says_why(more: dict[str, Any], why: str) -> None:
     view = seen(job(7, **more))
     assert view.jobs == {}
     assert (view.apart["7"].why, view.apart["7"].tenant) == (why, "ana@vision")
