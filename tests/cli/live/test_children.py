@@ -87,6 +87,7 @@ def test_workers_of_a_study_end_with_it(number: signal.Signals, tmp_path: Path) 
         assert said.splitlines()[-1] == "interrupted"
         assert "Traceback" not in said, said
         assert tables(tmp_path) == []
+        assert list(tmp_path.rglob("run.json")) == []  # no worker went on to another run
 
 
 @pytest.mark.slow

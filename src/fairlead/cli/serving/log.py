@@ -16,7 +16,7 @@ LONGEST = 20_000
 
 
 class ServiceLog:
-    """What one start writes to the log, from this byte on."""
+    """The lines that one start writes to the log, from this byte on."""
 
     def __init__(self, file: Path, start: int) -> None:
         self._file, self._start, self._shown = file, start, start

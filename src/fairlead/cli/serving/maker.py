@@ -38,8 +38,8 @@ HEAD = "journal-head"
 
 
 class ServiceMaker:
-    """What is opened here is closed by `open_`, or by the service that has it. `notes`: lines on
-    the engine."""
+    """All that is opened here is closed by `open_`, or by the service that has it. `notes`: lines
+    on the engine."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ BLIND = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What an answer of a follower is worth: `age` is the seconds since it knew all that the
+    """The worth of a follower's answer: `age` is the seconds since it knew all that the
     journal held; `leader` is the address at which the leader answers (empty: it is not known)."""
 
     leader: str

@@ -198,7 +198,7 @@ class PostgresSession:
         return bool(free)
 
     def settle(self) -> None:
-        """What others can read is durable: the server says so only after it synced its log."""
+        """All that others can read is durable: the server says so only after it synced its log."""
 
     def check(self) -> None:
         """The server checks its files by itself where it was set up with checksums."""

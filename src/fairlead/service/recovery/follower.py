@@ -142,7 +142,7 @@ class Follower:
 
     @property
     def following(self) -> Following:
-        """What an answer of now is worth. From any thread."""
+        """The worth of an answer of now. From any thread."""
         return Following(self._leader, max(0.0, self._clock() - self._fresh))
 
     def stale(self) -> float:
@@ -151,7 +151,7 @@ class Follower:
 
     @property
     def recovered(self) -> Recovered:
-        """What is known, for the service that takes over."""
+        """The state as it is known, for the service that takes over."""
         return Recovered(self.core, self.records, self._snapshot, self.watch, self.listeners)
 
     def doubt(self) -> str:

@@ -91,9 +91,13 @@ def _in_processes(
 
 
 def _run_to_the_end(part: Part) -> list[Result]:
-    """Does the runs of a part in a worker. One that is ended leaves no half of a table."""
-    with children.unwinding():
-        return run_part(part)
+    """Does the runs of a part in a worker. One that is ended leaves no half of a table, and begins
+    no other part: its pool takes what is raised for the end of this one."""
+    try:
+        with children.unwinding():
+            return run_part(part)
+    except children.Terminated as end:
+        os._exit(128 + end.number)
 
 
 Files = dict[str, bytes]

@@ -55,7 +55,7 @@ async def events(
         ),
     ] = None,
 ) -> Response:
-    """What happens from now on, or from there on."""
+    """The events from now on, or from there on."""
     header = context.request.headers.get(LAST_ID_HEADER)
     if header is not None:  # a browser that comes back knows better than the address it was given
         if not (header.isascii() and header.isdecimal() and int(header[:20]) <= LAST):
