@@ -25,7 +25,8 @@ from tests.engines.slurm.ground import Ground
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 40.0
+PATIENCE = 240.0
+"""Seconds until a test gives up: a machine that is busy with other things is no failure."""
 TENTH = 100_000
 
 
