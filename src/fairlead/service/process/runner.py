@@ -157,7 +157,7 @@ class Runner:
             service.engine.listen(self.door.wake)
         service.snapshots.aside = self._write_aside
         service.store.leader = self._address
-        service.lease.renew()
+        service.lease.ask()
 
     def _tell_faults(self) -> None:
         engine = self.service.engine

@@ -76,7 +76,8 @@ def _now(view: ServiceView) -> int:
 async def _stream(context: RequestContext, feed: Feed, at: int) -> AsyncIterator[bytes]:
     reader = _Reader(context)
     clock, sent = asyncio.get_running_loop().time, 0.0
-    yield b": fairlead\n\n"  # so that a reader knows at once that it is connected
+    # So that a reader knows at once that it is connected, and from where on.
+    yield b": fairlead\nid: %d\n\n" % at
     while await context.may_go_on():
         try:
             entries = feed.after(at)
