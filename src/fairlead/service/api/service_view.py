@@ -91,5 +91,6 @@ class Entrance(Protocol):
     async def ask(self, request: Request) -> Reply:
         """The reply, once what was done is durable."""
 
-    def read(self, function: Callable[[ServiceView], T]) -> Awaitable[T]:
-        """Runs the function on the service, between two steps."""
+    def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> Awaitable[T]:
+        """Runs the function on the service, between two steps. `long`: it takes long, and who asks
+        has other things to do meanwhile."""
