@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairlead.engines.interface import Attempt, Engine, Lost
+from fairlead.engines.observing import Observes
 from fairlead.model.errors import InputError
 from fairlead.model.tenant import Tenant
 from fairlead.scheduling.events import TenantChanged
+from fairlead.scheduling.placement.registry import ELSEWHERE
 from fairlead.scheduling.reading.core_copy import freeze
 from fairlead.service.loop.reports import may_be_tried, take_report
 from fairlead.service.loop.step import Step
+from fairlead.service.records.book import Records
 from fairlead.service.records.people import Start
 from fairlead.service.recovery.configuration import (
     CHOSEN,
@@ -26,7 +29,7 @@ from fairlead.service.recovery.configuration import (
 )
 from fairlead.service.settings import Settings
 
-ELSEWHERE = (
+UNREADABLE = (
     "another engine had it, whose records cannot be read here (another state folder, or it lost"
     " them): perhaps it was started"
 )
@@ -34,6 +37,22 @@ GONE = "the engine that had it is gone, as an operator said"
 UNHEARD = f"{GONE}, and nobody heard that it had started"
 PERHAPS = f"{GONE}: perhaps it was started, and it must run once"
 TWICE = f"{GONE}, as well as that it may run twice"
+
+
+def check_engine(records: Records, engine: Engine) -> None:
+    """Raises InputError where jobs of one kind of cluster would be taken for another's: those that
+    another scheduler runs cannot be run here, and jobs of ours are not to be found there."""
+    start, observes = records.start, isinstance(engine, Observes)
+    if start is None or start.engine is None:
+        return
+    observed = start.placement == ELSEWHERE
+    if observed is not observes or (observes and not engine.knows(start.engine)):
+        raise InputError(
+            f"the journal is of {start.engine!r}"
+            f"{', whose jobs another scheduler places' if observed else ''}, and the engine is"
+            f" {engine.name}",
+            "name another state folder with --state, or the engine that it was",
+        )
 
 
 def take_over(step: Step, settings: Settings, engine: Engine) -> Step:
@@ -71,7 +90,7 @@ def _give_up(step: Step, start: Start) -> None:
     for machine in list(step.records.machines.values()):
         for (job, task), number in list(machine.held.items()):
             attempt, once = Attempt(job, task, number), not may_be_tried(step.records.jobs[job].job)
-            perhaps, why = True, ELSEWHERE
+            perhaps, why = True, UNREADABLE
             if start.may_run_twice and once:
                 why = TWICE
             elif start.engine_gone:

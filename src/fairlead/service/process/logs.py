@@ -46,6 +46,7 @@ _ALL: dict[str, tuple[str, ...]] = _FEW | {
     "job_forgotten": ("job", "id"),
     "keys_forgotten": ("before",),
     "launch": ("job", "task", "machine", "attempt"),
+    "task_placed": ("id", "job", "task", "attempt", "machine"),
     "stop": ("job", "task", "machine", "attempt"),
     "task_started": ("id", "job", "task", "attempt"),
     "task_finished": ("id", "job", "task", "attempt", "machine", "cause", "code"),
