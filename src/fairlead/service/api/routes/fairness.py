@@ -24,7 +24,7 @@ from fairlead.service.fairness.causes import Told
 from fairlead.service.records.lookup import find, told, told_otherwise
 from fairlead.service.records.names import LONGEST_FULL
 from fairlead.service.requests import Caller
-from fairlead.service.why.answer import Taken, explained, take
+from fairlead.service.why.answer import Taken, apart, explained, take
 from fairlead.service.why.can_run import can_run as try_job
 from fairlead.service.why.drawn import draw_present
 from fairlead.service.why.to_wire import to_wire as why_told
@@ -120,8 +120,12 @@ def _get_copy(view: ServiceView, caller: Caller, job: Job) -> tuple[FrozenCore, 
 
 
 def _get_picture(view: ServiceView, caller: Caller, job: str, now: int) -> Taken:
+    held = view.apart.get(job)
+    if held is not None and may_see(view, caller, held.tenant):
+        return apart(_time(view, now), job, held.tenant, held.why)
     record = own(view, caller, job)
-    return take(_time(view, now), view.records, view.core, view.watch, record.id, caller=caller)
+    said, time = view.said(record.name), _time(view, now)
+    return take(time, view.records, view.core, view.watch, record.id, caller=caller, beside=said)
 
 
 def _get_input(
