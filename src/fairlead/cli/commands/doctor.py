@@ -32,7 +32,7 @@ OTHERS = (
         "telemetry",
         "advertise",
     ),
-    *("clock_is_right", "begin_anew"),
+    *("clock_is_right", "begin_anew", "state_is_moved"),
 )
 """Options of `fairlead serve` that no check asks for, but where the file says them."""
 
