@@ -22,6 +22,7 @@ SCHEMA = "fairlead.doctor/1"
 OTHERS = (
     *(
         "address",
+        "mode",
         "listen",
         "tls_cert",
         "tls_key",
