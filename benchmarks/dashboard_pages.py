@@ -1,5 +1,5 @@
-"""The rows of the benchmark `dashboard`: pages that are open on a service that changes once a second,
-and tables of many jobs."""
+"""The rows of the benchmark `dashboard`: pages that are open on a service that changes once a
+second, and tables of many jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from fairlead.client.client import Client
 from fairlead.wire.tokens import Role
 
 ROOT = Path(__file__).resolve().parent.parent
-TICKS = os.sysconf("SC_CLK_TCK")
 EACH = 15
 """Pages of a token: a token may have 20 streams."""
 
@@ -73,15 +72,21 @@ class Place:
 
     def loop(self) -> float:
         """Seconds of processor time that the loop's thread took so far."""
-        return self._taken(Path(f"/proc/{self.process.pid}/task/{self._thread['loop']}/stat"))
+        return _taken(self.process.pid, self._thread["loop"])
 
     def whole(self) -> float:
         """Those of the service's process, without the one that computes exact shares."""
-        return self._taken(Path(f"/proc/{self.process.pid}/stat"))
+        used = psutil.Process(self.process.pid).cpu_times()
+        return used.user + used.system
 
-    def _taken(self, file: Path) -> float:
-        fields = file.read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+
+def _taken(process: int, thread: str) -> float:
+    """Seconds of processor time that a thread took so far; 0 where it ended."""
+    try:
+        text = Path(f"/proc/{process}/task/{thread}/schedstat").read_text(encoding="ascii")
+    except OSError:
+        return 0.0
+    return int(text.split()[0]) / 1e9
 
 
 class Readers:
@@ -153,7 +158,7 @@ def open_pages(machines: int, tenants: int, jobs: int, pages: int, updates: int)
                 page.locator("tbody tr").first.wait_for()
                 firsts.append(page.evaluate(FIRST))
             session = page.context.new_cdp_session(page)
-            session.send("Performance.enable")
+            session.send("Performance.enable", {"timeDomain": "threadTicks"})
             place.updates(2)
             before = _busy(session.send("Performance.getMetrics"))
             loop_one = cost(place.loop)
@@ -180,7 +185,7 @@ FIRST = """() => new Promise(done => requestAnimationFrame(() => done(performanc
 
 
 def _busy(found: dict[str, list[dict[str, float]]]) -> float:
-    """Seconds for which the page's main thread had something to do."""
+    """Seconds of processor time that the page's main thread took so far."""
     values = {str(one["name"]): float(one["value"]) for one in found["metrics"]}
     return values["TaskDuration"]
 
