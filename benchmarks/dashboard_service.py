@@ -99,7 +99,8 @@ def start(
         (folder / THREADS).write_text("\n".join(named), encoding="ascii")
         print(url, flush=True)
 
-    return serve(Serving(service, folder, port=port), ready)
+    # An engine that tells when it has news is asked once a second: so the loop is quiet between updates.
+    return serve(Serving(service, folder, port=port, poll=1.0), ready)
 
 
 def main() -> int:
