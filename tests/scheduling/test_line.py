@@ -35,8 +35,8 @@ def test_tenants_take_turns_by_their_weights() -> None:
 
 
 def test_who_holds_something_comes_later_and_a_gang_counts_as_a_whole() -> None:
-    core = core_of(job("held", "b", 4), job("b1", "b"), job("a1", "a", 2, gang=2), job("a2", "a"))
-    for task in range(4):
+    core = core_of(job("held", "b", 6), job("b1", "b"), job("a1", "a", 2, gang=2), job("a2", "a"))
+    for task in range(6):
         core.handle(events.TaskPlaced(2, "held", task, "m"))
     assert line_of(core) == ["a1", "a2", "b1"]
 
