@@ -209,8 +209,9 @@ class RequestContext:
         return done
 
     async def read(self, function: Callable[[ServiceView], T], *, long: bool = False) -> T:
-        """Runs the function on the service; `long`: it takes more than a moment. Raises RefusalError,
-        also where this sender took too much of the loop's time; not once something was done."""
+        """Runs the function on the service; `long`: it takes more than a moment. Raises
+        RefusalError, also where this sender took too much of the loop's time; not once something
+        was done."""
         if not self.done:
             await self._slow_down_reading()
         return await self._read(function, long=long)

@@ -28,7 +28,7 @@ _FEW: dict[str, tuple[str, ...]] = {
     "service_started": ("version", "schema", "policy", "placement"),
     "core_changed": ("policy", "placement", "options"),
     "engine_changed": ("engine",),
-    "engine_gone": ("engine",),
+    "engine_gone": ("engine", "may_run_twice"),
     "machine_left": ("machine",),
     "machine_drained": ("machine", "back", "why"),
     "machine_quarantined": ("machine", "until", "failures", "why"),
