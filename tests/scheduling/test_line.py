@@ -22,8 +22,8 @@ def core_of(*jobs: Job) -> Core:
     return core
 
 
-def job(name: str, tenant: str, tasks: int = 1, **more: int) -> Job:
-    return Job(name, {"cpu": 1}, tenant=tenant, tasks=tasks, **more)
+def job(name: str, tenant: str, tasks: int = 1, gang: int = 1) -> Job:
+    return Job(name, {"cpu": 1}, tenant=tenant, tasks=tasks, gang=gang)
 
 
 def test_tenants_take_turns_by_their_weights() -> None:
