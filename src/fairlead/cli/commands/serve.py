@@ -123,6 +123,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="begin a new journal in a state folder whose journal is gone",
     )
     parser.add_argument(
+        "--state-is-moved",
+        action="store_true",
+        help="begin with a state folder that was copied or restored: no service goes on with the"
+        " original",
+    )
+    parser.add_argument(
         "--detach", action="store_true", help="go into the background once it accepts work"
     )
 
@@ -172,6 +178,7 @@ def words_of(args: argparse.Namespace) -> list[str]:
     words += ["--telemetry"] if args.telemetry else []
     words += ["--clock-is-right"] if args.clock_is_right else []
     words += ["--begin-anew"] if args.begin_anew else []
+    words += ["--state-is-moved"] if args.state_is_moved else []
     return words + (["--no-auth"] if args.no_auth else [])
 
 
