@@ -15,10 +15,12 @@ import ray
 from fairlead.engines.ray.engine import LAUNCHER, NAMESPACE
 from tests.cli.live.place import environment
 from tests.engines.ray.ground import Ground
+from tests.service import conftest
 from tests.service.conftest import Databases
-from tests.service.conftest import postgres as postgres
 
 pytestmark = pytest.mark.slow
+
+postgres = conftest.postgres
 
 ROOT = Path(__file__).resolve().parents[3]
 
