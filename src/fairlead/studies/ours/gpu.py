@@ -33,6 +33,7 @@ FAIR = (TSF, "DRFH", CDRF, "CMMF(CPU)")
 FIFO = "FIFO"
 LED = {TSF: "tsf", "DRF": "drf", CDRF: "cdrf", "CMMF(CPU)": "cmmf(cpu)", FIFO: "fifo"}
 """Policies of the simulated runs: those that an online core can be led by."""
+ALL = tuple(dict.fromkeys((*POLICIES, *LED)))
 
 CPU_ONLY, PART, WHOLE, SEVERAL, NAMED = (
     "no GPU",
@@ -82,8 +83,15 @@ def run(setting: Setting) -> Findings:
                 " pod ever ends). Right: how long each team's pods wait in the mean, as they came,"
                 " but 300 times as fast, on every fifth node.",
                 (
-                    bars(KINDS, relative, "tasks ÷ those under TSF", title="tasks", line_at=1.0),
-                    bars(KINDS, waits, "seconds", title="mean wait"),
+                    bars(
+                        KINDS,
+                        relative,
+                        "tasks ÷ those under TSF",
+                        title="tasks",
+                        line_at=1.0,
+                        order=ALL,
+                    ),
+                    bars(KINDS, waits, "seconds", title="mean wait", order=ALL),
                 ),
                 width=6.6,
                 height=4.0,

@@ -347,6 +347,7 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
             "percent of them",
             title=title,
             log="x",
+            marks=True,
             order=list(POLICIES),
         )
 
@@ -374,6 +375,7 @@ def _picture(found: Sequence[Repetition], count: int) -> Picture:
                 title="10: by tasks of a job",
                 spread=spread,
                 line_at=0.0,
+                order=list(POLICIES),
             ),
             cdf(_mean([one.waits for one in found]), "11a: task delay", "seconds"),
             lines(
